@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
-from meterdp.mechanisms.sound.mechanism import fit_ball
+from meterdp.mechanisms.proven.mechanism import fit_ball
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 

@@ -26,8 +26,8 @@ from meterdp.federated import graph
 from meterdp.federated.shared_noise import shares_for
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ALONE, Shares
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, Shares
 
 CIRCUITS, EPSILONS, DRAWS, SEED = 12, (1.0, 2.0, 4.0), 100, 777
 # Masks on edges leave what subspace leaves with large masks.
@@ -51,7 +51,7 @@ def main() -> None:
             sections = (config["mechanisms"], config["mixture"], config["profiles"])
             public = public_settings(epsilon, config["mechanisms"]["delta"], train.shape, *sections, shares=shares)
             noise = StudyNoise(SEED, "sound", f, repr(epsilon))
-            released = Sound.calibrate(public).release(PrivateRecords(train), noise, DRAWS)
+            released = Proven.calibrate(public).release(PrivateRecords(train), noise, DRAWS)
             out.append(log_likelihood(x[(fold_of == f) & valid], released.mixtures))
         return np.array(out)
 

@@ -30,7 +30,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.privacy import noise as release_noise
 from meterdp.privacy.ledger import CHARGED, STORED, Ledger
 from meterdp.privacy.noise import SafeNoise
@@ -42,10 +42,10 @@ from meterdp.release.service import ReleaseService
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100
 
 
-def sound(config: dict, shape: tuple[int, int], epsilon: float, grid: float) -> Sound:
+def sound(config: dict, shape: tuple[int, int], epsilon: float, grid: float) -> Proven:
     """Calibrate as a study (grid 0) or a release does."""
     sections = (config[name] for name in ("mechanisms", "mixture", "profiles"))
-    return Sound.calibrate(public_settings(epsilon, 1e-5, shape, *sections, grid))
+    return Proven.calibrate(public_settings(epsilon, 1e-5, shape, *sections, grid))
 
 
 class Recorder(SafeNoise):

@@ -19,7 +19,7 @@ import pandas as pd
 
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
-from meterdp.mechanisms.published.label_flip import mean_changes
+from meterdp.mechanisms.reference.label_flip import mean_changes
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
 from meterdp.solvers.ellipsoid.program import solve

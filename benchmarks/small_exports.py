@@ -40,9 +40,9 @@ import yaml
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.sound.library import SHIPPED, read_library
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.library import SHIPPED, read_library
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
@@ -112,11 +112,11 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], epsilon: float, start
         n, d = x.shape
         held_out = np.clip(held_out, LOW, HIGH)
         for name, start in (("library", library), ("own start", None)):
-            settings = SoundSettings(library=start)
+            settings = ProvenSettings(library=start)
             public = PublicSettings(epsilon, DELTA, CLASSES, d, n, LOW, HIGH, FLOOR, sound=settings)
             noise = StudyNoise(SEED, name, i, n, d)
             begin = time.perf_counter()
-            released = Sound.calibrate(public).release(PrivateRecords(x), noise, DRAWS).mixtures
+            released = Proven.calibrate(public).release(PrivateRecords(x), noise, DRAWS).mixtures
             seconds.setdefault(name, []).append((time.perf_counter() - begin) / DRAWS)
             found.setdefault(name, []).append(mean_log_likelihood(held_out, released).mean())
         one = FITS["labels"](x, np.ones(n, dtype=int), FLOOR).mixture

@@ -30,9 +30,9 @@ from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.label_flip import LabelledRecords
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.reference.kl import KlPublished
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
@@ -74,7 +74,7 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], draws: int) -> tuple[
         n, d = x.shape
         public = PublicSettings(EPSILON, DELTA, CLASSES, d, n, LOW, HIGH, FLOOR)
         begin = time.perf_counter()
-        released = Sound.calibrate(public).release(PrivateRecords(x), StudyNoise(SEED, "sound", i, n, d), draws)
+        released = Proven.calibrate(public).release(PrivateRecords(x), StudyNoise(SEED, "sound", i, n, d), draws)
         seconds["sound"].append((time.perf_counter() - begin) / draws)
         own, k = log_likelihood(held_out, released.mixtures), released.mixtures.weights.shape[1]
         fits = {

@@ -30,8 +30,8 @@ from meterdp.core.parquet import atomic_path
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.marginals import sample_reweighted
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.marginals import sample_reweighted
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
 from meterdp.simulate.load import hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
@@ -97,7 +97,7 @@ def judge(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> t
     except InputError:
         refused = True
     said = time.perf_counter()
-    mechanism, of_mixture, of_synthetic = Sound.calibrate(public), [], []
+    mechanism, of_mixture, of_synthetic = Proven.calibrate(public), [], []
     for number in range(releases):
         released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "worth", number, repr(epsilon), len(x)), 1)
         beside, numbers = released.marginals, StudyNoise(SEED, "synthetic", number)

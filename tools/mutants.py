@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("src", "tests", ".test", "pyproject.toml", "docs", "config", "resources", "workflow")
 FAILED, PASSED = 1, 0  # exit codes of pytest; all others mean that the tests did not run
 
-SOUND = "src/meterdp/mechanisms/sound"
+PROVEN = "src/meterdp/mechanisms/proven"
 GROUP = "src/meterdp/groupforecast"
-SOUND_PRIVACY = "tests/statistical/mechanisms/sound/test_privacy.py"
+PROVEN_PRIVACY = "tests/statistical/mechanisms/proven/test_privacy.py"
 GROUP_PRIVACY = "tests/statistical/groupforecast/test_privacy.py"
-UNIT_SOUND = "tests/unit/mechanisms/sound"
+UNIT_PROVEN = "tests/unit/mechanisms/proven"
 UNIT_GROUP = "tests/unit/groupforecast"
 FEEDERS = "src/meterdp/feeders"
 FEEDER_PRIVACY = "tests/statistical/feeders/test_privacy.py"
@@ -39,8 +39,8 @@ ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/ingest/test_records_stand_alone.py"
 PLAIN = "tests/unit/ingest/test_plain_lines.py"
 COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
-REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
-LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
+REPLACING_PROVEN = f"{PROVEN_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
+LIBRARY_CURVE = f"{PROVEN_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
 REPLACING_FEEDER = f"{FEEDER_PRIVACY}::test_replacing_a_meter_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 
@@ -75,64 +75,64 @@ MUTANTS = (
         "return lambda query, exact: noise.add_gaussian(exact, query.noise_std)",
         "return lambda query, exact: "
         'noise.add_gaussian(exact, (0.5 if query.name == "round 2" else 1) * query.noise_std)',
-        f"{SOUND_PRIVACY}::test_noise_has_the_calibrated_scale",
+        f"{PROVEN_PRIVACY}::test_noise_has_the_calibrated_scale",
     ),
     Mutant(
         "half noise in one round: sound, in the plan",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
         'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "round 1"))) for n, r, share in plan]',
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "half noise: sound, marginals",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "reach / (whole * math.sqrt(settings.marginal_share)))]",
         "reach / (whole * math.sqrt(settings.marginal_share)) / 2)]",
-        f"{SOUND_PRIVACY}::test_marginals_and_mixture_together_stay_below_the_claimed_curve",
+        f"{PROVEN_PRIVACY}::test_marginals_and_mixture_together_stay_below_the_claimed_curve",
     ),
     Mutant(
         "sensitivity without its ends: sound, marginals",
-        f"{SOUND}/marginals.py",
+        f"{PROVEN}/marginals.py",
         "return 8 * sum(1 / j for j in range(1, count + 1, 2))",
         "return 4 * sum(1 / j for j in range(1, count + 1, 2))",
-        f"{UNIT_SOUND}/test_marginals.py",
+        f"{UNIT_PROVEN}/test_marginals.py",
     ),
     Mutant(
         "half noise in one step: sound from a library, in the plan",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
         'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt"))) for n, r, share in plan]',
         LIBRARY_CURVE,
     ),
     Mutant(
         "sensitivity without its sqrt 2: sound from a library, replaced record that changes its class",
-        f"{SOUND}/adapt.py",
+        f"{PROVEN}/adapt.py",
         "return math.sqrt(2 * a2 + far + e2)",
         "return math.sqrt(a2 + far + e2)",
-        f"{SOUND_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_SOUND}/test_adapt.py",
+        f"{PROVEN_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_PROVEN}/test_adapt.py",
     ),
     Mutant(
         "one unclipped coordinate: sound from a library",
-        f"{SOUND}/adapt.py",
+        f"{PROVEN}/adapt.py",
         "z = clip_to_unit_ball(z / radius)",
         "z = z / radius",
         LIBRARY_CURVE,
     ),
     Mutant(
         "a library that nobody vouches for is taken",
-        f"{SOUND}/library.py",
+        f"{PROVEN}/library.py",
         "if not _is_public(manifest, sha256):",
         "if False:",
-        f"{UNIT_SOUND}/test_library.py::test_what_is_no_public_library_is_refused_in_one_sentence",
+        f"{UNIT_PROVEN}/test_library.py::test_what_is_no_public_library_is_refused_in_one_sentence",
     ),
     Mutant(
         "half noise in one round: sound for labels, in the plan",
-        f"{SOUND}/label_flip.py",
+        f"{PROVEN}/label_flip.py",
         "reach / (mu * math.sqrt(share)))",
         "reach / (mu * math.sqrt(share)) / (1 + (t == 1)))",
-        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve "
-        f"{SOUND_PRIVACY}::test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand",
+        f"{PROVEN_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve "
+        f"{PROVEN_PRIVACY}::test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand",
     ),
     Mutant(
         "half noise in one round: group forecast",
@@ -151,24 +151,24 @@ MUTANTS = (
     ),
     Mutant(
         "sensitivity without its sqrt 2: sound, replaced record that changes its class",
-        f"{SOUND}/stack.py",
+        f"{PROVEN}/stack.py",
         "max(2 * whole, same_class)",
         "max(whole, same_class)",
-        f"{SOUND_PRIVACY}::test_noise_has_the_calibrated_scale {UNIT_SOUND}/test_stack.py",
+        f"{PROVEN_PRIVACY}::test_noise_has_the_calibrated_scale {UNIT_PROVEN}/test_stack.py",
     ),
     Mutant(
         "sensitivity without its sqrt 2: sound, radius",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "reach = 1.0 if counted else math.sqrt(2)",
         "reach = 1.0",
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "sensitivity without its sqrt 2: sound for labels",
-        f"{SOUND}/stack.py",
+        f"{PROVEN}/stack.py",
         "return math.sqrt(2 * whole)",
         "return math.sqrt(whole)",
-        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_SOUND}/test_stack.py",
+        f"{PROVEN_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_PROVEN}/test_stack.py",
     ),
     Mutant(
         "sensitivity divided by sqrt 2: group forecast",
@@ -182,7 +182,7 @@ MUTANTS = (
         f"{PRIVACY}/mechanism.py",
         'np.einsum("...d,...d->...", z, z)), 1.0)',
         'np.einsum("...d,...d->...", z[..., 1:], z[..., 1:])), 1.0)',
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "one unclipped coordinate: group forecast",
@@ -193,17 +193,17 @@ MUTANTS = (
     ),
     Mutant(
         "radius from the data: sound, first clipping",
-        f"{SOUND}/mechanism.py",
+        f"{PROVEN}/mechanism.py",
         "radius = radius_from(noisy, records, d)",
         "radius = radius_from(np.broadcast_to(histogram, noisy.shape), records, d) + 1e-6 * np.abs(z).max()",
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "radius from the data: sound, rounds",
-        f"{SOUND}/rounds.py",
+        f"{PROVEN}/rounds.py",
         "radius = ROUND_RADIUS * np.sqrt(d)",
         "radius = ROUND_RADIUS * np.sqrt(d) * x.std()",
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "radius from the data: group forecast",
@@ -214,17 +214,17 @@ MUTANTS = (
     ),
     Mutant(
         "an extra statistic released without noise: sound",
-        f"{SOUND}/mechanism.py",
+        f"{PROVEN}/mechanism.py",
         "        order = np.argsort(-released",
         "        released.mixtures.means[:] += 1e-9 * x.mean()\n        order = np.argsort(-released",
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "an extra statistic released without noise: sound, number of households under add_remove",
-        f"{SOUND}/mechanism.py",
+        f"{PROVEN}/mechanism.py",
         "records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)",
         "records = 0 * measure(counted, np.full((draws, 1), float(len(x))))[:, 0] + max(len(x), public.classes)",
-        f"{SOUND_PRIVACY}::test_adding_or_removing_a_household_stays_below_the_claimed_curve",
+        f"{PROVEN_PRIVACY}::test_adding_or_removing_a_household_stays_below_the_claimed_curve",
     ),
     Mutant(
         "an extra statistic released without noise: group forecast",
@@ -243,7 +243,7 @@ MUTANTS = (
         "            drawn[exact.shape] = noise.add_gaussian(np.zeros(exact.shape), 1.0)\n"
         "        return exact + query.noise_std * drawn[exact.shape]\n\n"
         "    return measure\n",
-        f"{SOUND_PRIVACY}::test_every_number_of_a_release_has_noise_of_its_own",
+        f"{PROVEN_PRIVACY}::test_every_number_of_a_release_has_noise_of_its_own",
     ),
     Mutant(
         "one seed for two rounds: group forecast",
@@ -255,17 +255,17 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: sound, one round more than is paid for",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "for t, share in enumerate(round_shares)]",
         "for t, share in enumerate([*round_shares, round_shares[-1]])]",
-        f"{REPLACING_SOUND} {UNIT_SOUND}/test_plan.py::test_steps_compose_to_exactly_the_budget",
+        f"{REPLACING_PROVEN} {UNIT_PROVEN}/test_plan.py::test_steps_compose_to_exactly_the_budget",
     ),
     Mutant(
         "off-by-one composition: sound for labels, one round is left out of the shares",
-        f"{SOUND}/label_flip.py",
+        f"{PROVEN}/label_flip.py",
         "enumerate(shares / shares.sum())",
         "enumerate(shares / shares[:-1].sum())",
-        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_SOUND}/test_label_flip.py",
+        f"{PROVEN_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_PROVEN}/test_label_flip.py",
     ),
     Mutant(
         "off-by-one composition: group forecast, the common measurement is not paid for",
@@ -325,24 +325,24 @@ MUTANTS = (
     ),
     Mutant(
         "clip after the mean: sound",
-        f"{SOUND}/rounds.py",
+        f"{PROVEN}/rounds.py",
         "residual_stack(z, square, weights, share, radius)",
         "np.clip(residual_stack(z, 0 * square, weights, share, radius), -n, n)",
-        REPLACING_SOUND,
+        REPLACING_PROVEN,
     ),
     Mutant(
         "no clipping: records in a ball",
-        f"{SOUND}/stack.py",
+        f"{PROVEN}/stack.py",
         "z *= (root / np.maximum(np.sqrt(square), radius))[..., None]",
         "z *= (root / radius)[..., None]",
-        f"{SOUND_PRIVACY}::test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve",
+        f"{PROVEN_PRIVACY}::test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve",
     ),
     Mutant(
         "noise of loads for records in a ball",
-        f"{SOUND}/plan.py",
+        f"{PROVEN}/plan.py",
         "weights = (settings.ball or Loads).round_weights",
         "weights = Loads.round_weights",
-        f"{SOUND_PRIVACY}::test_noise_of_records_in_a_ball_has_the_calibrated_scale",
+        f"{PROVEN_PRIVACY}::test_noise_of_records_in_a_ball_has_the_calibrated_scale",
     ),
     Mutant(
         "clip after the mean: group forecast",
@@ -454,14 +454,14 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong log scale: records are ranked by exponentials",
-        "src/meterdp/mechanisms/sound/marginals.py",
+        "src/meterdp/mechanisms/proven/marginals.py",
         "return self.log_scale.kwh(x).sum(axis=1)",
         "return np.exp(x).sum(axis=1)",
-        "tests/unit/mechanisms/sound/test_marginals.py",
+        "tests/unit/mechanisms/proven/test_marginals.py",
     ),
     Mutant(
         "a wrong log scale: the mechanism forgets it",
-        "src/meterdp/mechanisms/sound/mechanism.py",
+        "src/meterdp/mechanisms/proven/mechanism.py",
         "Reference(released.mixtures.draw(r), low, high, scale) for",
         "Reference(released.mixtures.draw(r), low, high) for",
         "tests/unit/release/test_released_marginals.py",
@@ -482,10 +482,10 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong log scale: a library on another one is taken",
-        "src/meterdp/mechanisms/sound/library.py",
+        "src/meterdp/mechanisms/proven/library.py",
         "if _scale_of(manifest) != dict(scale or {}):",
         "if False:",
-        "tests/unit/mechanisms/sound/test_library.py::test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read",
+        "tests/unit/mechanisms/proven/test_library.py::test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read",
     ),
     Mutant(
         "a wrong log scale: feed-in that it holds counts as negative",
@@ -702,14 +702,14 @@ MUTANTS = (
         "src/meterdp/privacy/gaussian.py",
         "return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity",
         "return sensitivity * (1 + _FLOAT_SLACK)",
-        f"{SOUND_PRIVACY}::test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget",
+        f"{PROVEN_PRIVACY}::test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget",
     ),
     Mutant(
         "release: sums that are not exact",
-        f"{SOUND}/stack.py",
+        f"{PROVEN}/stack.py",
         "    if grid > 0:\n",
         "    if grid > 1:\n",
-        f"{SOUND_PRIVACY}::test_a_release_on_the_grid_is_paid_for_to_the_last_step",
+        f"{PROVEN_PRIVACY}::test_a_release_on_the_grid_is_paid_for_to_the_last_step",
     ),
     Mutant(
         "release: the gate lets a published mechanism pass",
@@ -800,7 +800,7 @@ MUTANTS = (
     ),
     Mutant(
         "sound stops when exact counts settle",
-        f"{SOUND}/rounds.py",
+        f"{PROVEN}/rounds.py",
         "    for step in steps:\n        responsibilities_model = MixtureDraws(weights, means, covariances)\n",
         "    settled = None\n"
         "    for step in steps:\n"
@@ -812,7 +812,7 @@ MUTANTS = (
         "            break\n"
         "        settled = exact\n"
         "        responsibilities_model = MixtureDraws(weights, means, covariances)\n",
-        SOUND_PRIVACY,
+        PROVEN_PRIVACY,
     ),
     Mutant(
         "a missing share that counts the slots anybody has",

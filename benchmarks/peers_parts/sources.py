@@ -20,9 +20,9 @@ import numpy as np
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.sound.marginals import sample_reweighted
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.marginals import sample_reweighted
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.draws import sample
 
 EPSILON, DELTA, CLASSES, FLOOR, SEED = 2.0, 1e-5, 6, 1e-3, 777
@@ -66,12 +66,12 @@ class Outcome:
 def ours(case: Case) -> Outcome:
     """Release by ``sound`` as a study does by default and draw as many records as there are."""
     defaults = _defaults()
-    return _release(case, SoundSettings(**defaults), f"as it comes, marginal_share {defaults['marginal_share']:g}")
+    return _release(case, ProvenSettings(**defaults), f"as it comes, marginal_share {defaults['marginal_share']:g}")
 
 
 def ours_mixture_alone(case: Case) -> Outcome:
     """Release by ``sound`` without marginals beside the mixture."""
-    return _release(case, SoundSettings(), "marginal_share 0")
+    return _release(case, ProvenSettings(), "marginal_share 0")
 
 
 def ours_with_their_neighbours(case: Case) -> Outcome:
@@ -79,7 +79,7 @@ def ours_with_their_neighbours(case: Case) -> Outcome:
     defaults = _defaults()
     # A public guess of the order of magnitude; the number of records itself is measured with noise.
     guess = 10 ** round(math.log10(len(case.train[0])))
-    settings = SoundSettings(**(defaults | {"adjacency": "add_remove", "records_guess": guess}))
+    settings = ProvenSettings(**(defaults | {"adjacency": "add_remove", "records_guess": guess}))
     return _release(case, settings, f"marginal_share {settings.marginal_share:g}")
 
 
@@ -88,7 +88,7 @@ def _defaults() -> dict:
     return complete({}, load_schema(SCHEMA))["mechanisms"]["sound"] | {"library": None}
 
 
-def _release(case: Case, settings: SoundSettings, words: str) -> Outcome:
+def _release(case: Case, settings: ProvenSettings, words: str) -> Outcome:
     samples, seconds = [], []
     for s, x in enumerate(case.train):
         n, d = x.shape
@@ -96,7 +96,7 @@ def _release(case: Case, settings: SoundSettings, words: str) -> Outcome:
         samples.append([])
         for r in range(RELEASES):
             begin = time.perf_counter()
-            mechanism = Sound.calibrate(public)
+            mechanism = Proven.calibrate(public)
             released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "peers", s, r, n, d), 1)
             numbers = StudyNoise(SEED, "peers sample", s, r, n, d)
             beside = released.marginals

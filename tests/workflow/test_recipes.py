@@ -33,9 +33,9 @@ def add_reader(source):
 
 
 def add_mechanism(source):
-    text = (source / "mechanisms/published/baseline.py").read_text()
+    text = (source / "mechanisms/reference/baseline.py").read_text()
     mine = text.replace("IidLaplace", "Mine").replace('"iid_laplace"', '"mine2"')
-    (source / "mechanisms/published/mine.py").write_text(mine)
+    (source / "mechanisms/reference/mine.py").write_text(mine)
     registry = source / "mechanisms/registry.py"
     text = also(registry.read_text(), "IidLaplace", "Mine").replace("iid_laplace import Mine", "mine import Mine")
     registry.write_text(text.replace('"iid_laplace": Mine', '"mine2": Mine'))

@@ -173,7 +173,7 @@ def graph(finished):
     return finished.snakemake(CONFIG, "--rulegraph", "--forceall")
 
 
-@pytest.mark.parametrize("module", ["meterdp.mechanisms.sound.plan", "meterdp.report.style"])
+@pytest.mark.parametrize("module", ["meterdp.mechanisms.proven.plan", "meterdp.report.style"])
 def test_a_changed_module_plans_the_rules_that_reach_it_and_what_follows(finished, graph, reached, module):
     known = set(re.findall(r'label = "(\w+)"', graph))
     path = source_file(finished.checkout, module)

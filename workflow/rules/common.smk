@@ -25,7 +25,7 @@ from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of
 from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import OF_FEDERATIONS, TABLES, drawings, figure_of
-from meterdp.mechanisms.sound.library import library_files
+from meterdp.mechanisms.proven.library import library_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
 from meterdp.release.kinds import KINDS

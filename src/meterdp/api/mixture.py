@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from meterdp.api.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.noise import FreshNumbers, StudyNoise
-from meterdp.mechanisms.sound.mechanism import Box, calibrate_ball
-from meterdp.mechanisms.sound.plan import mean_error
+from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
+from meterdp.mechanisms.proven.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import Limit, PrivacyBudget

@@ -26,7 +26,7 @@ from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GRID, GaussianSource
@@ -216,7 +216,7 @@ def transcript_scores(fleet: Fleet, planted: Planted, epsilon: float, std_factor
     """
     config = fleet.config
     sections = (config["mechanisms"], config["mixture"], config["profiles"])
-    mechanism = Sound.calibrate(public_settings(epsilon, DELTA, planted.log_kwh.shape, *sections, GRID))
+    mechanism = Proven.calibrate(public_settings(epsilon, DELTA, planted.log_kwh.shape, *sections, GRID))
 
     def overheard(log_kwh: np.ndarray, noise: GaussianSource) -> Spy:
         spy = Spy(noise, lambda i: std_factor)

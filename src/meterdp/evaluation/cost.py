@@ -30,9 +30,9 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.proven.plan import ALONE, Shares
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
-from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics

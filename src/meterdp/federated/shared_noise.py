@@ -25,8 +25,8 @@ from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, Summation
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ALONE, SharedNoise, Shares
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import GaussianSource
 
@@ -163,13 +163,13 @@ def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> fl
 
 
 def release_at_node(
-    sound: Sound, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
+    sound: Proven, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
 ) -> Released:
     """Run a node's side of a release: its records and its share of the noise, and sums from everybody.
 
     Parameters
     ----------
-    sound : Sound
+    sound : Proven
         Calibrated, with ``shares`` among its public settings; the same at every node.
     x : (n_i, d) float64
         The node's records, none or more.
@@ -206,7 +206,7 @@ def release_at_node(
 
 
 def release_together(
-    sound: Sound,
+    sound: Proven,
     shared: SharedSums,
     parts: Sequence[np.ndarray],
     noises: Sequence[GaussianSource],
@@ -217,7 +217,7 @@ def release_together(
 
     Parameters
     ----------
-    sound : Sound
+    sound : Proven
         Calibrated for ``shared.shares``.
     shared : SharedSums
     parts : sequence of (n_i, d) float64

@@ -23,7 +23,7 @@ from meterdp.federated.em import EmRun, distributed_em, entries_of
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.shared_noise import sums_of
 from meterdp.federated.tables import FEDERATION_PROTECTS
-from meterdp.mechanisms.sound.domain import start_classes
+from meterdp.mechanisms.proven.domain import start_classes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.mixture.study import require_records

@@ -8,7 +8,7 @@ Two attacks on exact totals, of which every single one passes the rule and is ro
   linear equations for the readings; as many as there are households give all of them. Dinur and Nissim (2003) show
   that errors much smaller than sqrt(N) readings do not help when groups are many.
 
-Sound totals meet somebody who knows more, all readings of all other households. :func:`by_knowing_the_others` takes
+Proven totals meet somebody who knows more, all readings of all other households. :func:`by_knowing_the_others` takes
 them off the total; :func:`advantage` says how much better than a coin two records of one household can be
 distinguished, beside what mu-GDP allows (Dong, Roth and Su 2022, Section 2).
 

@@ -27,7 +27,7 @@ from meterdp.feeders.plan import (
     posterior,
     spread,
 )
-from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
+from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, measure_with

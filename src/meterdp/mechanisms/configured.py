@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.sound.library import AUTO, HOURS, SHIPPED, read_library
-from meterdp.mechanisms.sound.plan import ALONE, ENOUGH_WITHOUT_LIBRARY, Shares, SoundSettings, signal_of
+from meterdp.mechanisms.proven.library import AUTO, HOURS, SHIPPED, read_library
+from meterdp.mechanisms.proven.plan import ALONE, ENOUGH_WITHOUT_LIBRARY, ProvenSettings, Shares, signal_of
 from meterdp.privacy import gaussian
 
 
@@ -40,7 +40,7 @@ def public_settings(
     scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
     name = choices.pop("library", None)
-    sound = SoundSettings(**choices)
+    sound = ProvenSettings(**choices)
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
     if name == AUTO:

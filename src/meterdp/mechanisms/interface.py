@@ -39,7 +39,7 @@ class PublicSettings:
         Bounds every reading is clipped to, log kWh.
     eigenvalue_floor : float
         Smallest eigenvalue of a released covariance, (log kWh)^2.
-    sound : meterdp.mechanisms.sound.plan.SoundSettings, optional
+    sound : meterdp.mechanisms.proven.plan.ProvenSettings, optional
         Further choices of the sound release; its own defaults if left out.
     sdp_solver : {"own", "cvxpy"}
         Who solves (23).
@@ -108,7 +108,7 @@ class Released:
         uses the labels of the fit.
     records : (R,) float64 or None
         Number of records, public or released. None where nothing needs it.
-    marginals : meterdp.mechanisms.sound.marginals.Marginals or None
+    marginals : meterdp.mechanisms.proven.marginals.Marginals or None
         What was released beside the first mixture, None where a mechanism releases mixtures alone.
     """
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable
 
 from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
-from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import Mechanism
-from meterdp.mechanisms.published.baseline import (
+from meterdp.mechanisms.proven.label_flip import ProvenLabelFlip
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.reference.baseline import (
     ColouredGaussian,
     ColouredGaussianL1,
     IidGaussian,
     IidGaussianL1,
     IidLaplace,
 )
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.reference.kl import KlPublished
+from meterdp.mechanisms.reference.kl_exact import KlExact
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     "iid_laplace": IidLaplace,
@@ -31,8 +31,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "kl_published": KlPublished,
     "kl_exact": KlExact,
     "dpem_zcdp": DpEmZcdp,
-    "sound": Sound,
-    "sound_label_flip": SoundLabelFlip,
+    "sound": Proven,
+    "sound_label_flip": ProvenLabelFlip,
 }
 
 

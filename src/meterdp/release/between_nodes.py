@@ -24,8 +24,8 @@ from meterdp.federated.shared_noise import SharedSums, release_at_node
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SharedNoise, step_entries
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import SharedNoise, step_entries
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
 from meterdp.release.mixture import ReleasedMixture, parameters_of
@@ -59,7 +59,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     folder = Path(settings.study["results_dir"]) / FOLDER
     check_writable(folder.with_suffix(".part"))  # the folder itself may be there
     shared = shared_sums(settings)
-    sound = Sound.calibrate(_public(settings, shared))
+    sound = Proven.calibrate(_public(settings, shared))
     records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private", listed=True)
     listed = read_meter_list(settings.study["export"]["meters"]).meter_ids
     check_meters(sorted(meter_ids), listed, len(records.log_kwh))
@@ -162,7 +162,7 @@ def _shared(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
 
 
 def _released(
-    sound: Sound, log_kwh: np.ndarray, noise: GaussianSource, settings: NodeSettings, links: Links
+    sound: Proven, log_kwh: np.ndarray, noise: GaussianSource, settings: NodeSettings, links: Links
 ) -> Released:
     """Draw this node's noise and sum, to the end of the links; every node has charged before the first sum."""
     scheme, step = settings.agreement.scheme.on_grid(noise.grid), itertools.count(1)

@@ -20,7 +20,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.sound.marginals import (
+from meterdp.mechanisms.proven.marginals import (
     ENERGY_COSINES,
     HOUR_COSINES,
     PEAK_COSINES,
@@ -30,8 +30,8 @@ from meterdp.mechanisms.sound.marginals import (
     Marginals,
     sample_reweighted,
 )
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ALONE, SharedNoise
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, SharedNoise
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee
@@ -65,7 +65,7 @@ class ReleasedMixture:
 
     Parameters
     ----------
-    sound : Sound
+    sound : Proven
     service : ReleaseService
     shared : SharedNoise, optional
         How circuits or nodes share the noise, if they do.
@@ -79,7 +79,7 @@ class ReleasedMixture:
         If it is not worth its epsilon.
     """
 
-    sound: Sound
+    sound: Proven
     service: ReleaseService
     shared: SharedNoise | None = None
     artefact: str = "mixture"
@@ -104,7 +104,7 @@ class ReleasedMixture:
             GRID,
             ALONE if shared is None else shared.shares,
         )
-        return cls(Sound.calibrate(public), service, shared)
+        return cls(Proven.calibrate(public), service, shared)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -261,7 +261,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     return service.described(files)
 
 
-def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:
+def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> dict:
     """Return what was released beside the mixture; everything follows from the noisy means."""
     functions = {"hours": HOUR_COSINES, "energy": ENERGY_COSINES, "peak": PEAK_COSINES}
     return {

@@ -17,7 +17,7 @@ from meterdp.core.dates import Interval
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.mechanism import Box, Sound
+from meterdp.mechanisms.proven.mechanism import Box, Proven
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
@@ -65,7 +65,7 @@ class LibraryBudget:
 
 
 def release_records(
-    x: np.ndarray, box: Box, mechanism: Sound, budget: LibraryBudget | None, names: tuple[str, ...]
+    x: np.ndarray, box: Box, mechanism: Proven, budget: LibraryBudget | None, names: tuple[str, ...]
 ) -> Mixture:
     """Return a mixture that was drawn with safe noise; with a budget charged and drawn once, then stored.
 
@@ -74,7 +74,7 @@ def release_records(
     x : (N, d) float64
         Finite records.
     box : Box
-    mechanism : Sound
+    mechanism : Proven
         Calibrated for the ball of the box and the grid of safe noise.
     budget : LibraryBudget or None
     names : tuple of str
@@ -122,7 +122,7 @@ def release_records(
 class ReleasedRecords:
     """A mixture of records in a box, released: a :class:`meterdp.privacy.mechanism.Mechanism`."""
 
-    sound: Sound
+    sound: Proven
     box: Box
     budget: LibraryBudget
     names: tuple[str, ...]
@@ -159,12 +159,12 @@ class ReleasedRecords:
         return {FILE: as_json({name: value.tolist() for name, value in vars(mixture).items()})}
 
 
-def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixture:
+def study_records(x: np.ndarray, box: Box, mechanism: Proven, seed: int) -> Mixture:
     """Return a mixture with seeded noise, which protects nobody; see :func:`release_records`."""
     return _drawn(x, StudyNoise(seed, "records"), box, mechanism)
 
 
-def _drawn(x: np.ndarray, noise: GaussianSource, box: Box, mechanism: Sound) -> Mixture:
+def _drawn(x: np.ndarray, noise: GaussianSource, box: Box, mechanism: Proven) -> Mixture:
     released = mechanism.release(PrivateRecords(box.scaled(x)), noise, 1)
     return box.unscaled(released.mixtures.draw(0))
 

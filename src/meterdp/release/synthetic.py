@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.marginals import Reference, sample_reweighted
+from meterdp.mechanisms.proven.marginals import Reference, sample_reweighted
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.study import mixture_of
 from meterdp.privacy.guarantee import STUDY_MODE

@@ -21,8 +21,8 @@ from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.sound.library import HOURS, SHIPPED, Library, read_library
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.library import HOURS, SHIPPED, Library, read_library
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.privacy.mechanism import measure_with
 
@@ -164,7 +164,7 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
     households = max(round(public.records * hours / public.dimension), public.classes)
     records = min(households, MOST_RECORDS)
     sound = replace(public.sound, grid=0.0, library=_first_hours(public.sound.library, hours))
-    whole = Sound.calibrate(replace(public, dimension=hours, records=households, sound=sound))
+    whole = Proven.calibrate(replace(public, dimension=hours, records=households, sound=sound))
     # Every record stands for several alike: in units of their sums the noise is so much less.
     less = records / households
     steps = tuple(replace(s, noise_std=s.noise_std * less) for s in whole.plan.steps if s.name != "marginals")

@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.datasets import load_digits, load_iris
 
 from meterdp.core.job import progress
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp_papers.common.datasets import Dataset, locate

@@ -19,8 +19,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.published.kl import Design, KlPublished, neighbouring_frequencies
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.kl import Design, KlPublished, neighbouring_frequencies
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels

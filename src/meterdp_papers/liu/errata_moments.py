@@ -17,8 +17,8 @@ from scipy.optimize import brentq
 from scipy.special import psi
 
 from meterdp.accounting.exact_curve import hockey_stick
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.label_flip import LabelledRecords, covariance_changes, mean_changes
+from meterdp.mechanisms.reference.kl import KlPublished
+from meterdp.mechanisms.reference.label_flip import LabelledRecords, covariance_changes, mean_changes
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2, linregress, norm
 
-from meterdp.mechanisms.published.kl import ITERATIONS
+from meterdp.mechanisms.reference.kl import ITERATIONS
 from meterdp_papers.common.scorecard import (
     FAILS,
     HOLDS,

@@ -16,8 +16,8 @@ import pandas as pd
 
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import Mechanism, PublicSettings
-from meterdp.mechanisms.published.baseline import Baseline
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.baseline import Baseline
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import MixtureDraws

@@ -29,8 +29,8 @@ from scipy.special import ndtr
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.kl import KlPublished
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels

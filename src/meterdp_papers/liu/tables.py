@@ -18,8 +18,8 @@ from meterdp_papers.common.tables import TRIALS, VARIANT, table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from meterdp.mechanisms.published.baseline import OverClasses
-    from meterdp.mechanisms.published.label_flip import Flips
+    from meterdp.mechanisms.reference.baseline import OverClasses
+    from meterdp.mechanisms.reference.label_flip import Flips
 
 
 _FIGURE = Column("figure", TEXT, "", "figure of the paper, such as 'fig1'")

@@ -17,7 +17,7 @@ from meterdp.accounting.sequence import Infeasible, Sequence
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
 from meterdp.mechanisms.dpem.mechanism import EmSettings, fit, start_mixture
-from meterdp.mechanisms.sound.mechanism import fit_ball
+from meterdp.mechanisms.proven.mechanism import fit_ball
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import class_sums
 from meterdp.privacy.noise import GaussianSource

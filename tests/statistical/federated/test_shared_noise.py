@@ -14,9 +14,9 @@ from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.shared_noise import SharedSums, hiding_shares, release_together, shares_for
 from meterdp.federated.summation import decoded, encoded
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.sound.domain import Ball
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ALONE, Shares, SoundSettings, step_entries
+from meterdp.mechanisms.proven.domain import Ball
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares, step_entries
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
@@ -28,8 +28,8 @@ ERROR = 1e-6
 
 
 def calibrated(shares=ALONE, epsilon=2.0, **others):
-    settings = SoundSettings(shares=shares, **others)
-    return Sound.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR, settings))
+    settings = ProvenSettings(shares=shares, **others)
+    return Proven.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR, settings))
 
 
 def parts_of(x):
@@ -156,8 +156,8 @@ def test_a_crowded_bin_is_no_reason_to_refuse():
     for rows in (count, count - 1):
         x = np.concatenate([np.full((rows, D), -1.2), households(2, 2 * count - rows, D, K)])
         shared = SharedSums("edge_masks", complete(NODES), 1)
-        sound = Sound.calibrate(
-            PublicSettings(2.0, 1e-5, K, D, len(x), LOW, HIGH, FLOOR, SoundSettings(shares=shared.shares, rounds=1))
+        sound = Proven.calibrate(
+            PublicSettings(2.0, 1e-5, K, D, len(x), LOW, HIGH, FLOOR, ProvenSettings(shares=shared.shares, rounds=1))
         )
         parts = [x[:count], *np.array_split(x[count:], NODES - 1)]
         noises = [StudyNoise(1, "crowd", i) for i in range(NODES)]

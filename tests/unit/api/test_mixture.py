@@ -12,8 +12,8 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import estimator_checks
 
 from meterdp import PrivateGaussianMixture, epsilon_for
-from meterdp.mechanisms.sound.domain import Ball
-from meterdp.mechanisms.sound.mechanism import calibrate_ball
+from meterdp.mechanisms.proven.domain import Ball
+from meterdp.mechanisms.proven.mechanism import calibrate_ball
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID

@@ -29,7 +29,7 @@ ERROR = 1e-3
 @pytest.fixture(autouse=True)
 def small_pool(monkeypatch):
     """Fewer profiles for the distribution of energies, a public constant, make many runs with marginals quick."""
-    monkeypatch.setattr("meterdp.mechanisms.sound.marginals.POOL", 2000)
+    monkeypatch.setattr("meterdp.mechanisms.proven.marginals.POOL", 2000)
 
 
 def rows(case, trials):

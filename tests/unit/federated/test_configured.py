@@ -8,7 +8,7 @@ from meterdp.federated.circuits import Circuits
 from meterdp.federated.graph import complete
 from meterdp.federated.shared_noise import shared_noise, shares_for, shares_of
 from meterdp.federated.study import sound_epsilons
-from meterdp.mechanisms.sound.plan import ALONE, Shares
+from meterdp.mechanisms.proven.plan import ALONE, Shares
 from meterdp.privacy import gaussian
 from tests.unit.federated.test_circuits import FEDERATION, meters
 

@@ -10,7 +10,7 @@ from meterdp.federated.circuits import Circuits
 from meterdp.federated.fitted import read_fitted
 from meterdp.federated.study import fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.federated.tables import FEDERATED_MIXTURE, FEDERATION
-from meterdp.mechanisms.sound.domain import start_classes
+from meterdp.mechanisms.proven.domain import start_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics

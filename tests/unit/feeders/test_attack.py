@@ -97,7 +97,7 @@ def test_a_customer_that_dominates_is_in_no_group_that_passes_and_the_others_are
 
 @pytest.fixture(scope="module")
 def mechanism():
-    """Sound totals of five feeders of 30 households."""
+    """Proven totals of five feeders of 30 households."""
     feeder = tuple(np.repeat(np.arange(5), 30).tolist())
     return FeederTotals.calibrate(
         FeederPublic(1.0, 1e-5, feeder, 5, intervals_per_day=8, days=1, typical_daily_kwh=5.0)

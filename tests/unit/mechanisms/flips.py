@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.gmm import fit_labels
 from tests.unit.mechanisms.made_up import FLOOR
 

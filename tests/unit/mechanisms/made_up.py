@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.published.label_flip import LabelledRecords
-from meterdp.mechanisms.sound.library import Library
+from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 

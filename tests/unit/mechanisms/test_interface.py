@@ -11,7 +11,7 @@ import pytest
 from meterdp.core.config import load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS, find_own_classes, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels

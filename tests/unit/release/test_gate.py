@@ -8,7 +8,7 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound import marginals
+from meterdp.mechanisms.proven import marginals
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS

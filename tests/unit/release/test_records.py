@@ -11,7 +11,7 @@ import pytest
 import meterdp.release.records as records
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.mechanism import Box, calibrate_ball
+from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget

@@ -10,7 +10,7 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
-from meterdp.mechanisms.sound.marginals import Reference, features, fit_exponents
+from meterdp.mechanisms.proven.marginals import Reference, features, fit_exponents
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger

@@ -10,9 +10,9 @@ from meterdp.evaluation import cost as cost_study
 from meterdp.evaluation.cost import cost, vary
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, Shares
 from meterdp.mechanisms.registry import mechanism
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian
@@ -143,7 +143,7 @@ def test_a_study_over_circuits_releases_with_the_noise_they_would_make_together(
     """What is released has h of n parts of mu^2, and only the sound mechanism is another one."""
     shares = Shares(12, 3, 9)
     public = public_settings(1.0, 1e-5, records.log_kwh.shape, MECHANISMS, MIXTURE, PROFILES, shares=shares)
-    plan = Sound.calibrate(public).plan
+    plan = Proven.calibrate(public).plan
     spent = sum((step.sensitivity / step.noise_std) ** 2 for step in plan.steps)
     assert spent == pytest.approx(gaussian.mu_for(1.0, 1e-5) ** 2 * 3 / 12)
     fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)

@@ -18,7 +18,7 @@ from meterdp.evaluation.fidelity import (
     study_fidelity,
 )
 from meterdp.evaluation.tables import FIDELITY
-from meterdp.mechanisms.sound.marginals import statistics_of
+from meterdp.mechanisms.proven.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.study import fit_from, mixture_rows, start_labels

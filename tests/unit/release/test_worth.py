@@ -10,8 +10,8 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ENOUGH_WITHOUT_LIBRARY
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release.asked import asked, statements, worthless
 from meterdp.release.mixture import ReleasedMixture
@@ -94,7 +94,7 @@ def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_ke
     sections = given["mechanisms"], given["mixture"], given["profiles"]
     public = public_settings(1, 1e-5, (1409, 12), *sections, SafeNoise.grid)
     service = ReleaseService(given, meter_list(1409), True)
-    words = service.request(ReleasedMixture(Sound.calibrate(public), service)).parameters
+    words = service.request(ReleasedMixture(Proven.calibrate(public), service)).parameters
     digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
     assert digest == "195d8c33266ca33a4585a6ffdcd8582072420aceea2ba26019a2a166107cb651"
 

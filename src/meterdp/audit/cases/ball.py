@@ -1,4 +1,4 @@
-"""The release of records in a ball, :func:`meterdp.mechanisms.sound.mechanism.fit_ball`, on pairs at its surface."""
+"""The release of records in a ball, :func:`meterdp.mechanisms.proven.mechanism.fit_ball`, on pairs at its surface."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from meterdp.audit.cases.sound import Pair, broken
 from meterdp.audit.judge import Claim
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.domain import Ball
-from meterdp.mechanisms.sound.mechanism import Sound, calibrate_ball
+from meterdp.mechanisms.proven.domain import Ball
+from meterdp.mechanisms.proven.mechanism import Proven, calibrate_ball
 
 # As few records, entries and rounds as for loads.
 RECORDS, DIMENSION, CLASSES, ROUNDS = 200, 2, 3, 1
@@ -38,7 +38,7 @@ WORDS = {
 }
 
 
-def calibrated(epsilon: float, adjacency: str) -> Sound:
+def calibrated(epsilon: float, adjacency: str) -> Proven:
     """Return the release with one round."""
     ball = Ball(RADIUS, CENTRE)
     return calibrate_ball(CLASSES, DIMENSION, RECORDS, epsilon, DELTA, ball, adjacency=adjacency, rounds=ROUNDS)

@@ -15,10 +15,10 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
-from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.published.kl import Design, KlPublished, KlRelease
-from meterdp.mechanisms.published.label_flip import LabelledRecords, lemma_1_multiplier
+from meterdp.mechanisms.reference.kl import Design, KlPublished, KlRelease
+from meterdp.mechanisms.reference.kl_exact import KlExact
+from meterdp.mechanisms.reference.label_flip import LabelledRecords, lemma_1_multiplier
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource

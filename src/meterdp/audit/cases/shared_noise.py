@@ -13,7 +13,7 @@ from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.federated.graph import complete
 from meterdp.federated.shared_noise import SharedSums, release_together
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.privacy.noise import NoiseSource
 
 NODES, COLLUDING = 5, 3
@@ -22,20 +22,20 @@ WORDS = f"{REPLACED_WORDS}, at one of {NODES} nodes, to {COLLUDING} others"
 _AT_ONCE = 1000
 
 
-def shared(epsilon: float, colluding: int) -> tuple[Sound, SharedSums]:
+def shared(epsilon: float, colluding: int) -> tuple[Proven, SharedSums]:
     """Return the sound release, its noise in shares for so many colluding nodes, and how nodes add up."""
     public, sums = calibrated(epsilon, "replace_one").public, SharedSums("edge_masks", complete(NODES), colluding)
-    return Sound.calibrate(replace(public, sound=replace(public.sound, shares=sums.shares))), sums
+    return Proven.calibrate(replace(public, sound=replace(public.sound, shares=sums.shares))), sums
 
 
 def colluders_see(
-    mechanism: Sound, sums: SharedSums, noise: NoiseSource, on_d: bool, runs: int, silent: bool = False
+    mechanism: Proven, sums: SharedSums, noise: NoiseSource, on_d: bool, runs: int, silent: bool = False
 ) -> Mapping[str, Seen]:
     """Run all nodes and return the loss of the sums the colluding ones, the last, learn, and what is released.
 
     Parameters
     ----------
-    mechanism : Sound
+    mechanism : Proven
     sums : SharedSums
     noise : NoiseSource
     on_d : bool

@@ -12,11 +12,11 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, 
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.published.label_flip import LabelledRecords
-from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
-from meterdp.mechanisms.sound.library import Library
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.label_flip import ProvenLabelFlip
+from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.mechanism import NoisyQuery
@@ -43,7 +43,7 @@ _AT_ONCE = 1000
 class Pair:
     """A calibrated mechanism and the private inputs of two neighbouring data sets."""
 
-    mechanism: Sound | SoundLabelFlip
+    mechanism: Proven | ProvenLabelFlip
     d: PrivateRecords
     neighbour: PrivateRecords
 
@@ -114,15 +114,15 @@ def calibrated(
     records: int | None = None,
     marginal_share: float = 0.0,
     library: Library | None = None,
-) -> Sound:
+) -> Proven:
     """Return the sound release with one round; from a library as the public rule has it."""
     records = records or (RECORDS if library is None else LIBRARY_RECORDS)
     rounds = ROUNDS if library is None else None
-    settings = SoundSettings(
+    settings = ProvenSettings(
         adjacency, records_guess=records, rounds=rounds, marginal_share=marginal_share, library=library
     )
     public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
-    return Sound.calibrate(public)
+    return Proven.calibrate(public)
 
 
 def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
@@ -182,7 +182,7 @@ def labelled_pair(epsilon: float) -> Pair:
         LabelledRecords(x, fit_labels(x, np.concatenate([[first], label[1:]]), FLOOR)) for first in (1, 2)
     )
     public = PublicSettings(epsilon, DELTA, 2, HOURS, len(x), -40.0, 40.0, FLOOR)
-    return Pair(SoundLabelFlip.calibrate(public), d, neighbour)
+    return Pair(ProvenLabelFlip.calibrate(public), d, neighbour)
 
 
 def label_case(epsilon: float) -> Case:

@@ -36,7 +36,7 @@ from meterdp.accounting.sequence import Sequence
 from meterdp.core.noise import fixed_normals
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import ClassSums, class_sums, raise_eigenvalues
 from meterdp.mixture.study import NO_PRIOR, Prior
@@ -399,7 +399,7 @@ class DpEmZcdp:
     @classmethod
     def calibrate(cls, public: PublicSettings) -> DpEmZcdp:
         """Turn (epsilon, delta) into the budget of every noisy answer."""
-        public = public if public.sound is not None else replace(public, sound=SoundSettings())
+        public = public if public.sound is not None else replace(public, sound=ProvenSettings())
         floor = max(EIGENVALUE_FLOOR, public.eigenvalue_floor / ball_radius(public) ** 2)
         settings = EmSettings(ITERATIONS, "GGG", step_delta=STEP_DELTA, eigenvalue_floor=floor)
         budget = CURVES["zcdp"].calibrated(settings.sequence(public.classes), public.epsilon, public.delta)

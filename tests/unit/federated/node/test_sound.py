@@ -14,8 +14,8 @@ from meterdp.federated.node.messages import Reason
 from meterdp.federated.node.protocol import PROTOCOLS
 from meterdp.federated.shared_noise import SharedSums, release_at_node, release_together
 from meterdp.mechanisms.interface import PublicSettings, Released
-from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.privacy.noise import MOST_STEPS, SafeNoise
 from meterdp.release.between_nodes import _released
 from tests.unit.federated.node.made_up import Lying, settings_of, write_agreement
@@ -28,7 +28,9 @@ N, D, K, NODES = 240, 2, 3, 4
 def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
     """Oracle: ``release_together`` with the same noise; masks are others, and cancel."""
     shared = SharedSums(scheme, complete(NODES), 1)
-    sound = Sound.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, SoundSettings(shares=shared.shares)))
+    sound = Proven.calibrate(
+        PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, ProvenSettings(shares=shared.shares))
+    )
     parts = np.split(households(0, N, D, K), [60, 61, 150])
     expected = release_together(
         sound, shared, parts, [StudyNoise(1, "share", i) for i in range(NODES)], np.random.default_rng(0)
@@ -68,8 +70,8 @@ def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
 
 def calibrated(**settings):
     shared = SharedSums("edge_masks", complete(NODES), 1)
-    chosen = SoundSettings(shares=shared.shares, grid=SafeNoise.grid, **settings)
-    return Sound.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, chosen))
+    chosen = ProvenSettings(shares=shared.shares, grid=SafeNoise.grid, **settings)
+    return Proven.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, chosen))
 
 
 def release_between(tmp_path, sound, bend):

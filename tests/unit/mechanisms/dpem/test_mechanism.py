@@ -10,7 +10,7 @@ from meterdp.accounting import zcdp
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import EIGENVALUE_FLOOR, ITERATIONS, DpEmZcdp, ball_radius, fit
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
@@ -47,7 +47,7 @@ def test_guarantee_says_whose_record_and_that_it_is_for_study():
 def test_a_release_is_fit_in_the_ball_mapped_back():
     n, d = 300, 4
     x = households(0, n, d, 3)
-    settings = public(n, d, 3, 50.0, sound=SoundSettings(level_log_kwh=-0.7))
+    settings = public(n, d, 3, 50.0, sound=ProvenSettings(level_log_kwh=-0.7))
     mechanism = DpEmZcdp.calibrate(settings)
     released = mechanism.release(PrivateRecords(x), StudyNoise(0, "one"), 1)
     radius = (HIGH - LOW) / 2 * math.sqrt(d)

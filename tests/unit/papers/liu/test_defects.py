@@ -16,7 +16,7 @@ from scipy.stats import norm, wishart
 from sklearn.datasets import load_digits, load_iris
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.kl import KlPublished
+from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.liu import errata_moments as liu_covariances

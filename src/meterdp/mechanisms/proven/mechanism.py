@@ -1,0 +1,455 @@
+"""The sound release: a Gaussian mixture under (epsilon, delta)-DP for one household's whole record.
+
+Clipped records, a private pooled moment, then private EM from public start classes, with exact Gaussian-DP accounting
+(Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters: docs/proofs/sound.md). With a
+public library its classes are adapted instead, and rounds of EM follow where households are many.
+All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
+proof then covers the algorithm, not the files.
+
+The second front door of the sound release: a private mixture of any records within a public radius.
+
+The mechanism is the one that releases loads, with another :mod:`~meterdp.mechanisms.proven.domain`: no levels, no
+hours, any number of classes and entries. Proof note: docs/proofs/sound.md.
+
+A public box around records, which fits into the ball of the sound release.
+
+The box is mapped to the cube [-1, 1]^d by its own bounds, and the cube lies in the ball of radius sqrt(d) around the
+origin. Either map is one of a single record and of public numbers; proof note: docs/proofs/sound.md, 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.proven.adapt import adapt
+from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
+from meterdp.mechanisms.proven.marginals import Marginals, Reference, feature_sum
+from meterdp.mechanisms.proven.plan import (
+    POOLED_WEIGHTS,
+    Plan,
+    ProvenSettings,
+    make_plan,
+    noise_entries,
+    step_entries,
+)
+from meterdp.mechanisms.proven.posterior import pooled_parameters, radius_from
+from meterdp.mechanisms.proven.rounds import release_in_chunks, run_rounds
+from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, moment_stack, radius_stack
+from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.study import Prior
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
+from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.mechanism import Measure, clip_to_unit_ball, measure_with
+from meterdp.privacy.noise import GaussianSource
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A Gaussian mixture under replace-one or add-remove DP, calibrated.
+
+    Parameters
+    ----------
+    public : PublicSettings
+    mu : float
+        GDP parameter of the whole release, the largest that is (epsilon, delta)-DP. Where nodes share the noise: of
+        what the colluding ones see.
+    plan : Plan
+        The Gaussian measurements in order, with the noise of all nodes together; their mu^2 add up to mu^2, or, where
+        nodes share the noise, to h/n of it.
+    """
+
+    public: PublicSettings
+    mu: float
+    plan: Plan
+    name: ClassVar[str] = "sound"
+    sees: ClassVar[Sees] = "records"
+    most_draws: ClassVar[int | None] = None
+    family: ClassVar[Family] = "sound"
+
+    @classmethod
+    def calibrate(cls, public: PublicSettings) -> Proven:
+        """Turn (epsilon, delta) into mu and split it over the steps by the public rules of ``plan``."""
+        public = public if public.sound is not None else replace(public, sound=ProvenSettings())
+        settings, delta = public.sound, public.delta
+        if settings.grid > 0:
+            entries = noise_entries(public.classes, public.dimension, settings)
+            margin = delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
+            delta -= margin
+            if delta <= 0:
+                possible = margin < 1 / public.records  # delta is at most that
+                raise _noise_too_small(f"increase delta above {margin:.2g}" if possible else "decrease epsilon")
+        mu, shares = gaussian.mu_for(public.epsilon, delta), settings.shares
+        plan = make_plan(shares.seen_by_colluding * mu, public.records, public.dimension, public.classes, settings)
+        if min(step.noise_std for step in plan.steps) * shares.of_node < FEWEST_NOISE_STEPS * settings.grid:
+            raise _noise_too_small("decrease epsilon")
+        return cls(public, mu, plan)
+
+    @property
+    def domain(self) -> Domain:
+        """What is publicly known about the records."""
+        settings = self.public.sound
+        return settings.ball or Loads.of(self.public, settings.level_log_kwh, settings.hour_correlation)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What docs/proofs/sound.md proves, for noise that is truly Gaussian."""
+        adjacency = self.public.sound.adjacency
+        return Guarantee(
+            unit=self.domain.units[adjacency],
+            adjacency=adjacency,
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            accountant=gaussian.STEPS,
+            proof="docs/proofs/sound.md",
+            family=self.family,
+        )
+
+    @property
+    def total_variation(self) -> float:
+        """Distance of one release on its grid from a mu-GDP one (docs/proofs/safe_noise.md); 0 without a grid."""
+        grid, classes, d = self.public.sound.grid, self.plan.classes, self.public.dimension
+        if grid == 0:
+            return 0.0
+        seen = self.public.sound.shares.seen_by_colluding / grid
+        return sum(step_entries(s, classes, d) * total_variation(seen * s.noise_std) for s in self.plan.steps)
+
+    def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
+
+        Marginals, if any, are measured for the first draw only: the others tell what a mixture costs.
+
+        Raises
+        ------
+        InputError
+            If the records do not have the public shape (N, d).
+        ValueError
+            If the noise lives on another grid than the one the mechanism was calibrated for.
+        """
+        if noise.grid != self.public.sound.grid:
+            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+        released = release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
+        if self.plan.step("marginals") is None:
+            return released
+        first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
+        return replace(released, marginals=self.run_marginals(private.x, first, measure_with(noise, noise.grid))[0])
+
+    def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
+        """Run the steps, letting ``measure`` turn each exact stack into a noisy one.
+
+        Records are touched in the arguments of ``measure`` only; every other line works on its results. The
+        privacy test replays a run on neighbouring records by handing back recorded answers.
+
+        Parameters
+        ----------
+        x : (N, d) float64
+            All records, log kWh.
+        measure : callable
+            (step, stack (draws, ...)) -> noisy stack of the same shape.
+        draws : int
+            Number R of independent runs.
+        """
+        public = self.public
+        self._check(x)
+        domain = self.domain
+        records = np.full(draws, float(public.records))
+        if counted := self.plan.step("records"):
+            records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
+        grid = public.sound.grid
+        if library := public.sound.library:
+            step = self.plan.step("adapt")
+            released = adapt(step, library, x, measure, records, domain, public.eigenvalue_floor, grid)
+        else:
+            released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
+        if self.plan.rounds:
+            released = run_rounds(
+                self.plan.rounds,
+                x,
+                measure,
+                released.mixtures,
+                records,
+                domain,
+                public.eigenvalue_floor,
+                grid=grid,
+                # A prior is for records in a ball; settings refuse it otherwise.
+                with_prior=public.sound.prior and partial(public.sound.ball.with_prior, public.sound.prior),
+            )
+        order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
+        return Released(
+            released.mixtures.take(order), released.projected, released.responsibilities_model.take(order), records
+        )
+
+    def run_whole(self, x: np.ndarray, measure: Measure, draws: int) -> tuple[Released, list[Marginals]]:
+        """Run all steps, the marginals beside every mixture if there are any; parameters as in :meth:`run`."""
+        released = self.run(x, measure, draws)
+        return released, self.run_marginals(x, released, measure) if self.plan.step("marginals") else []
+
+    def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
+        """Take the last step, the marginals beside every mixture that :meth:`run` released.
+
+        Parameters
+        ----------
+        x : (N, d) float64
+            All records, log kWh.
+        released : Released
+            R mixtures.
+        measure : callable
+            As in :meth:`run`; takes a stack (R, q).
+        """
+        self._check(x)
+        low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
+        x, step = self.domain.clip(x), self.plan.step("marginals")
+        references = [Reference(released.mixtures.draw(r), low, high, scale) for r in range(len(released.mixtures))]
+        noisy = measure(step, np.stack([feature_sum(x, of, self.public.sound.grid) for of in references]))
+        return [
+            Marginals(of, one / n, step.noise_std / n)
+            for of, one, n in zip(references, noisy, released.records, strict=True)
+        ]
+
+    def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
+        """Return start classes that follow from private pooled moments."""
+        means, covariances = self.domain.starts(*self._pooled(x, measure, records), self.plan.classes)
+        return MixtureDraws(np.full(means.shape[:2], 1 / self.plan.classes), means, covariances)
+
+    def _pooled(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""
+        d, settings, draws = self.public.dimension, self.public.sound, len(records)
+        centre, whiten, colour = self.domain.whitening(d)
+
+        def whitened() -> Iterator[np.ndarray]:
+            for first in range(0, max(len(x), 1), RECORDS_AT_ONCE):
+                yield (self.domain.clip(x[first : first + RECORDS_AT_ONCE]) - centre) @ whiten.T
+
+        histogram = sum(radius_stack(z) for z in whitened())
+        noisy = measure(self.plan.step("radius"), np.broadcast_to(histogram, (draws, len(histogram))))
+        radius = radius_from(noisy, records, d)
+        # Few radii are possible, so the stack is made once for each.
+        possible, which = np.unique(radius, return_inverse=True)
+        stacks = sum(
+            moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS, grid=settings.grid)
+            for z in whitened()
+        )
+        step = self.plan.step("pooled")
+        noisy = measure(step, stacks[which])
+        mean, covariance = pooled_parameters(
+            noisy, step.noise_std, POOLED_WEIGHTS, records, radius, colour, self.domain.covariance_of
+        )
+        return centre + mean, covariance
+
+    def _check(self, x: np.ndarray) -> None:
+        public = self.public
+        known = public.sound.adjacency == "replace_one"
+        # A node among others holds a part of the records.
+        wrong = len(x) > public.records if public.sound.shares.nodes > 1 else len(x) != public.records
+        if x.shape[1] != public.dimension or (known and wrong):
+            raise InputError(
+                "the records do not have the public number of households and hours",
+                field="records",
+                hint="set records and dimension to the size of the export",
+            )
+
+
+def _noise_too_small(hint: str) -> InputError:
+    return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)
+
+
+# Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
+EIGENVALUE_FLOOR_RATIO = 1e-6
+
+
+@dataclass(frozen=True)
+class BallRelease:
+    """What :func:`fit_ball` returns.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        In the unit of the records.
+    guarantee : Guarantee
+        What is claimed of the mixture.
+    clipped_count : int
+        Records outside the ball, clipped to it: private, not covered by the guarantee.
+    """
+
+    mixture: Mixture
+    guarantee: Guarantee
+    clipped_count: int
+
+
+def calibrate_ball(
+    classes: int,
+    dimension: int,
+    records: int,
+    epsilon: float,
+    delta: float,
+    ball: Ball,
+    *,
+    grid: float = 0.0,
+    adjacency: Literal["replace_one", "add_remove"] = "replace_one",
+    rounds: int | None = None,
+    eigenvalue_floor: float | None = None,
+    prior: Prior | None = None,
+) -> Proven:
+    """Return the calibrated mechanism, from public numbers alone.
+
+    Parameters
+    ----------
+    classes, dimension : int
+        K and d.
+    records : int
+        N under ``replace_one``, a public guess of it under ``add_remove``.
+    epsilon, delta : float
+    ball : Ball
+        Public.
+    grid : float
+        Of the noise source.
+    adjacency : {"replace_one", "add_remove"}
+    rounds : int, optional
+        Of private EM; by default a rule.
+    eigenvalue_floor : float, optional
+        Public, in the squared unit of the records; a millionth of the squared radius by default.
+    prior : Prior, optional
+        For maximum a posteriori estimates, of records in the unit ball around the origin; none by default.
+
+    Raises
+    ------
+    InputError
+        If a number is outside its range, as N < K.
+    """
+    settings = ProvenSettings(
+        adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
+    )
+    floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
+    # Bounds of an entry are for loads: the ball is what records are clipped to, and any two in order will do here.
+    public = PublicSettings(
+        epsilon, delta, classes, dimension, records, -ball.radius, ball.radius, floor, sound=settings
+    )
+    return Proven.calibrate(public)
+
+
+def fit_ball(
+    x: np.ndarray,
+    classes: int,
+    epsilon: float,
+    delta: float,
+    noise: GaussianSource,
+    radius: float = 1.0,
+    centre: tuple[float, ...] | None = None,
+    *,
+    records_guess: int | None = None,
+    **choices,
+) -> BallRelease:
+    """Release a Gaussian mixture of records under (epsilon, delta)-DP for one whole record.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Finite records; what lies outside the ball is clipped to it.
+    classes : int
+        K, at most N.
+    epsilon, delta : float
+    noise : GaussianSource
+        Of a study, or a safe one: its grid decides which.
+    radius : float
+        Public bound of the distance of a record from the centre, in the unit of the records.
+    centre : tuple of float, optional
+        Public; the origin by default.
+    records_guess : int, optional
+        Public guess of N; ``add_remove`` needs it, since N itself is then private.
+    **choices
+        Further ones of :func:`calibrate_ball`.
+
+    Raises
+    ------
+    InputError
+        If a record has a missing or infinite entry, there are fewer records than classes, ``add_remove`` comes
+        without a guess, or a number is outside its range.
+    """
+    records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
+    if records is None:
+        raise InputError(
+            "is not set", field="records_guess", hint="give a public guess of the number of records, for add_remove"
+        )
+    x = np.asarray(x, dtype=float)
+    if x.ndim != 2 or not x.size or not np.isfinite([x.min(), x.max()]).all():
+        raise InputError(
+            "are not rows of finite numbers",
+            field="records",
+            hint="leave out or fill in records with missing entries, by a rule that looks at one record alone",
+        )
+    ball = Ball(radius, centre)
+    mechanism = calibrate_ball(classes, x.shape[1], records, epsilon, delta, ball, grid=noise.grid, **choices)
+    released = mechanism.release(PrivateRecords(x), noise, 1)
+    return BallRelease(
+        released.mixtures.draw(0),
+        mechanism.guarantee,
+        sum(int(ball.outside(x[i : i + RECORDS_AT_ONCE]).sum()) for i in range(0, len(x), RECORDS_AT_ONCE)),
+    )
+
+
+# Half widths of a box whose squares, those of covariances, a float64 holds with room.
+LEAST_HALF_WIDTH, MOST_HALF_WIDTH = 1e-100, 1e100
+
+
+@dataclass(frozen=True)
+class Box:
+    """Public bounds of every entry of a record.
+
+    Parameters
+    ----------
+    low, high : tuple of float
+        d numbers each, in the unit of the records.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self):
+        half = self._half
+        if not (np.isfinite(half) & (half >= LEAST_HALF_WIDTH) & (half <= MOST_HALF_WIDTH)).all():
+            raise InputError(
+                "are not finite numbers with the lower one first, from 1e-100 to 1e100 apart",
+                field="bounds",
+                hint="give (low, high) from public knowledge, numbers or one for each entry of a record",
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Entries d of a record."""
+        return len(self.low)
+
+    @property
+    def ball(self) -> Ball:
+        """The ball around the cube."""
+        return Ball(float(np.sqrt(self.dimension)))
+
+    @property
+    def _half(self) -> np.ndarray:
+        return np.array(self.high, dtype=float) / 2 - np.array(self.low, dtype=float) / 2
+
+    @property
+    def _middle(self) -> np.ndarray:
+        return np.array(self.low, dtype=float) / 2 + np.array(self.high, dtype=float) / 2
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """Clip finite records (N, d) to the box and map them to the cube, each by itself."""
+        z = np.clip(x, self.low, self.high)
+        z -= self._middle
+        z /= self._half
+        return np.clip(z, -1.0, 1.0, out=z)
+
+    def unscaled(self, mixture: Mixture) -> Mixture:
+        """Return a mixture of records in the cube as one of records in the box.
+
+        Means are moved into the box, where those of its records lie; that takes released and public numbers alone.
+        """
+        half = self._half
+        means = np.clip(self._middle + half * mixture.means, self.low, self.high)
+        return Mixture(mixture.weights, means, mixture.covariances * half[:, None] * half)

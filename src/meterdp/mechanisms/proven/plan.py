@@ -1,0 +1,321 @@
+"""The public rules of the sound release: how many classes and rounds, how the budget is split, where it starts.
+
+Every choice is a function of N, d, epsilon, delta and configuration. The constants were chosen on simulated
+households and on the Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/sound.md).
+What counts is N mu / d, the number of households per hour in units of the noise.
+
+Noise in shares: n nodes hold the records, and no t of them that collude see more than outsiders are meant to.
+
+Each node adds its share to its own statistics before they are summed (docs/proofs/shared_noise.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
+from meterdp.mechanisms.proven import marginals
+from meterdp.mechanisms.proven.adapt import WEIGHTS, adapt_entries, adapt_share
+from meterdp.mechanisms.proven.domain import Ball, Loads
+from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
+from meterdp.mixture.study import Prior
+from meterdp.privacy.gaussian import rounded
+from meterdp.privacy.mechanism import NoisyQuery
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who holds the noise; all of it public.
+
+    Parameters
+    ----------
+    nodes : int
+        n. Each adds 1/n of the variance of a measurement's noise.
+    honest : float
+        h: what colluding nodes see carries the shares of h nodes or more. The smallest group of honest nodes whose
+        sum they can learn, or a little less where masks are finite.
+    colluding : int
+        t, for which h was worked out.
+    """
+
+    nodes: int
+    honest: float
+    colluding: int
+
+    def __post_init__(self):
+        constraints = {
+            "nodes": ONE_OR_MORE,
+            "colluding": Number(0, self.nodes, closed="low"),
+            "honest": Number(0, self.nodes - self.colluding, closed="high"),
+        }
+        check(self, constraints)
+
+    @property
+    def seen_by_colluding(self) -> float:
+        """Part of the standard deviation of the noise that is in what colluding nodes see, sqrt(h / n)."""
+        return math.sqrt(self.honest / self.nodes)
+
+    @property
+    def of_node(self) -> float:
+        """Part of the standard deviation that one node adds, sqrt(1 / n)."""
+        return math.sqrt(1 / self.nodes)
+
+
+# One node that holds all records and all noise.
+ALONE = Shares(1, 1, 0)
+
+
+@dataclass(frozen=True)
+class SharedNoise:
+    """What is public about a release that circuits make together.
+
+    Parameters
+    ----------
+    shares : Shares
+        By which the mechanism is calibrated.
+    words : mapping
+        How they add up: scheme and graph, as words of a request. No name of a circuit is among them.
+    holders : {"circuits", "nodes"}
+        Who they are.
+    """
+
+    shares: Shares
+    words: Mapping
+    holders: str = "circuits"
+
+    @property
+    def sentence(self) -> str:
+        """What a manifest says of it."""
+        n, t, who = self.shares.nodes, self.shares.colluding, self.holders
+        return (
+            f"the noise is that of {n} {who} that hold the readings, each adding its share before anything is "
+            f"summed (scheme {self.words['scheme']}): what any {t} of them that collude would see while they make "
+            f"this release, with the release, has the epsilon and delta above for a meter of another of the {who}; "
+            f"the release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
+        )
+
+
+# Budget shares in units of mu^2.
+RECORDS_SHARE = 0.005
+RADIUS_SHARE = 0.05
+POOLED_SHARES = (0.05, 0.25)
+# Later rounds get more: what they find is not overwritten.
+ROUND_GROWTH = 1.1
+LAST_ROUND = 2.0
+POOLED_WEIGHTS = StackWeights(count=0.0, mean=0.4, moment=1.0)
+# Clip radius of a round, in standard deviations per dimension.
+ROUND_RADIUS = 1.1
+MOST_ROUNDS = 12
+# Records of which nothing is known start farther from their classes: so many times the rounds.
+BALL_ROUNDS = 2.5
+# From this N mu / d on, the release finds as much without the library that comes with the code.
+ENOUGH_WITHOUT_LIBRARY = 400.0
+# Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
+FEWEST_CLASSES = 3
+
+
+@dataclass(frozen=True)
+class ProvenSettings:
+    """Public choices of the sound release beyond (epsilon, delta), N, d and bounds.
+
+    Parameters
+    ----------
+    adjacency : {"replace_one", "add_remove"}
+        Under ``add_remove`` the number of households is private: it is measured, and the rules below go by a guess.
+    records_guess : int, optional
+        Public guess of N, from anything but the export; needed under ``add_remove``, unused otherwise.
+    classes : int, optional
+        K; by default a rule on (N, d, epsilon, delta) with the K of the settings as its upper limit.
+    rounds : int, optional
+        Rounds of private EM, one or more; by default a rule.
+    level_log_kwh : float
+        Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
+    hour_correlation : float
+        Correlation of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
+    marginal_share : float
+        Share of mu^2 that is spent on marginals beside the mixture, in [0, 1); 0 releases none.
+    grid : float
+        Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise
+        is floating point.
+    library : Library, optional
+        Public classes to start from; it brings their number, so that ``classes`` stays None.
+    ball : Ball, optional
+        Where records live that are no loads; the level and the correlation of hours are then not used, and there are
+        neither marginals nor a library.
+    prior : Prior, optional
+        For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
+    shares : Shares
+        Of the noise, where several nodes hold the records; by default one holds all.
+    """
+
+    adjacency: Literal["replace_one", "add_remove"] = "replace_one"
+    records_guess: int | None = None
+    classes: int | None = None
+    rounds: int | None = None
+    level_log_kwh: float = -1.2
+    hour_correlation: float = 0.6
+    marginal_share: float = 0.0
+    grid: float = 0.0
+    library: Library | None = None
+    ball: Ball | None = None
+    prior: Prior | None = None
+    shares: Shares = ALONE
+
+    def __post_init__(self):
+        known = self.records_guess is not None or self.adjacency != "add_remove"
+        constraints = {
+            "adjacency": OneOf(("replace_one", "add_remove")),
+            "records_guess": Number(1, closed="low", whole=True, optional=known),
+            "classes": Number(1, closed="low", whole=True, optional=True),
+            "rounds": Number(1, closed="low", whole=True, optional=True),
+            "level_log_kwh": Number(),
+            "grid": Fits(self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "a power of two, or 0"),
+            "hour_correlation": SHARE_BELOW_ONE,
+            "marginal_share": SHARE_BELOW_ONE,
+            "library": Fits(self.library is None or self.classes is None, "classes of null, which a library brings"),
+            "ball": Fits(
+                self.ball is None or (self.library is None and self.marginal_share == 0),
+                "neither a library nor marginals beside it: both are of loads",
+            ),
+            "prior": Fits(self.prior is None or self.ball is not None, "null for loads"),
+        }
+        check(self, constraints)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The measurements of one release, fixed before any record is seen.
+
+    Parameters
+    ----------
+    classes : int
+        K of the released mixture.
+    steps : tuple of NoisyQuery
+        In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
+        in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
+    """
+
+    classes: int
+    steps: tuple[NoisyQuery, ...]
+
+    @property
+    def rounds(self) -> tuple[NoisyQuery, ...]:
+        """The rounds of private EM."""
+        return tuple(s for s in self.steps if s.name.startswith("round"))
+
+    def step(self, name: str) -> NoisyQuery | None:
+        """Return the step called ``name``, if there is one."""
+        return next((s for s in self.steps if s.name == name), None)
+
+
+def default_classes(signal: float, most: int) -> int:
+    """Return K for N mu / d = ``signal``: 3 at 1,409 households, 4 at 10,000 (d = 12, epsilon = 2)."""
+    return int(min(max(round(1.3 * signal**0.2), FEWEST_CLASSES), most))
+
+
+def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
+    """Return the number of rounds: 3 at 1,409 households and 9 at 10,000 with the default K and no marginals."""
+    return int(np.clip(round(factor * 0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
+
+
+def signal_of(mu: float, records: int, dimension: int, settings: ProvenSettings) -> float:
+    """Return N mu / d of the mixture, marginals beside it paid for; parameters as in :func:`make_plan`."""
+    households = settings.records_guess if settings.adjacency == "add_remove" else records
+    return households * mu * math.sqrt(1 - settings.marginal_share) / dimension
+
+
+def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: ProvenSettings) -> Plan:
+    """Return the measurements of a release of ``mu``-GDP.
+
+    Parameters
+    ----------
+    mu : float
+    records : int
+        N; under ``add_remove`` the settings' public guess takes its place.
+    dimension, most_classes : int
+    settings : ProvenSettings
+    """
+    counted = settings.adjacency == "add_remove"
+    signal = signal_of(mu, records, dimension, settings)
+    whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
+    first = RECORDS_SHARE if counted else 0.0
+    entries = stack_entries(dimension)
+    # Counts of records are whole numbers and need no rounding.
+    plan = [("records", 1.0, first)] if counted else []
+    if settings.library is not None:
+        classes = settings.library.classes
+        share, rounds = adapt_share(signal, classes, settings.rounds, MOST_ROUNDS)
+        sensitivity = rounded(
+            WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
+        )
+        plan += [("adapt", sensitivity, (1 - first) * share)]
+    else:
+        classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))
+        rounds = settings.rounds or default_rounds(signal, classes, BALL_ROUNDS if settings.ball else 1.0)
+        pooled = float(np.clip(12 / signal, *POOLED_SHARES))
+        reach = 1.0 if counted else math.sqrt(2)
+        sensitivity = rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid)
+        plan += [("radius", reach, RADIUS_SHARE), ("pooled", sensitivity, pooled)]
+    growth = ROUND_GROWTH ** np.arange(rounds)
+    growth[-1:] *= LAST_ROUND
+    weights = (settings.ball or Loads).round_weights
+    round_shares = (1 - sum(share for _, _, share in plan)) * growth / growth.sum()
+    sensitivity = rounded(weights.sensitivity(settings.adjacency), classes * entries, settings.grid)
+    plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
+    steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
+    if settings.marginal_share > 0:
+        reach = marginals.sensitivity(settings.adjacency, dimension)
+        reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
+        steps += [NoisyQuery("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
+    return Plan(classes, tuple(steps))
+
+
+def mean_error(plan: Plan, records: int, dimension: int, weights: StackWeights) -> float:
+    """Return the noise of each entry of the mean of a class of average size, in standard deviations of the class.
+
+    In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+
+    Parameters
+    ----------
+    plan : Plan
+        With a round at least.
+    records, dimension : int
+    weights : StackWeights
+        Of its rounds.
+    """
+    radius, count = ROUND_RADIUS * math.sqrt(dimension), records / plan.classes
+    return radius * plan.rounds[-1].noise_std / weights.mean / count
+
+
+def stack_entries(dimension: int) -> int:
+    """Return the entries of one class in a stack: count, mean and second moments."""
+    return 1 + dimension + dimension * (dimension + 1) // 2
+
+
+def step_entries(step: NoisyQuery, classes: int, dimension: int) -> int:
+    """Return the noise entries of one step of a plan."""
+    fixed = {
+        "records": 1,
+        "radius": len(RADIUS_EDGES) - 1,
+        "pooled": stack_entries(dimension),
+        "marginals": marginals.statistics_of(dimension),
+        "adapt": adapt_entries(classes, dimension),
+    }
+    return fixed.get(step.name.split()[0], classes * stack_entries(dimension))
+
+
+def noise_entries(most_classes: int, dimension: int, settings: ProvenSettings) -> int:
+    """Return an upper bound on the noise entries of a release, from public numbers alone."""
+    entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
+    beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
+    if settings.library is not None:
+        classes = settings.library.classes
+        return 1 + adapt_entries(classes, dimension) + rounds * classes * entries + beside
+    classes = settings.classes or max(most_classes, FEWEST_CLASSES)
+    return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside

@@ -1,1 +1,0 @@
-"""Mechanisms as printed in the papers, and what they share. Their guarantees do not hold; never for release."""

@@ -1,0 +1,179 @@
+"""What the baselines of Liu et al. (Section V-A) share: an equal split, which numbers get noise, and the way back.
+
+Weights, means and covariances get a third of the budget each. The paper does not say how the baselines treat its
+classes; ``over_classes`` names three readings. By default they compose in parallel like the paper's own method (Lemma
+3), so that the comparison is like for like, hole L3 included.
+
+Baseline: i.i.d. Gaussian noise scaled to l2 sensitivities, or to l1 as the paper says (Liu et al., Section V-A).
+
+Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
+The constant sqrt(2 ln(2/delta)) is that of the paper's Lemma 1. Proof note: docs/proofs/iid_gaussian.md.
+
+Baseline: i.i.d. Laplace noise scaled to l1 sensitivities (Liu et al., Section V-A, after Wu et al. 2016).
+
+Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
+Proof note: docs/proofs/iid_laplace.md.
+
+Baseline: coloured Gaussian noise of minimum trace on means, the rest as i.i.d. Gaussian (Liu et al., Section V-A).
+
+The third baseline of the paper, after Ravi et al. (2022), Eq. (12): Gamma_k^-1 minimises the mean square error of the
+means subject to (10), that is (23) with weight I in place of Sigma_k^-1. Published family, for comparison only. Proof
+note: docs/proofs/coloured_gaussian.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from meterdp.mechanisms.interface import Released
+from meterdp.mechanisms.reference.label_flip import LabelFlip, LabelledRecords, lemma_1_multiplier, square_roots
+from meterdp.mechanisms.reference.projection import project_covariances, project_simplex, symmetric
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.noise import NoiseSource
+
+PARTS = 3
+# "parallel": a scale for each class, each with the whole budget of a part; "common": the largest of these scales for
+# all classes, truly i.i.d.; "split": a scale for each class, each with a K-th of the budget of a part.
+OverClasses = Literal["parallel", "common", "split"]
+
+
+@dataclass(frozen=True)
+class Baseline(LabelFlip):
+    """Base of the baselines.
+
+    Parameters
+    ----------
+    over_classes : {"parallel", "common", "split"}
+        How means and covariances of the classes share noise and budget.
+    """
+
+    over_classes: OverClasses = "parallel"
+    accountant: ClassVar[str] = "sum of three equal parts, parallel over classes, as published"
+
+    def budget(self, part: str) -> tuple[float, float]:
+        """Return (epsilon, delta) for "weights", or for one class's "means" or "covariances"."""
+        split = self.over_classes == "split" and part != "weights"
+        shares = PARTS * (self.public.classes if split else 1)
+        return self.public.epsilon / shares, self.public.delta / shares
+
+    def shared(self, scales: np.ndarray) -> np.ndarray:
+        """Return the scales (K,) that the classes get, from those they need."""
+        return np.full_like(scales, scales.max()) if self.over_classes == "common" else scales
+
+
+class GaussianBaseline(Baseline):
+    """Base of the Gaussian baselines: Lemma 1 for each of the three parts.
+
+    Class attributes
+    ----------------
+    norm : {"l2", "l1"}
+        The sensitivity the noise is scaled to; the paper bounds l2 by l1.
+    """
+
+    norm: ClassVar[Literal["l2", "l1"]] = "l2"
+
+    def multiplier(self, part: str) -> float:
+        """Return the noise per unit of sensitivity on "weights", "means" or "covariances"."""
+        return lemma_1_multiplier(*self.budget(part))
+
+    def scale(self, private: LabelledRecords, part: str) -> np.ndarray:
+        """Return the standard deviation of each class's noise (K,) on "means" or "covariances"."""
+        return self.shared(self.multiplier(part) * getattr(private.sensitivities, f"{part}_{self.norm}"))
+
+    def mean_factors(self, private: LabelledRecords) -> np.ndarray:
+        """Return F_k (K, d, d): means get noise N(0, F_k F_k')."""
+        return self.scale(private, "means")[:, None, None] * np.eye(private.x.shape[1])
+
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
+        weights = self.multiplier("weights") * getattr(private.sensitivities, f"weights_{self.norm}")
+        scales = weights, self.mean_factors(private), self.scale(private, "covariances")
+        return perturb(private, scales, noise.normal, draws, self.public.eigenvalue_floor)
+
+
+def perturb(
+    private: LabelledRecords,
+    scales: tuple[float, np.ndarray, np.ndarray],
+    draw: Callable[[tuple[int, ...]], np.ndarray],
+    draws: int,
+    eigenvalue_floor: float,
+) -> Released:
+    """Add noise to every entry of (2a)-(2c), coloured on the means and independent elsewhere, and project back.
+
+    Parameters
+    ----------
+    private : LabelledRecords
+    scales : (float, (K, d, d) float64, (K,) float64)
+        Noise scale of weights, factor of each class's mean and scale of its covariance (upper triangle).
+    draw : callable
+        Noise of scale one for a shape: a method of a NoiseSource.
+    draws : int
+        Number of independent releases R.
+    eigenvalue_floor : float
+        Public floor of released covariances, (log kWh)^2.
+    """
+    fit = private.fit
+    k, d = fit.mixture.means.shape
+    rows, columns = np.triu_indices(d)
+    upper = fit.sample_covariances[:, rows, columns]
+    weights = fit.mixture.weights + scales[0] * draw((draws, k))
+    means = fit.mixture.means + np.einsum("kij,rkj->rki", scales[1], draw((draws, k, d)))
+    noisy = symmetric(upper + scales[2][:, None] * draw((draws, *upper.shape)), d)
+    weights, cut = project_simplex(weights)
+    covariances, raised = project_covariances(noisy, eigenvalue_floor)
+    return Released(MixtureDraws(weights, means, covariances), cut | raised)
+
+
+class IidGaussian(GaussianBaseline):
+    """Gaussian noise on every entry of weights, means, covariances, scaled to the exact l2 sensitivities."""
+
+    name: ClassVar[str] = "iid_gaussian"
+    proof: ClassVar[str] = "docs/proofs/iid_gaussian.md"
+
+
+class IidGaussianL1(IidGaussian):
+    """The same with each l2 sensitivity bounded by the l1 one, as the paper says: more noise than is needed."""
+
+    name: ClassVar[str] = "iid_gaussian_l1"
+    norm = "l1"
+
+
+class IidLaplace(Baseline):
+    """Laplace noise of scale (l1 sensitivity) / (epsilon / 3) on every entry of weights, means, covariances."""
+
+    name: ClassVar[str] = "iid_laplace"
+    pure: ClassVar[bool] = True
+    proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
+
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
+        s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")
+        factors = self.shared(s.means_l1 / per_class)[:, None, None] * np.eye(private.x.shape[1])
+        scales = (s.weights_l1 / epsilon, factors, self.shared(s.covariances_l1 / per_class))
+        return perturb(private, scales, noise.laplace, draws, self.public.eigenvalue_floor)
+
+
+class ColouredGaussian(GaussianBaseline):
+    """Coloured noise on means; weights and covariances scaled to their exact l2 sensitivities."""
+
+    name: ClassVar[str] = "coloured_gaussian"
+    proof: ClassVar[str] = "docs/proofs/coloured_gaussian.md"
+
+    def mean_factors(self, private: LabelledRecords) -> np.ndarray:
+        """Return F_k (K, d, d): means get noise N(0, F_k F_k') with v' (F_k F_k')^-1 v <= 1/multiplier^2, (10).
+
+        Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
+        """
+        shapes = np.stack([s.matrix for s in private.plain_shapes(self.public.sdp_solver)])
+        return self.multiplier("means") * square_roots(shapes)
+
+
+class ColouredGaussianL1(ColouredGaussian):
+    """The same with the l2 sensitivities of weights and covariances bounded by l1; means have no such bound."""
+
+    name: ClassVar[str] = "coloured_gaussian_l1"
+    norm = "l1"

@@ -1,0 +1,236 @@
+"""Adapting a public library: what one record may move, what is learnt from exact stacks, when it is done."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
+from meterdp.errors import InputError
+from meterdp.evaluation.cost import reference_fits
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.proven.adapt import (
+    ENOUGH_FOR_ROUNDS,
+    LEAST_WEIGHT,
+    MOST_KWH,
+    WEIGHTS,
+    AdaptWeights,
+    adapt_share,
+    adapt_stack,
+    adapted,
+    energy_share,
+    level_for_energy,
+)
+from meterdp.mechanisms.proven.domain import Loads
+from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_plan
+from meterdp.mechanisms.proven.posterior import clipped_mean_square
+from meterdp.mixture.density import mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws, sample
+from meterdp.mixture.gmm import fit_labels
+from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.release.worth import average_profile_kwh
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+
+EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
+
+STACKS = [
+    WEIGHTS,
+    AdaptWeights(1, 1, 1, 1),
+    AdaptWeights(0.3, 0.2, 1, 0),
+    AdaptWeights(0.1, 1, 3, 0.5),
+    AdaptWeights(0.5, 1, 0, 2),
+]
+IDS = [f"{w.count}-{w.mean}-{w.square}-{w.energy}" for w in STACKS]
+
+
+def contribution(parameters, weights, d, k=2):
+    """Stacks of records (..., k + k d + 1), written out: free soft shares, one free residual per class, an energy."""
+    share = np.exp(parameters[..., :k] - parameters[..., :k].max(axis=-1, keepdims=True))
+    share = share / share.sum(axis=-1, keepdims=True)
+    v = parameters[..., k:-1].reshape(*parameters.shape[:-1], k, d)
+    square = (v * v).sum(axis=-1, keepdims=True)
+    weight = share[..., None] / np.maximum(1.0, np.sqrt(square))
+    parts = [weights.count * share, weights.mean * (weight * v).sum(axis=-2)]
+    q = (share[..., None] * np.minimum(1.0, square)).sum(axis=-2)
+    return np.concatenate([*parts, weights.square * q, weights.energy * np.clip(parameters[..., -1:], 0, 1)], axis=-1)
+
+
+def largest(d, distance, size):
+    """Brute force: random records and known extremes, the worst refined by Nelder and Mead."""
+    rng = np.random.default_rng(d)
+    random = rng.normal(size=(300, size)) * 3
+    starts = list(random[np.argsort(distance(random))[-3:]])
+    for length in np.linspace(0, 1, 21):  # wholly in one class each, opposite, the second one nearer to the centre
+        e = np.eye(d)[0]
+        one = np.concatenate([[40.0, 0.0], e, e, [1.0]])
+        starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e, [0.0]])[:size])
+    best = max(starts, key=distance)
+    return max(
+        -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 1200}).fun
+        for s in (*starts[:3], best)
+    )
+
+
+@pytest.mark.parametrize("weights", STACKS, ids=IDS)
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_no_pair_of_records_moves_a_stack_further_than_its_sensitivity_and_some_pair_does(weights, d):
+    half = 2 + 2 * d + 1
+
+    def length(stacks):
+        return np.sqrt((stacks * stacks).sum(axis=-1))
+
+    def replaced(pair):
+        records = contribution(pair.reshape(*pair.shape[:-1], 2, half), weights, d)
+        return length(records[..., 0, :] - records[..., 1, :])
+
+    def added(record):
+        return length(contribution(record, weights, d))
+
+    for adjacency, distance, size in (("replace_one", replaced, 2 * half), ("add_remove", added, half)):
+        found = largest(d, distance, size)
+        assert found <= weights.sensitivity(adjacency) * (1 + 1e-9)
+        assert found >= weights.sensitivity(adjacency) * 0.995
+
+
+def test_stack_is_the_sum_of_its_records_parts():
+    public, x = library(6), households(3, 50, 6, 3)
+    mixture = MixtureDraws.single(public.mixture)
+    values, vectors = np.linalg.eigh(mixture.covariances)
+    roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    radius, expected = 2.0, 0
+    for row in x:
+        z = [np.linalg.solve(r, row - m) for r, m in zip(roots[0], public.mixture.means, strict=True)]
+        density = [
+            w * math.exp(-v @ v / 2) / np.linalg.det(r)
+            for w, v, r in zip(public.mixture.weights, z, roots[0], strict=True)
+        ]
+        logits = np.log(np.maximum(density, 1e-300))
+        energy = [np.exp(row).mean() / MOST_KWH]
+        expected = expected + contribution(
+            np.concatenate([logits, *(v / radius for v in z), energy]), WEIGHTS, 6, len(z)
+        )
+    exact = adapt_stack(x, EVERYWHERE, mixture, roots, radius, 0.0)
+    assert exact[0] == pytest.approx(expected)
+    assert adapt_stack(x, EVERYWHERE, mixture, roots, radius, 2.0**-20)[0] == pytest.approx(
+        expected, abs=50 * 2.0**-20
+    )
+
+
+def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
+    """Oracle: the parameters of the distribution the records are drawn from, at small shifts."""
+    d, n = 8, 200_000
+    rng = np.random.default_rng(1)
+    shift, scale = 0.1 * rng.normal(size=d), 1.3
+    radius = 1.1 * math.sqrt(d)
+    x = shift + math.sqrt(scale) * rng.normal(size=(n, d))
+    stack = adapt_stack(x, EVERYWHERE, MixtureDraws(np.ones((1, 1)), np.zeros((1, 1, d)), np.eye(d)[None, None]),
+                        np.eye(d)[None, None], radius, 0.0)  # fmt: skip
+    weights, found, size = adapted(stack, 1e-9, np.ones((1, 1)), np.array([float(n)]), radius, d)
+    assert weights[0] == pytest.approx([1.0])
+    assert found[0] == pytest.approx(shift, abs=0.03)
+    assert size[0] == pytest.approx(scale, rel=0.02)
+    assert stack[0, -2] / WEIGHTS.square / n * radius**2 / d == pytest.approx(
+        scale * clipped_mean_square(d, radius**2 / scale), rel=0.02
+    )
+
+
+def test_overwhelming_noise_leaves_the_library_as_it_is():
+    prior, d = np.array([[0.7, 0.25, 0.05]]), 6
+    noisy = np.random.default_rng(2).normal(size=(500, 3 + d + 2)) * 1e6
+    weights, shift, scale = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, d)
+    assert np.abs(weights - prior).max() < 0.02
+    assert np.abs(shift).max() < 1e-2
+    assert np.abs(np.log(scale)).max() < 1e-2
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e6])
+def test_levels_move_to_the_energy_that_was_measured_as_far_as_its_noise_deserves(noise):
+    """Oracle: the mean energy of profiles drawn from the moved mixture."""
+    loads = Loads(LOW, HIGH, 0.0, 0.0)
+    mixtures = MixtureDraws.single(library(6).mixture)
+    x, _ = sample(mixtures.draw(0), 20_000, StudyNoise(1, "energy"))
+    wanted = energy_share(loads.clip(x), loads, -0.5).mean()
+    moved = level_for_energy(mixtures, np.array([wanted]), np.array([noise]), loads)
+    assert moved[0] == pytest.approx(-0.5 if noise < 1 else 0.0, abs=0.1)
+
+
+def test_homes_at_a_third_of_the_librarys_level_are_not_given_its_level():
+    """Before, a hundred homes kept the level of the library, and their mean energy was three times the real one."""
+    public, x = library(12), np.clip(households(9, 500) - 1.1, LOW, HIGH)
+    settings = PublicSettings(2.0, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(library=public))
+    released = Proven.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "level"), 20)
+    scale = LogScale(float(np.exp(LOW)), float(np.exp(HIGH)))
+    ratio = average_profile_kwh(released.mixtures, scale) / np.exp(x).mean(axis=0)
+    assert ratio.min() > 0.5
+    assert ratio.max() < 2
+
+
+def test_weights_stay_a_mixture_with_a_floor():
+    prior = np.array([[0.5, 0.4, 0.1]])
+    noisy = np.random.default_rng(3).normal(size=(500, 9)) * 300
+    weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, 4)
+    assert weights.sum(axis=1) == pytest.approx(1)
+    assert (weights * weights.shape[1] > LEAST_WEIGHT * prior.min() / 100).all()
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_a_public_rule_says_whether_rounds_follow(adjacency):
+    public = library(12)
+    for mu in (0.1, 0.3, 1.0):
+        for n in (100, 1409, 20_000):
+            plan = make_plan(mu, n, 12, 6, ProvenSettings(adjacency, records_guess=n, library=public))
+            assert (plan.rounds == ()) == (n * mu / 12 < ENOUGH_FOR_ROUNDS)
+            assert plan.classes == public.classes
+            assert [s.name for s in plan.steps][-1 - len(plan.rounds)] == "adapt"
+            assert sum(s.mu**2 for s in plan.steps) == pytest.approx(mu**2, rel=1e-12)
+    assert adapt_share(1e9, 4, None, MOST_ROUNDS)[1] == MOST_ROUNDS
+    with pytest.raises(InputError, match="field 'classes'"):
+        ProvenSettings(classes=3, library=public)
+
+
+@pytest.mark.parametrize(("n", "d", "epsilon"), [(1, 1, 0.01), (60, 6, 0.5), (500, 24, 0.5), (5000, 6, 8.0)])
+def test_releases_are_mixtures_in_the_public_range(n, d, epsilon):
+    public = library(d)
+    x = households(5, n, d, 4)
+    settings = PublicSettings(epsilon, 1e-5, 1, d, n, LOW, HIGH, FLOOR, sound=ProvenSettings(library=public))
+    released = Proven.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "adapt"), 20)
+    mixtures = released.mixtures
+    assert mixtures.weights.shape == (20, public.classes)
+    assert mixtures.weights.sum(axis=1) == pytest.approx(1)
+    assert mixtures.weights.min() > 0
+    assert np.linalg.eigvalsh(mixtures.covariances).min() >= FLOOR * (1 - 1e-6)
+    assert LOW <= mixtures.means.min() <= mixtures.means.max() <= HIGH
+    assert np.isfinite(mixtures.means).all()
+    assert released.responsibilities_model.weights.shape == mixtures.weights.shape
+
+
+def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_households():
+    """The bar of the design, on other households of classes the library knows, at another level."""
+    x = households(77, 8000)
+    known, x = x[:3000], np.clip(x[3000:] + 0.3, LOW, HIGH)
+    train, test = PrivateRecords(x[:500]), x[500:]
+    public = Library(fit_labels(known, kmeans_labels(known, 8, 0), FLOOR).mixture, "")
+    found = {}
+    for name, classes in (("own start", None), ("library", public)):
+        settings = PublicSettings(0.5, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(library=classes))
+        mixtures = Proven.calibrate(settings).release(train, StudyNoise(2, "bar"), 10).mixtures
+        found[name] = mean_log_likelihood(test, mixtures).mean()
+    assert found["library"] >= found["own start"] + 1.0
+
+
+def test_with_many_households_rounds_refine_the_library():
+    """Oracle: one maximisation step on the exact responsibilities, without noise, as for the own start."""
+    x = households(1, 6000)
+    settings = PublicSettings(8.0, 1e-5, 6, 12, 6000, LOW, HIGH, FLOOR, sound=ProvenSettings(library=library(12)))
+    sound = Proven.calibrate(settings)
+    assert sound.plan.rounds
+    released = sound.run(x, lambda step, stack: np.array(stack), 1)
+    fit, _ = reference_fits(x, released.responsibilities_model, FLOOR)
+    ours, best = (mean_log_likelihood(x, m)[0] for m in (released.mixtures, fit))
+    assert best - ours < 0.15

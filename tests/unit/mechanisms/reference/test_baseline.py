@@ -1,0 +1,188 @@
+"""The baselines: claims, the constant of Lemma 1, noise of the stated scale, feasible mixtures, constraint (10)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, kstest
+
+from meterdp.core.noise import StudyNoise
+from meterdp.mechanisms.reference.baseline import (
+    ColouredGaussian,
+    ColouredGaussianL1,
+    IidGaussian,
+    IidGaussianL1,
+    IidLaplace,
+)
+from meterdp.mechanisms.reference.label_flip import lemma_1_multiplier
+from meterdp.privacy.gaussian import delta
+from tests.unit.mechanisms.flips import largest_reach
+from tests.unit.mechanisms.made_up import public, records
+
+
+@pytest.fixture(scope="module")
+def private():
+    return records(0, n=400, d=4, k=3)
+
+
+@pytest.fixture(scope="module")
+def fewer():
+    return records(0, n=200, d=3, k=3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "delta", "note"),
+    [
+        (IidLaplace, 0.0, "iid_laplace"),
+        (IidGaussian, 1e-5, "iid_gaussian"),
+        (IidGaussianL1, 1e-5, "iid_gaussian"),
+        (ColouredGaussian, 1e-5, "coloured_gaussian"),
+        (ColouredGaussianL1, 1e-5, "coloured_gaussian"),
+    ],
+)
+def test_claims_are_the_papers_and_not_for_release(private, kind, delta, note):
+    guarantee = kind.calibrate(public(private, 2.0)).guarantee
+    assert (guarantee.epsilon, guarantee.delta, guarantee.adjacency) == (2.0, delta, "label_flip")
+    assert guarantee.family == "published"
+    assert guarantee.proof == f"docs/proofs/{note}.md"
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
+def test_mean_noise_is_laplace_of_the_published_scale(private, factor, accepted):
+    """Kolmogorov-Smirnov on 30,000 numbers; false alarm and miss are both below 1e-9."""
+    draws, epsilon = 2500, 1.5
+    released = IidLaplace.calibrate(public(private, epsilon)).release(private, StudyNoise(1, "laplace"), draws)
+    scale = private.sensitivities.means_l1 / (epsilon / 3)
+    noise = (released.mixtures.means - private.fit.mixture.means) / scale[:, None]
+    p = kstest(noise.ravel() * factor, "laplace").pvalue
+    assert (p > 1e-9) == accepted
+
+
+def test_mixtures_with_laplace_noise_are_feasible_and_projection_is_counted(private):
+    settings = public(private, 0.5)
+    released = IidLaplace.calibrate(settings).release(private, StudyNoise(2, "laplace"), 200)
+    assert released.mixtures.weights.sum(axis=1) == pytest.approx(1)
+    assert released.mixtures.weights.min() >= 0
+    lowest = np.linalg.eigvalsh(released.mixtures.covariances).min()
+    assert lowest >= settings.eigenvalue_floor * (1 - 1e-6)
+    assert released.projected.any()
+    assert released.responsibilities_model is None, "the labels are those of the fit"
+
+
+def test_little_noise_leaves_the_fit(private):
+    released = IidLaplace.calibrate(public(private, 1e9)).release(private, StudyNoise(3, "laplace"), 3)
+    assert released.mixtures.means == pytest.approx(np.repeat(private.fit.mixture.means[None], 3, 0), abs=1e-6)
+    assert released.mixtures.covariances[0] == pytest.approx(private.fit.mixture.covariances, abs=1e-6)
+    assert not released.projected.any()
+
+
+def test_lemma_1_is_loose_in_the_papers_range_and_fails_above():
+    """Defect L7, by the exact Gaussian curve: enough noise at epsilon = 1/3 to 9, too little at 9.5."""
+    for epsilon in (1 / 3, 1.0, 4.0, 9.0):
+        assert delta(1 / lemma_1_multiplier(epsilon, 1e-5), epsilon) < 1e-5
+    assert delta(1 / lemma_1_multiplier(9.5, 1e-5), 9.5) > 1e-5
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
+def test_noise_is_gaussian_of_the_published_scale(private, factor, accepted):
+    """Kolmogorov-Smirnov on 30,000 means and covariance entries; false alarm and miss below 1e-9."""
+    draws, epsilon = 2500, 1e4
+    released = IidGaussian.calibrate(public(private, epsilon)).release(private, StudyNoise(1, "gaussian"), draws)
+    multiplier = math.sqrt(2 * math.log(2 / (1e-5 / 3))) / (epsilon / 3)
+    noise = released.mixtures.means - private.fit.mixture.means
+    means = noise / (multiplier * private.sensitivities.means_l2)[:, None]
+    assert (kstest(means.ravel() * factor, "norm").pvalue > 1e-9) == accepted
+    kept = ~released.projected
+    covariance = released.mixtures.covariances[kept, 0, 0, 1] - private.fit.mixture.covariances[0, 0, 1]
+    p = kstest(covariance / (multiplier * private.sensitivities.covariances_l2[0]) * factor, "norm").pvalue
+    assert kept.sum() > 1500
+    assert (p > 1e-9) == accepted
+
+
+def test_mixtures_with_gaussian_noise_are_feasible(private):
+    settings = public(private, 0.5)
+    released = IidGaussian.calibrate(settings).release(private, StudyNoise(2, "gaussian"), 200)
+    assert released.mixtures.weights.sum(axis=1) == pytest.approx(1)
+    assert np.linalg.eigvalsh(released.mixtures.covariances).min() >= settings.eigenvalue_floor * (1 - 1e-6)
+    symmetric = np.swapaxes(released.mixtures.covariances, -1, -2)
+    assert released.mixtures.covariances == pytest.approx(symmetric)
+
+
+def test_noise_is_that_of_the_exact_baseline_times_l1_over_l2(private):
+    """The distribution itself is tested above; same draws, other scale."""
+    settings, s = public(private, 1e4), private.sensitivities
+    fit = private.fit.mixture
+    exact, bounded = (
+        kind.calibrate(settings).release(private, StudyNoise(1, "same"), 400) for kind in (IidGaussian, IidGaussianL1)
+    )
+    kept = ~(exact.projected | bounded.projected)
+    assert kept.sum() > 50
+    ratio = (bounded.mixtures.means - fit.means) / (exact.mixtures.means - fit.means)
+    assert ratio == pytest.approx(np.broadcast_to((s.means_l1 / s.means_l2)[:, None], ratio.shape), rel=1e-6)
+    bounded_noise, exact_noise = (r.mixtures.covariances[kept] - fit.covariances for r in (bounded, exact))
+    ratio = bounded_noise / exact_noise
+    expected = (s.covariances_l1 / s.covariances_l2)[:, None, None]
+    assert ratio == pytest.approx(np.broadcast_to(expected, ratio.shape), rel=1e-4)
+    ratio = (bounded.mixtures.weights - fit.weights)[kept] / (exact.mixtures.weights - fit.weights)[kept]
+    assert ratio == pytest.approx(np.full(ratio.shape, np.sqrt(2)), rel=1e-6)
+
+
+def test_l1_is_never_the_smaller_bound(private):
+    s = private.sensitivities
+    assert s.weights_l1 > s.weights_l2
+    assert (s.means_l1 > s.means_l2).all() and (s.covariances_l1 > s.covariances_l2).all()
+
+
+def mean_covariances(fewer, settings):
+    factors = ColouredGaussian.calibrate(settings).mean_factors(fewer)
+    return factors @ np.swapaxes(factors, 1, 2)
+
+
+def test_constraint_10_holds_with_equality_after_every_flip(fewer):
+    """Oracle: the means of all data sets one flip away, refitted; a third of the budget."""
+    settings = public(fewer, 2.0)
+    allowed = (2.0 / 3) ** 2 / (2 * math.log(2 / (1e-5 / 3)))
+    assert largest_reach(fewer, mean_covariances(fewer, settings)) == pytest.approx(np.full(3, allowed), rel=1e-6)
+
+
+def test_noise_on_means_is_less_than_the_iid_baselines(fewer):
+    """White noise at the l2 sensitivity satisfies (10) too, so the minimum of the trace cannot be above it."""
+    settings = public(fewer, 1.0)
+    white = IidGaussian.calibrate(settings).mean_factors(fewer)
+    coloured = np.trace(mean_covariances(fewer, settings), axis1=1, axis2=2)
+    assert (coloured <= (white**2).sum(axis=(1, 2)) * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
+def test_mean_noise_has_the_designed_covariance(fewer, factor, accepted):
+    """Squared Mahalanobis lengths of 6000 draws are chi-square with d degrees of freedom; errors below 1e-9."""
+    settings = public(fewer, 1.0)
+    released = ColouredGaussian.calibrate(settings).release(fewer, StudyNoise(1, "coloured"), 6000)
+    noise = released.mixtures.means - fewer.fit.mixture.means
+    for k, covariance in enumerate(mean_covariances(fewer, settings)):
+        length = np.einsum("ri,ij,rj->r", noise[:, k], np.linalg.inv(covariance), noise[:, k]) * factor**2
+        assert (kstest(length, chi2(3).cdf).pvalue > 1e-9) == accepted
+
+
+def test_weights_and_covariances_are_those_of_the_iid_baseline(fewer):
+    settings = public(fewer, 1.0)
+    coloured = ColouredGaussian.calibrate(settings).release(fewer, StudyNoise(2, "same"), 50)
+    white = IidGaussian.calibrate(settings).release(fewer, StudyNoise(2, "same"), 50)
+    assert (coloured.mixtures.weights == white.mixtures.weights).all()
+    assert (coloured.mixtures.covariances == white.mixtures.covariances).all()
+    assert (coloured.projected == white.projected).all()
+    assert not np.isclose(coloured.mixtures.means, white.mixtures.means).any()
+
+
+def test_only_weights_and_covariances_have_an_l1_bound(fewer):
+    settings = public(fewer, 1.0)
+    ours, means, others = (
+        kind.calibrate(settings).release(fewer, StudyNoise(1, "same"), 50).mixtures
+        for kind in (ColouredGaussianL1, ColouredGaussian, IidGaussianL1)
+    )
+    assert (ours.means == means.means).all()
+    assert (ours.weights == others.weights).all()
+    assert (ours.covariances == others.covariances).all()
+    assert (ours.covariances != means.covariances).any()
