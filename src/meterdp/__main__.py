@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     },
     "ledger": {
         "": "what has been released and what it cost",
-        "show": "every charge and what all of them cost together, in words",
+        "show": "every charge and what all of them cost together",
         "draw": "the same as a page with figures",
         "verify": "whether every event, every list of meters and every stored file is what was written",
         "raise": "state another limit for the meters of a list",

@@ -1,6 +1,6 @@
-"""What callers may pass, read in one way: anything else is refused in words of meterdp, never in those of NumPy.
+"""What callers may pass, read in one way: anything else is refused by a sentence of meterdp, never of NumPy.
 
-Errors of the public face: one sentence with its hint, in the words of its parameters.
+Errors of the public face: one sentence with its hint, naming its parameters.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def is_real(value) -> bool:
         return False
 
 
-def is_one_of(value, words: tuple[str, ...]) -> bool:
-    """Whether an argument is one of some words; an array is none, whatever is in it."""
-    return isinstance(value, str) and value in words
+def is_one_of(value, names: tuple[str, ...]) -> bool:
+    """Whether an argument is one of some names; an array is none, whatever is in it."""
+    return isinstance(value, str) and value in names
 
 
 def array_of(value, problem: str, *, field: str, hint: str) -> np.ndarray:

@@ -61,7 +61,7 @@ class FitGuarantee(Guarantee):
 
     @property
     def for_release(self) -> bool:
-        """Whether the noise was drawn so that the fit may leave."""
+        """Whether the noise was drawn so that the fit can be shared."""
         return self.noise == "safe"
 
     def __str__(self) -> str:
@@ -349,7 +349,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         raise refused
 
     def _check_parameters(self) -> None:
-        """Refuse what can be told without a record."""
+        """Refuse what is wrong whatever the records are."""
         whole, real = f"use a whole number from 1 to {MOST:,}", f"use a positive number, at most {MOST:,}"
         checks = {
             "n_components": (is_whole(self.n_components), whole),
@@ -397,7 +397,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 raise Refused("has no meaning without a ledger", field=given[0], hint="give one, or leave it out")
             return
         if self.noise != "safe":
-            raise Refused("is for what may leave", field="ledger", hint="leave it out, or set noise='safe'")
+            raise Refused("is for fits that can be shared", field="ledger", hint="leave it out, or set noise='safe'")
         if self.adjacency != "replace_one":
             raise Refused("is not what a ledger adds up", field="adjacency", hint="use replace_one, or no ledger")
         if not isinstance(self.ledger, str | os.PathLike) or not str(self.ledger) or "\0" in str(self.ledger):
@@ -477,7 +477,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 hint="lower it, or supply more records",
             )
         with refusals():
-            # Plain numbers, as they become words of the ledger.
+            # Plain numbers, as they become parameters in the ledger.
             return calibrate_ball(
                 int(self.n_components),
                 box.dimension,

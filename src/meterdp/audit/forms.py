@@ -28,7 +28,7 @@ METER, CIRCUIT, TEXT, SALT, RELEASE_ID, DIGEST = "meter", "circuit", "text", "sa
 READING, COUNT, SEED = "reading", "count", "seed"
 KINDS = (METER, CIRCUIT, TEXT, SALT, RELEASE_ID, DIGEST, READING, COUNT, SEED)
 
-# Shorter ones occur by chance.
+# Shorter ones occur without a leak.
 FEWEST_DIGITS, FEWEST_CHARACTERS, SMALLEST_COUNT = 8, 3, 1000
 MOST_DIGITS = 17
 _WORD_UP_TO = 8
@@ -55,7 +55,7 @@ class Secret:
     Raises
     ------
     ValueError
-        If it could be met by chance: a reading of fewer than 8 significant digits, a count or seed below 1000, a
+        If it could be met without a leak: a reading of fewer than 8 significant digits, a count or seed below 1000, a
         text of fewer than 3 characters. The message holds no value.
     """
 
@@ -68,11 +68,13 @@ class Secret:
         if self.kind not in KINDS:
             raise ValueError(f"'{self.name}': its kind must be one of {', '.join(KINDS)}")
         if self.kind == READING and len(_digits_of(self.value)) < FEWEST_DIGITS:
-            raise ValueError(f"'{self.name}': a reading of fewer than {FEWEST_DIGITS} digits is found by chance")
+            raise ValueError(f"'{self.name}': a reading of fewer than {FEWEST_DIGITS} digits is found without a leak")
         if self.kind in (COUNT, SEED) and not (self.value.isdecimal() and int(self.value) >= SMALLEST_COUNT):
             raise ValueError(f"'{self.name}': must be a whole number of {SMALLEST_COUNT} or more")
         if len(self.value.strip()) < FEWEST_CHARACTERS:
-            raise ValueError(f"'{self.name}': a text of fewer than {FEWEST_CHARACTERS} characters is found by chance")
+            raise ValueError(
+                f"'{self.name}': a text of fewer than {FEWEST_CHARACTERS} characters is found without a leak"
+            )
 
 
 @dataclass(frozen=True)
@@ -203,5 +205,5 @@ NAMES = (
     "published_dpem",
     CANARIES,
 )
-# Sections of the configuration that canaries, in a simulated export of their own, are sent through.
+# Sections of the configuration that canaries, in another simulated export, are sent through.
 SETTINGS = ("seed", "export", "quality", "profiles", "mixture", "mechanisms", "release", "audit")

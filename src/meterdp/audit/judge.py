@@ -177,9 +177,9 @@ class Verdict:
 
 
 def judge(on_d: Seen, on_other: Seen, claim: Claim, error: float) -> Verdict:
-    """Return lower bounds that hold together but for a chance of ``error``.
+    """Return lower bounds that hold together, except with probability ``error``.
 
-    The best attack and its event are chosen on runs of their own; then one event bounds epsilon and, where mu is
+    The best attack and its event are chosen on separate runs; then one event bounds epsilon and, where mu is
     claimed, another one bounds mu, each at half the error.
 
     Parameters

@@ -1,6 +1,6 @@
-"""Leak scan: are secrets of an export in files that may leave, or where they have no business?
+"""Leak scan: are secrets of an export in released files, or where they have no business?
 
-``meterdp audit leaks`` looks into every file below a folder, such as results/release before it is handed over. A
+``meterdp audit leaks`` looks into every file below a folder, such as results/release before it is published. A
 finding names the secret, never its value. In the folder of all results some secrets are at home (``HOMES``).
 
 It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. It cannot read digits
@@ -300,7 +300,7 @@ class Home:
     why: str
 
 
-# What is handed over names the public feeders of the list, where their energy is released, and has no other home.
+# A released file names the public feeders of the list, where their energy is released, and has no other home.
 RELEASE_HOMES = (Home("feeders/*", (BYTES, COLUMN), (CIRCUIT,), "feeders, as the public list names them"),)
 # The results folder. Nothing else has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
 HOMES = (
@@ -312,8 +312,8 @@ HOMES = (
     Home("study/forecasts/*", _EVERYWHERE, (RELEASE_ID,), "forecast files are named by release id"),
     Home("study/group_forecasts/*", _EVERYWHERE, (RELEASE_ID,), "forecast files are named by release id"),
     Home("study/forecast_examples.parquet", (COLUMN,), (READING,), "three example households, Fig. 3"),
-    Home("study/quality_summary.parquet", (COLUMN,), (COUNT,), "what was left out and why"),
-    Home("study/report.html", (BYTES,), (COUNT,), "what was left out and why"),
+    Home("study/quality_summary.parquet", (COLUMN,), (COUNT,), "excluded customers and why"),
+    Home("study/report.html", (BYTES,), (COUNT,), "excluded customers and why"),
     Home("study/config.yaml", (BYTES,), (SEED,), "the recipe of a study, never of a release"),
     *(replace(home, files=f"release/{home.files}") for home in RELEASE_HOMES),
 )
@@ -519,7 +519,8 @@ def read_secrets(path) -> list[Secret]:
     Raises
     ------
     InputError
-        If it is no such file, or a secret could be met by chance. The message holds no value.
+        If it is no such file, or a secret is so common that it could be met without a leak. The message holds no
+        value.
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -543,7 +544,7 @@ def meters_of(path) -> list[Secret]:
     Raises
     ------
     InputError
-        If it is no such list, or all ids are so short that they are met by chance.
+        If it is no such list, or all ids are so short that they occur without a leak.
     """
     secrets = []
     for number, meter in enumerate(read_meter_list(path).meter_ids, 1):
@@ -552,7 +553,7 @@ def meters_of(path) -> list[Secret]:
         except ValueError:
             continue
     if not secrets:
-        raise InputError("has only ids that are met by chance", file=path, hint="scan for other secrets")
+        raise InputError("has only ids that occur without a leak", file=path, hint="scan for other secrets")
     return secrets
 
 

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 
 def chance_of(right: int, guesses: int, coins: int, epsilon: float, delta: float) -> float:
-    """Return an upper bound on the chance of ``right`` or more right guesses under (epsilon, delta)-DP.
+    """Return an upper bound on the probability of ``right`` or more right guesses under (epsilon, delta)-DP.
 
     With f(v) = P(Binomial(r, e^epsilon / (1 + e^epsilon)) >= v) it is
     f(v) + 2 m delta max_{i = 1..v} (f(v - i) - f(v)) / i, at most 1.

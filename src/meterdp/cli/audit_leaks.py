@@ -1,4 +1,4 @@
-"""``meterdp audit leaks``: are secrets of an export in files that may leave?"""
+"""``meterdp audit leaks``: are secrets of an export in released files?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES = ("meterdp audit leaks results/release --meters list.csv --secrets sec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.add_argument("folder", help="what is to be handed over, e.g. results/release")
+    parser.add_argument("folder", help="what is to be published, e.g. results/release")
     parser.add_argument("--secrets", metavar="FILE", help="CSV with the columns name, kind, value")
     parser.add_argument("--meters", metavar="FILE", help="list of meters, each of which is a secret")
     parser.add_argument(

@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
+    from meterdp.ingest.inference.description import config_text, finding_words
     from meterdp.ingest.inference.examine import examine
-    from meterdp.ingest.inference.words import config_text, finding_words
 
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write is not None:
         with open(arguments.write, "x", encoding="utf-8") as file:
             file.write(proposed)
-    return int(bool(found.doubts))
+    return int(bool(found.findings))
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -129,8 +129,8 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 def _propose(path, time_zone: str | None, said: set[str]) -> None:
     """Print what the export looks like by itself."""
+    from meterdp.ingest.inference.description import config_text, finding_words
     from meterdp.ingest.inference.examine import examine
-    from meterdp.ingest.inference.words import config_text, finding_words
 
     try:
         found = examine(path, time_zone=time_zone)

@@ -1,4 +1,4 @@
-"""``meterdp ledger show``: what a ledger says, in words."""
+"""``meterdp ledger show``: what a ledger says."""
 
 from __future__ import annotations
 

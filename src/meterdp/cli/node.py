@@ -45,7 +45,7 @@ def _run_node(files: list[str]) -> int:
     from meterdp.federated.node.config import read_node
     from meterdp.federated.node.run import run_node
 
-    # Ends as an error does, so that the others are told.
+    # Ends as an error does, so that the others know.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         settings = read_node(files)
@@ -58,7 +58,10 @@ def _run_node(files: list[str]) -> int:
     except InputError:
         raise
     except KeyboardInterrupt:
-        print("Interrupted: the node ends without a result, and told the others if it had met them.", file=sys.stderr)
+        print(
+            "Interrupted: the node ends without a result, and informed the others if it had met them.",
+            file=sys.stderr,
+        )
         return 128 + signal.SIGINT
     except Exception as error:
         print(f"{REFUSAL}\n{without_message(error)}", file=sys.stderr)

@@ -44,7 +44,7 @@ REMOVED = {
     "federation.mask_std": "it is 1e5",
     "mechanisms.draws": "the KL divergence is averaged over 1000 draws",
     "forecast.method": "an ARMA process forecasts; forecast.compare sets others beside it",
-    "forecast.refit_days": "coefficients are estimated anew every 7 days",
+    "forecast.refit_days": "coefficients are estimated again every 7 days",
     "forecast.long_ar_order": "it is 24",
     "forecast.mean": "what the season leaves has the mean zero",
     "forecast.largest_root": "it is 0.99",
@@ -384,7 +384,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
 
 
 def _of_federation(config, refuse) -> Iterator[InputError]:
-    """Yield what can be told before the circuits are counted; ``federated.study`` counts those of an export."""
+    """Yield what can be checked before the circuits are counted; ``federated.study`` counts those of an export."""
     federation, export = config["federation"], config["export"]
     if federation["by"] is None:
         return

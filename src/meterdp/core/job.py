@@ -176,7 +176,7 @@ def progress(
     """Yield ``items`` and print ``label: done/total (elapsed)`` at most once in ``every_s`` seconds.
 
     Snakemake runs several jobs at once, so whole lines are printed instead of a bar that redraws itself. Where the
-    number of items is private, such as that of households that are kept, tens of per cent are told, and no number.
+    number of items is private, such as that of households that are kept, tens of per cent are printed, and no number.
     """
     if total is None and hasattr(items, "__len__"):
         total = len(items)  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ class LogScale:
 
     @property
     def words(self) -> dict:
-        """The scale as public words of a request, without its bounds; none for a plain log.
+        """The scale as public request parameters, without its bounds; none for a plain log.
 
         Nothing is said of a plain log, so that a release from before there were others stays the same request.
         """
@@ -143,7 +143,7 @@ class LogScale:
 
     @property
     def formula(self) -> str:
-        """Return y of x in words that a program could read, too."""
+        """Return y of x as text that a program could read, too."""
         o, c = self.offset_kwh, self.scale_kwh
         return {LOG: "ln(x)", OFFSET: f"ln(x + {o!r})", SIGNED: f"ln({c!r}) + asinh(x / (2 * {c!r}))"}[self.kind]
 

@@ -136,7 +136,7 @@ def open_table(path, table: Table, metadata: Mapping[str, str] | None = None) ->
     Yields
     ------
     add : callable (data) -> None
-        Appends rows, as a row group of their own.
+        Appends rows as a new row group.
     """
     schema = table.schema.with_metadata(file_metadata(table, metadata))
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **_writing(table)) as writer:

@@ -182,7 +182,7 @@ def in_processes(work: Callable[..., None], calls: Sequence[tuple], processes: i
     calls : sequence of tuples
         Positional arguments.
     processes : int
-        This one included. Forked, not started anew: imports are shared, and a script run by Snakemake cannot be
+        This one included. Forked, not started again: imports are shared, and a script run by Snakemake cannot be
         imported a second time.
 
     Raises

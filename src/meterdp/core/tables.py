@@ -53,7 +53,7 @@ class Table:
         In order.
     file_name : str, optional
         Path below the folder of the audience where it is not ``<name>.parquet``; words in angle brackets and stars
-        stand for what several files are told apart by.
+        stand for what distinguishes several files.
     of_readings : bool
         Whether it has a row per reading, household by household: whole numbers and stamps are then written as
         differences.

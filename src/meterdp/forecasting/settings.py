@@ -10,7 +10,7 @@ from collections.abc import Mapping
 STUDIED = {
     # What the season leaves is an ARMA process; ``forecast.compare`` sets the others beside it.
     "method": "arma",
-    # Coefficients are estimated anew after so many days, on the latest training window.
+    # Coefficients are estimated again after so many days, on the latest training window.
     "refit_days": 7,
     # Order of the long autoregression, method ``ar``.
     "long_ar_order": 24,

@@ -40,7 +40,7 @@ from meterdp.ingest.shapes import (
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
 _FINE = re.compile(r"([.,]\d{6})\d+")
-# What a study is told whose files have stamps with and without an offset, and what to do.
+# What is wrong with files that have stamps with and without an offset, and what to do.
 MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "write all stamps the same way"
 # Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
 _LOOKED_AT = 1000
@@ -79,10 +79,10 @@ def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.n
 
     Missing entries have the code ``NO_CODE``.
     """
-    words, code = _encode(field)
-    present = np.array([word not in missing_words for word in words], dtype=bool)
+    tokens, code = _encode(field)
+    present = np.array([word not in missing_words for word in tokens], dtype=bool)
     number = np.where(present, np.cumsum(present) - 1, NO_CODE).astype(np.int32)
-    return [word for word, here in zip(words, present, strict=True) if here], _look_up(number, code, NO_CODE)
+    return [word for word, here in zip(tokens, present, strict=True) if here], _look_up(number, code, NO_CODE)
 
 
 class Rejects:
@@ -133,7 +133,7 @@ def numbers(
     field : Field
     missing_words : tuple of str
     rejects : Rejects
-        Told what is not a number.
+        Called with what is not a number.
     column : int, optional
         Of the marks, where a row has several readings.
     notation : Notation
@@ -223,8 +223,8 @@ def _first_not_a_number(texts: pa.Array) -> int:
 
 def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) -> None:
     """Reject rows with a meter whose unit is not ``unit``, apart from case and blanks."""
-    words, code = _encode(field)
-    other = _look_up(np.array([word.lower() != unit.lower() for word in words], dtype=bool), code, True)
+    tokens, code = _encode(field)
+    other = _look_up(np.array([word.lower() != unit.lower() for word in tokens], dtype=bool), code, True)
     rejects.reject(
         UNIT_DIFFERS,
         field,
@@ -298,19 +298,19 @@ class StampParser:
             If bad rows are refused, naming the first row that is not in the format, or that carries an offset where
             others do not.
         """
-        words, code = _encode(field)
-        stamp_us, present, carries = self.read_words(words)
+        tokens, code = _encode(field)
+        stamp_us, present, carries = self.read_words(tokens)
         if self._format == ISO8601 and not rejects.tolerant:
             self._check_offsets(field, present, carries, code, rejects)
         unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
         if unreadable.size and not rejects.tolerant:
             first = code[unreadable[0]]
             others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
-            raise _not_in_format(field, unreadable[0], words[first], [words[i] for i in others])
+            raise _not_in_format(field, unreadable[0], tokens[first], [tokens[i] for i in others])
         rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
         return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
-    def read_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def read_words(self, tokens: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Read single texts.
 
         Parameters
@@ -326,25 +326,25 @@ class StampParser:
             Whether a text is no missing word.
         is_utc : (w,) bool
         """
-        present = np.array([word not in self._missing_words for word in words], dtype=bool)
-        carries = np.full(len(words), self._by_format)
+        present = np.array([word not in self._missing_words for word in tokens], dtype=bool)
+        carries = np.full(len(tokens), self._by_format)
         if self._format == ISO8601:
-            carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
-        stamp_us = np.full(len(words), NO_STAMP)
+            carries = pc.match_substring_regex(pa.array(tokens, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+        stamp_us = np.full(len(tokens), NO_STAMP)
         # pandas reads "now" and "today" as the time of the run, and takes its time for a long text.
-        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in words)
-        readable = present & np.fromiter(dated, bool, len(words))
+        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in tokens)
+        readable = present & np.fromiter(dated, bool, len(tokens))
         some = np.flatnonzero(readable)
         if some.size and self._format == SPREADSHEET:
-            seconds, bad = serial_seconds([words[i] for i in some])
+            seconds, bad = serial_seconds([tokens[i] for i in some])
             stamp_us[some] = np.where(bad, NO_STAMP, seconds * 1_000_000)
         elif some.size and self._format in UNIX:
-            counts, bad = unix_microseconds([words[i] for i in some], self._format)
+            counts, bad = unix_microseconds([tokens[i] for i in some], self._format)
             stamp_us[some] = np.where(bad, NO_STAMP, counts)
         elif some.size:
             # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
             # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
-            cut, next_day = ends_of_days([_FINE.sub(r"\1", words[i]) for i in some], self._format)
+            cut, next_day = ends_of_days([_FINE.sub(r"\1", tokens[i]) for i in some], self._format)
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True, cache=False)  # no word twice
             parsed_us = parsed.tz_localize(None).as_unit("us").asi8
             stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + _DAY_US, parsed_us)
@@ -383,8 +383,8 @@ def _not_in_format(field: Field, entry: int, word: str, others: list[str]) -> In
 def _encode(field: Field) -> tuple[list[str], np.ndarray]:
     """Return distinct texts without surrounding blanks and (n,) int64 codes, ``NO_CODE`` for null."""
     encoded = field.values if pa.types.is_dictionary(field.values.type) else field.values.dictionary_encode()
-    words = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
-    return words, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
+    tokens = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
+    return tokens, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
 
 
 def _look_up(per_word: np.ndarray, code: np.ndarray, missing) -> np.ndarray:

@@ -214,7 +214,7 @@ class Chunks:
 
     def __exit__(self, *error) -> None:
         for file in self._files:
-            with suppress(OSError):  # of a full disk, which has been told
+            with suppress(OSError):  # of a full disk, which has been reported
                 file.close()
 
     def _empty(self, chunk: int) -> np.ndarray:

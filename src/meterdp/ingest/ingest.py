@@ -24,7 +24,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
-from meterdp.ingest.doubts import doubts, sample_step, step_minutes
+from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings
 from meterdp.ingest.members import Member, label
@@ -62,7 +62,7 @@ def ingest(
     same grid of UTC intervals, null where no reading was usable: over the public period of the settings, or without
     one from the first to the last stamp of the export, which any one meter can move. The
     grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
-    number of shards (but for the split) nor on ``batch_bytes``, ``threads`` and
+    number of shards (except for the split) nor on ``batch_bytes``, ``threads`` and
     ``memory_bytes``.
 
     With a public list of meters the households are those of the list, a household's readings follow from its own
@@ -317,8 +317,8 @@ def _refuse(path, settings: ExportSettings, survey: Survey, chunks: Chunks, samp
     refuse_unusable(path, settings, survey, chunks)
     if survey.listed:
         return
-    for doubt in doubts(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
-        raise doubt
+    for finding in findings(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
+        raise finding
     _refuse_conflicts(path, settings, chunks.repeated[:, 1])
 
 
@@ -393,6 +393,6 @@ def _write_readings(path, households: np.ndarray, energy_kwh, first: int, starts
 
 def _report(counts: np.ndarray) -> dict:
     """Return the report: 'used' and every reason that occurred."""
-    rows = [(reason, n, words) for (reason, words), n in zip(REASONS.items(), counts.tolist(), strict=True)]
+    rows = [(reason, n, tokens) for (reason, tokens), n in zip(REASONS.items(), counts.tolist(), strict=True)]
     kept = [row for row in rows if row[1] or row[0] == "used"]
     return dict(zip(("reason", "row_count", "meaning"), map(list, zip(*kept, strict=True)), strict=True))

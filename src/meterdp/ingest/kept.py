@@ -53,12 +53,12 @@ class Outcome:
     known: int
 
     def sentence(self) -> str:
-        """Return a sentence; how many files there are may be how many meters, so no number is told."""
+        """Return a sentence; how many files there are may be how many meters, so no number is printed."""
         share = self.read / max(self.read + self.known, 1)
-        words = {0.0: "no file", 1.0: "every file"}.get(
+        tokens = {0.0: "no file", 1.0: "every file"}.get(
             share, f"about {min(max(round(10 * share), 1), 9)} files in ten"
         )
-        return f"export: {words} had to be read, the others were kept; ingest_changes.parquet says what changed"
+        return f"export: {tokens} had to be read, the others were kept; ingest_changes.parquet says what changed"
 
 
 class KeptReadings:
@@ -136,8 +136,8 @@ class KeptReadings:
     def _key(self, member: Member) -> str:
         about = member.path.stat()
         known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
-        words = repr((known, self._settings, self._listed, source_hash(interface.__file__)))
-        return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()
+        tokens = repr((known, self._settings, self._listed, source_hash(interface.__file__)))
+        return hashlib.sha256(tokens.encode(errors="surrogateescape")).hexdigest()
 
     @staticmethod
     def _written(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:

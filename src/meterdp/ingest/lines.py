@@ -17,7 +17,7 @@ import numpy as np
 # Stands for a delimiter inside a quoted field until the fields are apart.
 INNER_DELIMITER = "\ue000"
 OLD_MAC = "has lines that end in a carriage return alone, as on old Macs"
-OLD_MAC_REMEDY = "save the export with the line ends of Unix or Windows"
+OLD_MAC_HINT = "save the export with the line ends of Unix or Windows"
 # pyarrow takes a byte-order mark off the first line it is given, whichever that is; so all lines lose theirs.
 _MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
 

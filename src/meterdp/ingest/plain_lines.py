@@ -52,16 +52,16 @@ class Words:
 
     @property
     def total(self) -> int:
-        """Words of all columns."""
+        """Entries of all columns."""
         return int(self._state[:, 0].sum())
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of the words of all columns."""
+        """Bytes of the entries of all columns."""
         return int(self._ends[np.arange(len(self._state)), self._state[:, 0]].sum())
 
     def texts(self, column: int, begin: int) -> list[bytes]:
-        """Return the words of a column from number ``begin`` on."""
+        """Return the entries of a column from number ``begin`` on."""
         ends = self._ends[column, begin : self.count(column) + 1].tolist()
         whole = self._store[column, ends[0] : ends[-1]].tobytes()
         return [whole[a - ends[0] : b - ends[0]] for a, b in pairwise(ends)]
@@ -69,16 +69,16 @@ class Words:
     def arrays(self, more_words: int, more_bytes: int) -> tuple[np.ndarray, ...]:
         """Return the arrays of the tables, with room for so many words and bytes more in every column."""
         counts = self._state[:, 0]
-        words = int(counts.max()) + more_words
+        tokens = int(counts.max()) + more_words
         size = int(self._ends[np.arange(len(counts)), counts].max()) + more_bytes + PADDING
-        if words > self._hashes.shape[1]:
-            room = max(words, 2 * self._hashes.shape[1])
+        if tokens > self._hashes.shape[1]:
+            room = max(tokens, 2 * self._hashes.shape[1])
             self._hashes, self._next = _longer(self._hashes, room), _longer(self._next, room)
             self._ends = _longer(self._ends, room + 1)
         if size > self._store.shape[1]:
             self._store = _longer(self._store, max(size, 2 * self._store.shape[1]))
-        if 2 * words > self._slots.shape[1]:
-            self._slots = np.full((len(counts), 1 << (2 * words - 1).bit_length()), _EMPTY, np.int32)
+        if 2 * tokens > self._slots.shape[1]:
+            self._slots = np.full((len(counts), 1 << (2 * tokens - 1).bit_length()), _EMPTY, np.int32)
             for slots, hashes, count in zip(self._slots, self._hashes, counts, strict=True):
                 _fill_slots(slots, hashes[:count])
         return self._slots, self._hashes, self._ends, self._next, self._store, self._state

@@ -54,7 +54,7 @@ _SERIAL_ORIGIN_S = -25569 * 86400  # 1899-12-30
 
 
 def shape_of(text: str) -> str:
-    """Return ``text`` with d for every digit and a for every letter, so that nothing of it can be told but its form.
+    """Return ``text`` with d for every digit and a for every letter, so that nothing of it shows but its form.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def shape_of(text: str) -> str:
     return "".join(kinds) + ("..." if len(text) > _LONGEST else "")
 
 
-def serial_seconds(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def serial_seconds(tokens: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return spreadsheet serial numbers as seconds since 1970, rounded, and which words are none.
 
     Parameters
@@ -79,7 +79,7 @@ def serial_seconds(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         0 where it is none.
     bad : (n,) bool
     """
-    matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in words]
+    matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in tokens]
     seconds = [
         0 if m is None else _SERIAL_ORIGIN_S + int(m[1]) * 86400 + round(float(f"0.{m[2] or 0}") * 86400)
         for m in matches
@@ -87,7 +87,7 @@ def serial_seconds(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(seconds, dtype=np.int64), np.array([m is None for m in matches], dtype=bool)
 
 
-def unix_microseconds(words: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
+def unix_microseconds(tokens: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
     """Return counts of seconds or milliseconds as microseconds since 1970, cut off, and which words are none.
 
     Parameters
@@ -104,7 +104,7 @@ def unix_microseconds(words: Sequence[str], time_format: str) -> tuple[np.ndarra
     bad : (n,) bool
     """
     places, _ = UNIX[time_format]
-    matches = [_COUNT.fullmatch(word) for word in words]
+    matches = [_COUNT.fullmatch(word) for word in tokens]
     # As many digits as make a whole number of microseconds, of fewer than 2^63.
     matches = [m if m is not None and len(m[1]) + places <= 18 else None for m in matches]
     counts = [0 if m is None else int(m[1] + (m[2] or "")[:places].ljust(places, "0")) for m in matches]

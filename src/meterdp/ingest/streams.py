@@ -116,8 +116,8 @@ def open_bytes(member: Member | str | Path) -> Iterator:
     Parameters
     ----------
     member : Member or path-like
-        A plain file, a gzip file, or a zip with one member; told apart by their first bytes, or by name. Or a member
-        of a zip. A path must be of an export of one file.
+        A plain file, a gzip file, or a zip with one member; distinguished by their first bytes, or by name. Or a
+        member of a zip. A path must be of an export of one file.
 
     Raises
     ------

@@ -38,7 +38,7 @@ INGEST_REPORT = Table(
     (
         Column("reason", TEXT, "", "'used' or the reason the row was not used"),
         Column("row_count", COUNT, "rows", "rows of the export"),
-        Column("meaning", TEXT, "", "the reason in words"),
+        Column("meaning", TEXT, "", "what the reason means"),
     ),
 )
 

@@ -28,7 +28,7 @@ def refuse_nobody(quality: pd.DataFrame) -> None:
     """
     if quality["kept"].any():
         return
-    # How many are kept is told by no log, also not roughly: tables and report have it.
+    # No log says how many are kept, not even roughly: tables and report do.
     problem, hint = "there is none", "export readings of homes"
     if len(quality):
         reason = quality["reason"].mode().iloc[0]

@@ -48,7 +48,8 @@ ROW_RULES = {
     "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",
     "conflicting_rows": "rows not used because another of the same meter and interval says otherwise",
 }
-# Kinds of mess with a policy, and the count of the quality table that tells of them; gaps are no reason to refuse.
+# Data-quality rules with a policy, and the count of the quality table that reports them; gaps are no reason to
+# refuse.
 KINDS = {
     "coarse_interval": "coarse_readings",
     "unit_slip": "unit_slip_readings",
@@ -229,7 +230,7 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
 
 
 def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None:
-    """End a study with the first kind of mess that its policy refuses.
+    """End a study with the first finding that its policy refuses.
 
     Parameters
     ----------

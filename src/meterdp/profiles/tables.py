@@ -37,7 +37,7 @@ QUALITY_SUMMARY = Table(
         Column("scope", TEXT, "", "'households', 'readings', or 'rows' of the export"),
         Column("reason", TEXT, "", "rule, or 'kept'"),
         Column("item_count", COUNT, "1", "households, readings or rows"),
-        Column("meaning", TEXT, "", "the rule in words"),
+        Column("meaning", TEXT, "", "what the rule means"),
     ),
 )
 
@@ -80,7 +80,7 @@ PROFILE_HOURS = Table(
     (
         Column("entry", INT, "1", "position in the vector, from 0"),
         Column("hour_of_day_local", INT, "h", "local hour of day the entry covers"),
-        Column("label", TEXT, "", "the hour in words"),
+        Column("label", TEXT, "", "the hour, as text"),
         Column("low_log_kwh", REAL, "log kWh", "public lower clip bound"),
         Column("high_log_kwh", REAL, "log kWh", "public upper clip bound"),
         Column("offset_kwh", REAL, "kWh", "offset o of x = e^y - o - c^2 e^-y, kWh x from log kWh y"),

@@ -202,7 +202,7 @@ def _sharp(above_usual, begin: int, end: int, power: int, calendar: Calendar) ->
 
 
 def _whole(values: np.ndarray, unit: float) -> np.ndarray:
-    """Whether values are whole multiples of a unit, but for floating point."""
+    """Whether values are whole multiples of a unit, up to floating point."""
     return np.abs(values / unit - np.round(values / unit)) < _OFF_DIGIT
 
 

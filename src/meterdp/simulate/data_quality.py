@@ -1,6 +1,6 @@
-"""Real-life mess: what meters, head ends and file writers do to readings before an analyst sees them.
+"""Real-life faults: what meters, head ends and file writers do to readings before an analyst sees them.
 
-Which meters a kind of mess hits is drawn per stratum of meters, so the choice for meter ``i`` does not depend on how
+Which meters a kind of fault hits is drawn per stratum of meters, so the choice for meter ``i`` does not depend on how
 many others there are, the numbers of a full run are known in advance, and small runs have each kind too.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp.core.noise import keyed_generator
 from meterdp.simulate.fleet import Fleet, Period
-from meterdp.simulate.parameters import Mess, Outage
+from meterdp.simulate.parameters import DataQuality, Outage
 
 # A meter has at most one of these: two at once would hide each other.
 EXCLUSIVE = ("all_zero", "mostly_zero", "stuck_meter", "unit_slip")
@@ -49,7 +49,7 @@ def stratified_hits(eligible: np.ndarray, one_in: int, seed: int, kind: str, fir
         Size of a stratum; 0 chooses none.
     seed : int
     kind : str
-        Kind of mess: names the stream.
+        Kind of fault: names the stream.
     first : int
         Place in the first stratum (modulo its size) that is chosen there; the others are random.
 
@@ -68,19 +68,19 @@ def stratified_hits(eligible: np.ndarray, one_in: int, seed: int, kind: str, fir
     return hits
 
 
-def plan_mess(mess: Mess, fleet: Fleet) -> dict[str, np.ndarray]:
-    """Say which households each kind of mess hits.
+def plan_faults(data_quality: DataQuality, fleet: Fleet) -> dict[str, np.ndarray]:
+    """Say which households each kind of fault hits.
 
     Returns
     -------
     dict
-        Kind of mess to (N,) bool.
+        Kind of fault to (N,) bool.
     """
     type_names = [kind.name for kind in fleet.types]
     taken = np.zeros(fleet.count, dtype=bool)
     plan = {}
     for number, kind in enumerate(COMBINABLE + EXCLUSIVE):
-        rule = getattr(mess, kind)
+        rule = getattr(data_quality, kind)
         eligible = np.isin(fleet.type_index, [type_names.index(name) for name in rule.types or type_names])
         if kind in EXCLUSIVE:
             eligible &= ~taken
@@ -114,31 +114,31 @@ def _some(rng: np.random.Generator, rows: tuple[float, float], allowed: np.ndarr
 
 
 @dataclass(frozen=True)
-class Messmaker:
+class Faults:
     """Turns the load of one meter into the rows an export has for it.
 
     Parameters
     ----------
-    mess : Mess
+    data_quality : DataQuality
     fleet : Fleet
     period : Period
     """
 
-    mess: Mess
+    data_quality: DataQuality
     fleet: Fleet
     period: Period
 
     @cached_property
     def plan(self) -> dict[str, np.ndarray]:
-        """Which households each kind of mess hits, see :func:`plan_mess`."""
-        return plan_mess(self.mess, self.fleet)
+        """Which households each kind of fault hits, see :func:`plan_faults`."""
+        return plan_faults(self.data_quality, self.fleet)
 
     @cached_property
     def _outages(self) -> list[tuple[str, int, np.ndarray]]:
         """How each outage is reported, on which circuit, and its intervals: number i is on that of household i."""
         return [
             (rule.rows, self.fleet.circuit(household), outage_slots(rule, self.period))
-            for household, rule in enumerate(self.mess.outages[: self.fleet.count])
+            for household, rule in enumerate(self.data_quality.outages[: self.fleet.count])
         ]
 
     def rows(self, household: int, energy_kwh: np.ndarray, resolution_wh: int) -> tuple[Rows, Rows]:
@@ -157,10 +157,10 @@ class Messmaker:
         return self._written_rows(household, first_sent), resent
 
     def _hit(self, kind: str, household: int) -> np.random.Generator | None:
-        """Random source of a kind of mess if it hits the household."""
+        """Random source of a kind of fault if it hits the household."""
         if not self.plan[kind][household]:
             return None
-        return keyed_generator(self.fleet.seed, "mess", kind, household)
+        return keyed_generator(self.fleet.seed, "mess", kind, household)  # words: keep
 
     def _out(self, rows: str, household: int) -> np.ndarray:
         """Intervals in which the household's circuit has an outage reported as ``rows``, (T,) bool."""
@@ -173,28 +173,28 @@ class Messmaker:
 
     def _meter_readings(self, household: int, energy_kwh: np.ndarray, resolution_wh: int) -> np.ndarray:
         """What the meter reports for every interval, (T,) kWh."""
-        mess, slots = self.mess, self.period.slot_count
+        data_quality, slots = self.data_quality, self.period.slot_count
         energy = energy_kwh.copy()
         if rng := self._hit("feed_in", household):
             energy -= self._generation(rng)
         if self._hit("all_zero", household):
             energy[:] = 0
         if rng := self._hit("mostly_zero", household):
-            stay = _window(rng, rng.uniform(*mess.mostly_zero.occupied_share) * slots, slots)
+            stay = _window(rng, rng.uniform(*data_quality.mostly_zero.occupied_share) * slots, slots)
             energy[: stay.start] = energy[stay.stop :] = 0
         energy[self._out("zero", household)] = 0
         reading = _rounded(energy, resolution_wh)
         if rng := self._hit("stuck_meter", household):
-            stuck = _window(rng, rng.uniform(*mess.stuck_meter.days) * self.period.slots_per_day, slots)
+            stuck = _window(rng, rng.uniform(*data_quality.stuck_meter.days) * self.period.slots_per_day, slots)
             reading[stuck] = reading[stuck.start] or resolution_wh / 1000
         if rng := self._hit("unit_slip", household):
-            slipped = _window(rng, rng.uniform(*mess.unit_slip.days) * self.period.slots_per_day, slots)
-            reading[slipped] *= mess.unit_slip.factor
+            slipped = _window(rng, rng.uniform(*data_quality.unit_slip.days) * self.period.slots_per_day, slots)
+            reading[slipped] *= data_quality.unit_slip.factor
         return reading
 
     def _generation(self, rng: np.random.Generator) -> np.ndarray:
         """Solar generation beyond the own use, (T,) kWh: a half sine around solar noon, scaled by the day's sky."""
-        rule = self.mess.feed_in
+        rule = self.data_quality.feed_in
         peak_kw = rng.uniform(*rule.peak_kw)
         clearness = rng.uniform(*rule.clearness, size=self.period.days)[self.period.day_index]
         from_noon = (self.period.utc_hour - rule.solar_noon_utc_h + 12) % 24 - 12
@@ -211,30 +211,30 @@ class Messmaker:
         if rng and ordinary.size:
             chosen = rng.choice(ordinary)
             day = np.arange(edges[chosen], edges[chosen + 1])
-            factor = rng.uniform(*self.mess.resent_day.first_factor, size=day.size)
+            factor = rng.uniform(*self.data_quality.resent_day.first_factor, size=day.size)
             first_sent[day] = _rounded(reading[day] * factor, resolution_wh)
         return first_sent, Rows(day, reading[day], np.zeros(day.size, dtype=int))
 
     def _written_rows(self, household: int, reading: np.ndarray) -> Rows:
         """Drop, blank and repeat rows."""
-        mess, slots = self.mess, self.period.slot_count
+        data_quality, slots = self.data_quality, self.period.slot_count
         present = ~self._out("missing", household)
         word = np.zeros(slots, dtype=int)
         copies = np.ones(slots, dtype=int)
         if rng := self._hit("missing_rows", household):
-            share = rng.uniform(*mess.missing_rows.row_share)
+            share = rng.uniform(*data_quality.missing_rows.row_share)
             present[_some(rng, (max(share * slots, 1),) * 2, present)] = False
         if rng := self._hit("missing_block", household):
-            block = rng.uniform(*mess.missing_block.hours) / self.period.hours_per_slot
+            block = rng.uniform(*data_quality.missing_block.hours) / self.period.hours_per_slot
             # At most half of a short run: a meter without any row would not be in the export at all.
             present[_window(rng, min(block, slots / 2), slots)] = False
         if rng := self._hit("missing_words", household):
-            blank = _some(rng, mess.missing_words.rows, present)
-            word[blank] = 1 + rng.integers(len(mess.missing_words.words), size=blank.size)
+            blank = _some(rng, data_quality.missing_words.rows, present)
+            word[blank] = 1 + rng.integers(len(data_quality.missing_words.words), size=blank.size)
         if rng := self._hit("duplicate_rows", household):
             # In a repeated hour two equal rows may be two intervals: no exact duplicates there.
             allowed = present & (word == 0) & ~self.period.repeated
-            copies[_some(rng, mess.duplicate_rows.rows, allowed)] = 2
+            copies[_some(rng, data_quality.duplicate_rows.rows, allowed)] = 2
         slot = np.repeat(np.arange(slots), copies * present)
         return Rows(slot, reading[slot], word[slot])
 

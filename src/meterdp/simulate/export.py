@@ -21,7 +21,7 @@ import pyarrow.csv as pa_csv
 from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path
 from meterdp.ingest.meter_list import write_meter_list
-from meterdp.simulate.data_quality import Messmaker, Rows
+from meterdp.simulate.data_quality import Faults, Rows
 from meterdp.simulate.fields import read_day, read_whole
 from meterdp.simulate.fleet import Fleet, Period, override
 from meterdp.simulate.load import LoadModel
@@ -74,8 +74,8 @@ def simulate_export(
         parameters.interval_minutes,
     )
     model = LoadModel(parameters, period, seed)
-    messmaker = Messmaker(parameters.mess, fleet, period)
-    to_text = _RowText(fleet, period, parameters.mess.missing_words.words)
+    messmaker = Faults(parameters.data_quality, fleet, period)
+    to_text = _RowText(fleet, period, parameters.data_quality.missing_words.words)
     batches = [
         range(first, min(first + _METERS_PER_BATCH, fleet.count))
         for first in range(0, fleet.count, _METERS_PER_BATCH)

@@ -5,7 +5,7 @@ the types follow Table I of Liu et al. Every meter id says that the meter is syn
 
 Random numbers of simulated nodes: their records, their masks, the order in which they act.
 
-All of it is made up, and a seed makes it again; whoever knows the seed can take masks off.
+All of it is synthetic, and a seed makes it again; whoever knows the seed can take masks off.
 
 The metering intervals of a simulated period: regular in UTC, stamped in local time.
 
@@ -135,7 +135,7 @@ class Fleet:
 
 
 def simulated_stream(seed: int, *keys: str | int) -> np.random.Generator:
-    """Return the generator of an experiment on made-up nodes; same seed and keys, same numbers.
+    """Return the generator of an experiment on synthetic nodes; same seed and keys, same numbers.
 
     Parameters
     ----------

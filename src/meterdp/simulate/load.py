@@ -7,7 +7,7 @@ al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not o
 
 One plain simulated household for experiments that need a season and nothing else of the fleet.
 
-Other utilities: the simulator with other public parameters, and hourly loads of its households without any mess.
+Other utilities: the simulator with other public parameters, and hourly loads of its households without any fault.
 
 What a public library of classes is fitted to, and what it is tried on: see ``tools/make_library.py`` and
 ``benchmarks/small_exports.py``.

@@ -193,7 +193,7 @@ class Outage:
 
 
 @dataclass(frozen=True)
-class Mess:
+class DataQuality:
     """Everything that makes an export look like a real one."""
 
     all_zero: Annotated[AllZero, section(AllZero)]
@@ -224,7 +224,7 @@ class SimulationParameters:
     coarse_resolution_wh: Annotated[int, whole(1)]
     noise: Annotated[tuple[NoiseComponent, ...], sections(NoiseComponent)]
     household_types: Annotated[tuple[HouseholdType, ...], sections(HouseholdType)]
-    mess: Annotated[Mess, section(Mess)]
+    data_quality: Annotated[DataQuality, section(DataQuality)]
 
     @classmethod
     def from_yaml(cls, path) -> SimulationParameters:
@@ -272,11 +272,11 @@ def _check_across_keys(parameters: SimulationParameters, place: Place) -> None:
     known = [kind.name for kind in parameters.household_types]
     if len(set(known)) < len(known):
         raise place.at("household_types").refuse("uses a name twice", "rename one of the types")
-    for kind in vars(parameters.mess):
-        for name in getattr(getattr(parameters.mess, kind), "types", ()):
+    for kind in vars(parameters.data_quality):
+        for name in getattr(getattr(parameters.data_quality, kind), "types", ()):
             if name not in known:
                 raise (
-                    place.at("mess")
+                    place.at("data_quality")
                     .at(kind)
                     .at("types")
                     .refuse("names a household type that does not exist", f"choose from {', '.join(known)}")

@@ -9,8 +9,8 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
+from meterdp.ingest.inference.description import config_text
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, against, examine
-from meterdp.ingest.inference.words import config_text
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS as METERS_TABLE
@@ -53,7 +53,7 @@ def ingested(path, export: dict, folder) -> pd.DataFrame:
 def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, schema, name):
     path, expected = written(tmp_path, frame, READ[name])
     found = examine(path, time_zone=ZONE)
-    assert found.doubts == []
+    assert found.findings == []
     assert {key: found.settings.get(key) for key in expected} == expected
     assert found.settings["interval_minutes"] == 30
     config = complete(yaml.safe_load(config_text(path, found)), schema)
@@ -214,7 +214,7 @@ def test_an_entry_without_a_digit_among_ambiguous_numbers_is_no_crash(tmp_path, 
     watt_hours = (frame["kwh"] * 1000 + 1000).map("{:,.0f}".format).where(frame.index % 50 != 3, "\x01")
     plain(frame).assign(kwh=watt_hours).to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
-    assert "is not a number" in str(found.doubts[-1])
+    assert "is not a number" in str(found.findings[-1])
 
 
 def checked(tmp_path, capsys, path, **sections):

@@ -58,7 +58,7 @@ def most_read(monkeypatch):
 def test_registers_are_told_by_the_first_readings(tmp_path, most_read, by_time):
     export(tmp_path / "e.csv", freq="30min", by_time=by_time, value=lambda kwh: 500 + np.cumsum(kwh, axis=1))
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
-    assert "only rise" in str(found.doubts[0])
+    assert "only rise" in str(found.findings[0])
     assert most_read == [METERS * 400] and not found.trial.whole
 
 
@@ -74,7 +74,7 @@ def test_daily_sums_are_told_by_the_first_readings(tmp_path, most_read, by_time)
 def test_an_export_of_intervals_is_looked_at_further(tmp_path, most_read, by_time):
     export(tmp_path / "e.csv", freq="30min", by_time=by_time, value=lambda kwh: kwh)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
-    assert found.doubts == [] and found.trial.whole and len(most_read) == 2
+    assert found.findings == [] and found.trial.whole and len(most_read) == 2
 
 
 def test_another_unit_scales_what_was_read_as_reading_it_again_would(tmp_path):
@@ -108,7 +108,7 @@ def test_of_a_large_nem12_file_whole_households_are_looked_at(tmp_path, monkeypa
     look_at(monkeypatch, "nem12", most_bytes)
     nem12_of_homes(tmp_path / "e.csv", homes=40)
     found = examine(tmp_path / "e.csv")
-    assert found.doubts == [] and not found.trial.whole
+    assert found.findings == [] and not found.trial.whole
     homes = len(found.trial.survey.meter_ids)
     assert 1 <= homes < 40
     nem12_of_homes(tmp_path / "few.csv", homes=homes)
@@ -121,7 +121,7 @@ def test_a_nem12_file_whose_start_holds_no_whole_household_is_looked_at_to_its_e
     look_at(monkeypatch, "nem12", 1000)
     nem12_of_homes(tmp_path / "e.csv", homes=5)
     found = examine(tmp_path / "e.csv")
-    assert found.doubts == [] and found.trial.whole and len(found.trial.survey.meter_ids) == 5
+    assert found.findings == [] and found.trial.whole and len(found.trial.survey.meter_ids) == 5
 
 
 def test_a_large_nem12_file_is_not_refused_because_its_end_is_not_looked_at(tmp_path, monkeypatch):
@@ -150,7 +150,7 @@ def test_of_a_large_feed_no_more_is_looked_at_than_tells_what_its_readings_are(t
     whole = examine(tmp_path / "e.xml")
     look_at(monkeypatch, "green_button", (tmp_path / "e.xml").stat().st_size // 3)
     found = examine(tmp_path / "e.xml")
-    assert found.doubts == [] and found.trial.whole is types_last and whole.trial.whole
+    assert found.findings == [] and found.trial.whole is types_last and whole.trial.whole
     homes = len(found.trial.survey.meter_ids)
     assert homes == 12 if types_last else 2 <= homes <= 4
     assert found.trial.counts[USED] == homes * 48 == found.trial.counts.sum()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.simulate.data_quality import plan_mess
+from meterdp.simulate.data_quality import plan_faults
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.parameters import SimulationParameters
@@ -39,7 +39,7 @@ def period(parameters) -> Period:
 @pytest.fixture(scope="session")
 def planned(parameters, fleet) -> dict[str, set[str]]:
     """Meter ids each kind of mess is meant to hit."""
-    plan = plan_mess(parameters.mess, fleet)
+    plan = plan_faults(parameters.data_quality, fleet)
     return {kind: {fleet.meter_id(i) for i in np.flatnonzero(hits)} for kind, hits in plan.items()}
 
 

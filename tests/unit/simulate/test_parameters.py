@@ -54,7 +54,7 @@ def test_every_parameter_of_the_shipped_file_is_described(repository):
     lines = (repository / "resources" / "simulator.yaml").read_text().splitlines()
     raw = yaml.safe_load("\n".join(lines))
     types = [f"- name: {kind['name']}" for kind in raw["household_types"]]
-    for name in (*(f"{key}:" for key in (*raw, *raw["mess"])), *types):
+    for name in (*(f"{key}:" for key in (*raw, *raw["data_quality"])), *types):
         i = next(i for i, line in enumerate(lines) if line.strip().startswith(name))
         assert "#" in lines[i] or lines[i - 1].startswith("#"), name
     for key in raw["household_types"][0].keys() - {"name"}:
@@ -88,15 +88,15 @@ def test_every_parameter_of_the_shipped_file_is_described(repository):
         (("household_types", 1, "name"), "", "household_types.1.name"),
         (("household_types", 1, "levels"), 1, "household_types.1.levels"),
         (("household_types", 1, "base_load_kw"), KeyError, "household_types.1.base_load_kw"),
-        (("mess", "missing_rows", "one_in"), -1, "mess.missing_rows.one_in"),
-        (("mess", "missing_rows", "row_share"), [0, 1.5], "mess.missing_rows.row_share.1"),
-        (("mess", "missing_words", "words"), ['a"b'], "mess.missing_words.words.0"),
-        (("mess", "missing_words", "words"), [], "mess.missing_words.words"),
-        (("mess", "feed_in", "types"), ["Solar"], "mess.feed_in.types"),
-        (("mess", "feed_in", "types"), [3], "mess.feed_in.types.0"),
-        (("mess", "outages", 0, "rows"), "gone", "mess.outages.0.rows"),
-        (("mess", "stuck_meter"), 3, "mess.stuck_meter"),
-        (("mess", "stuck"), {}, "mess.stuck"),
+        (("data_quality", "missing_rows", "one_in"), -1, "data_quality.missing_rows.one_in"),
+        (("data_quality", "missing_rows", "row_share"), [0, 1.5], "data_quality.missing_rows.row_share.1"),
+        (("data_quality", "missing_words", "words"), ['a"b'], "data_quality.missing_words.words.0"),
+        (("data_quality", "missing_words", "words"), [], "data_quality.missing_words.words"),
+        (("data_quality", "feed_in", "types"), ["Solar"], "data_quality.feed_in.types"),
+        (("data_quality", "feed_in", "types"), [3], "data_quality.feed_in.types.0"),
+        (("data_quality", "outages", 0, "rows"), "gone", "data_quality.outages.0.rows"),
+        (("data_quality", "stuck_meter"), 3, "data_quality.stuck_meter"),
+        (("data_quality", "stuck"), {}, "data_quality.stuck"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_by_its_key(raw, tmp_path, keys, value, field):
@@ -121,5 +121,5 @@ def test_a_file_that_is_no_parameter_file_is_refused(tmp_path, content):
 
 
 def test_what_may_be_empty_may_be_empty(raw, tmp_path):
-    without = load_changed(raw, tmp_path, ("mess", "outages"), [])
-    assert without.mess.outages == ()
+    without = load_changed(raw, tmp_path, ("data_quality", "outages"), [])
+    assert without.data_quality.outages == ()

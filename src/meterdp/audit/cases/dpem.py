@@ -2,7 +2,7 @@
 
 The paper divides class sums by their own counts, and noise by noisy ones. Of a class that noise makes look large and
 that holds hardly any record, one record moves the mean by far more than is charged for. Divided by the noisy counts,
-what is claimed is proven (docs/proofs/dpem_zcdp.md). Both run as the study runs them, but for a spy on the noise.
+what is claimed is proven (docs/proofs/dpem_zcdp.md). Both run as the study runs them, with a spy on the noise.
 """
 
 from __future__ import annotations
@@ -139,6 +139,6 @@ def release_case(divisor: str) -> Case:
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:
-    """Yield the audits of DP-EM as printed and as mended, at an epsilon of their own."""
+    """Yield the audits of DP-EM as printed and as mended, each at its own epsilon."""
     for divisor in ("own", "noisy"):
         yield release_case(divisor)

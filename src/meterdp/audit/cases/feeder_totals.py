@@ -17,7 +17,7 @@ from meterdp.privacy.noise import NoiseSource
 METERS, FEEDERS, PER_DAY = 24, 3, 6
 # A run takes some milliseconds, most of them for what follows the noise.
 SHARE, MUTANT_SHARE = 0.1, 0.2
-WORDS = {
+CHANGES = {
     "listed": "little energy, late, or as much as counts, early",
     "measured": "no reading, or as much energy as counts, early",
 }
@@ -89,7 +89,7 @@ def case(epsilon: float, count: str, pair: Pair | None = None, mutant: str | Non
         f"feeder_totals ({count})",
         "sound",
         "replace_one",
-        WORDS[count],
+        CHANGES[count],
         Claim(epsilon, DELTA, mechanism.mu),
         (TRANSCRIPT,) if mutant else (OUTPUT, TRANSCRIPT),
         (pair or Pair(mechanism)).observe,
@@ -102,7 +102,7 @@ def case(epsilon: float, count: str, pair: Pair | None = None, mutant: str | Non
 def cases(epsilons: list[float]) -> Iterator[Case]:
     """Yield the audits of both counts, and of mutants at the largest epsilon."""
     for epsilon in epsilons:
-        for count in WORDS:
+        for count in CHANGES:
             yield case(epsilon, count)
     epsilon = max(epsilons)
     listed = calibrated(epsilon, "listed", Unprocessed)

@@ -26,7 +26,7 @@ class Case:
     ----------
     mechanism, family, adjacency : str
     neighbours : str
-        The pair in words.
+        What the pair differs in.
     claim : Claim
         That of the unbroken mechanism.
     views : tuple of str

@@ -1,4 +1,4 @@
-"""Forecast files that hide whose they are: two orders of the same files, and what breaks the claim.
+"""Forecast files that hide whom they belong to: two orders of the same files, and what breaks the claim.
 
 An adversary knows every forecast, so the distribution of all files under either order is known, and the likelihood
 ratio is the best attack on what is released. Noise is drawn in floating point and rounded to the grid of a release.
@@ -16,7 +16,7 @@ from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.privacy.noise import GRID, NoiseSource
 
 STD = 0.2
-# Pairs opposite to one another, which exchange their files: no order is told apart better.
+# Pairs opposite to one another, which exchange their files: no order is distinguished better.
 FORECASTS = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
 EXCHANGED = [1, 0, 3, 2]
 WORDS = "the files of four households, or each with that of its opposite"

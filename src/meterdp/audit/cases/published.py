@@ -84,7 +84,7 @@ def wishart_log_density(noise: np.ndarray, gamma: np.ndarray) -> np.ndarray:
     """
     d = noise.shape[-1]
     density = 0.5 * d * (d + 1) * np.log(gamma) - 0.5 * gamma * np.trace(noise, axis1=-2, axis2=-1)
-    # Rounding must not make an output of one's own impossible.
+    # Rounding must not make an output of the true data impossible.
     slack = 1e-9 * np.abs(noise).max(axis=(-2, -1))
     return np.where(np.linalg.eigvalsh(noise)[..., 0] >= -slack, density, -np.inf)
 

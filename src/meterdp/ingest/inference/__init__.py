@@ -1,1 +1,1 @@
-"""What an export nobody has described looks like: its format, and a configuration that reads it."""
+"""What an export that no one has described looks like: its format, and a configuration that reads it."""

@@ -1,4 +1,4 @@
-"""Look at an export nobody has described: settings that read it, what is in it, and what speaks against them.
+"""Look at an export that no one has described: settings that read it, what is in it, and what looks wrong.
 
 What speaks against the settings of an export, from its first readings; ``meterdp check`` says it.
 """
@@ -16,7 +16,7 @@ from meterdp.core.dates import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
-from meterdp.ingest.doubts import daily_kwh, likely_unit, only_rises, step_minutes
+from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.kinds import kind_of, remarks
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.table import Table, read_table
@@ -68,7 +68,7 @@ class Finding:
         None where the file counts intervals instead of naming times.
     period : (int, int, int, int)
         From :func:`meterdp.ingest.inference.zone.best_period`.
-    doubts : list of InputError
+    findings : list of InputError
         What still speaks against the settings.
     odd : list of str
         From :func:`meterdp.ingest.inference.kinds.remarks`; not for a configuration, as it counts readings.
@@ -80,7 +80,7 @@ class Finding:
     trial: Trial
     clock: ClockEvidence | None
     period: tuple[int, int, int, int]
-    doubts: list[InputError]
+    findings: list[InputError]
     odd: list[str]
 
 
@@ -149,8 +149,8 @@ def examine(
         trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
     )
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
-    doubts = replace(trial, settings=strict).doubts(path) or first_refusal(path, trial)
-    found = Finding(given, said, to_check, trial, clock, period, doubts, remarks(trial, zone))
+    findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
+    found = Finding(given, said, to_check, trial, clock, period, findings, remarks(trial, zone))
     given |= _days(found)
     return found
 
@@ -386,10 +386,10 @@ def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[l
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings, most_readings), meter_list)
-        return trial.doubts(path), remarks(trial, export["time_zone"])
+        return trial.findings(path), remarks(trial, export["time_zone"])
     try:
         begin_strictly(path, settings)  # the header, before all rows are read
         trial = try_out(path, settings, *first_batches(path, settings, most_readings))
     except InputError as error:
         return [error], []
-    return trial.doubts(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])
+    return trial.findings(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])

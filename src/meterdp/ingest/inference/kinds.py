@@ -97,7 +97,7 @@ def kind_of(path) -> tuple[str, bytes]:
 
 
 def _refuse_workbooks(path: Path) -> None:
-    """Excel and LibreOffice workbooks are zip files with names of their own inside."""
+    """Excel and LibreOffice workbooks are zip files with known names inside."""
     if not path.is_file():
         return
     with path.open("rb") as file:

@@ -70,7 +70,7 @@ class Layout:
     settings : dict
         Keys of the section ``export``.
     said : list of str
-        What was found and why, in words, without an entry of the file.
+        What was found and why, without an entry of the file.
     to_check : list of str
         What the file leaves open.
     other_formats : list of str
@@ -140,7 +140,7 @@ def _day_codes(path, table: Table, out: Layout) -> None:
     if (
         table.delimiter == " "
         and len(columns) == 3
-        and all(re.fullmatch(CODE_PATTERN, word) for word in columns[1].words)
+        and all(re.fullmatch(CODE_PATTERN, word) for word in columns[1].tokens)
     ):
         out.settings = {"format": "cer", "time_zone": CER_ZONE, "interval_minutes": HALF_HOUR_MINUTES}
         out.said.append("three fields without a header, the second a day code: the layout of the Irish trial (CER)")
@@ -195,7 +195,7 @@ def _meters(path, table: Table, out: Layout, several_files: bool) -> bool:
     """A row per stamp and a column per meter."""
     stamps = [c for c in table.columns if c.is_stamp]
     rest = [c for c in table.columns if not c.is_stamp]
-    if len(stamps) != 1 or len(rest) < 2 or not all(c.is_number or not c.words for c in rest):
+    if len(stamps) != 1 or len(rest) < 2 or not all(c.is_number or not c.tokens for c in rest):
         return False
     # Names of meters differ in their numbers only; names of quantities do not. A stamp that returns has other meters.
     if len({re.sub(r"\d+", "", c.name) for c in rest}) > 1:
@@ -243,8 +243,8 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
     if circuit is not None:
         out.settings["circuit_column"] = circuit.name
     # "W" may as well be a flag, for winter or for a true value ("wahr").
-    unit = _best(rest, _UNIT, lambda c: c.words and all(w.lower() in _UNITS for w in c.words))
-    if unit is not None and (re.search(_UNIT, unit.name, re.IGNORECASE) or {w.lower() for w in unit.words} != {"w"}):
+    unit = _best(rest, _UNIT, lambda c: c.tokens and all(w.lower() in _UNITS for w in c.tokens))
+    if unit is not None and (re.search(_UNIT, unit.name, re.IGNORECASE) or {w.lower() for w in unit.tokens} != {"w"}):
         out.settings["unit_column"] = unit.name
     return True
 
@@ -264,10 +264,10 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
         joined = Column(day.name, tuple(dict.fromkeys(e for e in entries if e)), entries)
         stamps = [*stamps, joined] if joined.time_formats else stamps
     # A date of processing changes seldom; an id or a reading may look like a date.
-    most = max((len(c.words) for c in stamps), default=0)
-    stamps = [c for c in stamps if len(c.words) >= most / 2]
+    most = max((len(c.tokens) for c in stamps), default=0)
+    stamps = [c for c in stamps if len(c.tokens) >= most / 2]
     if not stamps:
-        if dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.words[:1]):
+        if dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.tokens[:1]):
             _refuse_dates(path, table, dates)
         return None, []
     stamp = _best(stamps, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or stamps[0]
@@ -307,9 +307,9 @@ def _ends_on_its_own_day(joined: Column) -> bool:
 def _refuse_other_stamps(path, table: Table) -> None:
     """Say which way of writing time it is that we do not read."""
     for column in table.columns:
-        words = column.words[:_JOINED]
+        tokens = column.tokens[:_JOINED]
         known = column.time_formats or column.is_time
-        if not known and any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.words):
+        if not known and any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.tokens):
             raise InputError(
                 "writes the end of a day as 24:00",
                 file=path,
@@ -317,7 +317,7 @@ def _refuse_other_stamps(path, table: Table) -> None:
                 hint="write the starts of the intervals, or 00:00 of the next day",
             )
         two = r"(\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[ T]\S.*?)(?:\s*[-–/]\s*|\s+[^\W\d]+\s+)\d.*\d"
-        if len(words) > 2 and not column.time_formats and all(re.fullmatch(two, w) for w in words):
+        if len(tokens) > 2 and not column.time_formats and all(re.fullmatch(two, w) for w in tokens):
             raise InputError(
                 "has the start and the end of an interval in one column",
                 file=path,
@@ -329,8 +329,8 @@ def _refuse_other_stamps(path, table: Table) -> None:
 def _refuse_dates(path, table: Table, dates: list[Column]) -> None:
     """A date and no time of day: sums of days, or intervals that are numbered."""
     for column in table.columns:
-        small = [w for w in column.words if re.fullmatch(r"\d{1,3}", w) and int(w) <= 300]
-        if dates and len(small) == len(column.words) >= _FEWEST_INTERVALS and not column.counts_rows:
+        small = [w for w in column.tokens if re.fullmatch(r"\d{1,3}", w) and int(w) <= 300]
+        if dates and len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
             raise InputError(
                 "has a date and the number of the interval in each row",
                 file=path,
@@ -363,7 +363,7 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
         return numbers[0] if len(numbers) == 1 else None
     named = [c for c in fitting if re.search(_ENERGY, c.name, re.IGNORECASE)]
     if not named:
-        return max(fitting, key=lambda c: len(c.words))
+        return max(fitting, key=lambda c: len(c.tokens))
     return next((c for c in named if not _only_rises(c, meter)), named[0])
 
 
@@ -378,9 +378,10 @@ def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: C
     if repeats(key) < _MOST_REPEATED:
         return
     for column in others:
-        if column is not meter and 2 <= len(column.words) <= 20 and repeats([*key, column]) < repeats(key) / 2:
+        if column is not meter and 2 <= len(column.tokens) <= 20 and repeats([*key, column]) < repeats(key) / 2:
             raise InputError(
-                "has several rows per meter and interval, told apart by this column: registers, flows or quantities",
+                "has several rows per meter and interval, distinguished by this column: registers, flows or "
+                "quantities",
                 file=path,
                 field=column.name,
                 hint="keep the rows of one of them, or sum those that are parts of the consumption",
@@ -390,7 +391,7 @@ def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: C
 def _only_rises(column: Column, meter: Column | None) -> bool:
     """Whether the entries of the first meter are those of a register."""
     of = meter.entries if meter is not None else ("",) * len(column.entries)
-    known = set(column.words[:_JOINED])
+    known = set(column.tokens[:_JOINED])
     own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in known]
     if len(own) < 20 or not column.notations:
         return False
@@ -413,10 +414,10 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     possible = [
         c
         for c in columns
-        if c.words
+        if c.tokens
         and not re.search(rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
         and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
-        and not all(w.lower() in _UNITS for w in c.words)
+        and not all(w.lower() in _UNITS for w in c.tokens)
         and not c.is_time
     ]
     # Readings change from row to row; "meter reading" is not the name of a meter.
@@ -437,8 +438,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     elif named:
         chosen = named[0]
     elif not several_files:
-        constant = [c for c in possible if len(c.words) == 1 and len(c.entries) > 1]
-        ids = [c for c in constant if re.search(r"\d{4}", c.words[0])]
+        constant = [c for c in possible if len(c.tokens) == 1 and len(c.entries) > 1]
+        ids = [c for c in constant if re.search(r"\d{4}", c.tokens[0])]
         texts = [c for c in constant if not c.is_number and not c.time_formats]
         chosen = (ids or texts or [None])[0]
     if chosen is None:
@@ -449,26 +450,26 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     other = next((c for c in named if c is not chosen), None)
     if chosen is not None and other is not None:
         out.to_check.append(
-            f"meters are told apart by '{chosen.name}'; '{other.name}' could be meant, too (export.meter_column)"
+            f"meters are distinguished by '{chosen.name}'; '{other.name}' could be meant, too (export.meter_column)"
         )
     return chosen
 
 
 def _changes(column: Column) -> bool:
-    """Whether many rows have an entry of their own, as readings do, above all those with decimals, and ids do not."""
-    decimals = column.is_number and any("." in word or "," in word for word in column.words)
-    return len(column.words) > max(50, (0.05 if decimals else 0.5) * len(column.entries))
+    """Whether many rows have different entries, as readings do, above all those with decimals, and ids do not."""
+    decimals = column.is_number and any("." in word or "," in word for word in column.tokens)
+    return len(column.tokens) > max(50, (0.05 if decimals else 0.5) * len(column.entries))
 
 
 def _fewest_first(columns: list[Column], named: list[Column]) -> list[Column]:
-    return columns if named else sorted(columns, key=lambda c: len(c.words))
+    return columns if named else sorted(columns, key=lambda c: len(c.tokens))
 
 
 def _time_format(column: Column, out: Layout) -> None:
     formats = column.time_formats
     chosen = formats[0]
     if len(formats) > 1:
-        chosen = _most_regular(column.words, formats)
+        chosen = _most_regular(column.tokens, formats)
         out.to_check.append(
             f"stamps fit {' and '.join(formats)}; {chosen} puts them in the more regular order (export.time_format)"
         )
@@ -477,11 +478,11 @@ def _time_format(column: Column, out: Layout) -> None:
         out.settings["time_format"] = chosen
 
 
-def _most_regular(words: tuple[str, ...], formats: tuple[str, ...]) -> str:
+def _most_regular(tokens: tuple[str, ...], formats: tuple[str, ...]) -> str:
     """Return the format under which steps between neighbours are most often the same."""
 
     def regularity(time_format: str) -> float:
-        stamp_us, _, _ = StampParser(time_format, ()).read_words(list(words))
+        stamp_us, _, _ = StampParser(time_format, ()).read_words(list(tokens))
         if (stamp_us == NO_STAMP).any():
             return 0.0
         steps = np.diff(stamp_us)
@@ -494,14 +495,14 @@ def _most_regular(words: tuple[str, ...], formats: tuple[str, ...]) -> str:
 
 def _notation(columns: list[Column], out: Layout) -> None:
     """Find the notation in which all readings are numbers, and the words that stand for missing ones."""
-    filled = [c for c in columns if c.words]
+    filled = [c for c in columns if c.tokens]
     usual = ExportSettings.missing_words
-    words = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
+    tokens = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
     # Only words everybody uses: others come from somebody's rows and have no place in public settings.
-    more = sorted(word for word in words if word.lower() in MISSING)
+    more = sorted(word for word in tokens if word.lower() in MISSING)
     if more:
         out.settings["missing_words"] = [*usual, *more]
-    if words:
+    if tokens:
         out.to_check.append("some readings are words; those that mean a missing one belong into export.missing_words")
     if not filled:
         return
@@ -511,8 +512,8 @@ def _notation(columns: list[Column], out: Layout) -> None:
         return
     chosen = common[0]
     if chosen != PLAIN and Notation(",") in common and Notation(".", ",") in common:
-        words = [w for c in filled for w in c.words]
-        chosen = min((Notation(","), Notation(".", ",")), key=lambda notation: _spread(words, notation))
+        tokens = [w for c in filled for w in c.tokens]
+        chosen = min((Notation(","), Notation(".", ",")), key=lambda notation: _spread(tokens, notation))
         out.to_check.append(
             "a comma may be the decimal mark or stand between thousands (export.decimal, export.thousands)"
         )
@@ -522,15 +523,15 @@ def _notation(columns: list[Column], out: Layout) -> None:
         out.settings["thousands"] = chosen.thousands
 
 
-def _spread(words: list[str], notation: Notation) -> float:
+def _spread(tokens: list[str], notation: Notation) -> float:
     """Return how many orders of magnitude the numbers differ by: more if marks are taken for others."""
-    values = np.abs(_values(words, notation))
+    values = np.abs(_values(tokens, notation))
     return float(np.log(values[values > 0]).std()) if (values > 0).any() else 0.0
 
 
-def _values(words: list[str], notation: Notation) -> np.ndarray:
-    """Return the numbers among words that are numbers in a notation, but for some without a digit."""
-    plain = notation.plain(pa.array([word for word in words if has_digit(word)], pa.string()))
+def _values(tokens: list[str], notation: Notation) -> np.ndarray:
+    """Return the numbers among words that are numbers in a notation, except some without a digit."""
+    plain = notation.plain(pa.array([word for word in tokens if has_digit(word)], pa.string()))
     return np.array([float(text) for text in plain.to_pylist()])
 
 
@@ -538,16 +539,16 @@ def _unit(table: Table, out: Layout) -> None:
     """Take the unit from a column of units, the name of the readings' column or the lines above."""
     if "unit_column" in out.settings:
         column = next(c for c in table.columns if c.name == out.settings["unit_column"])
-        words = {_UNITS[w.lower()] for w in column.words}
+        tokens = {_UNITS[w.lower()] for w in column.tokens}
         where = "the column of units"
     else:
         energy = out.settings.get("energy_column", "kwh")
         named = [name for name in table.header if name == energy]
-        words, where = _units_in(named), "the name of the column of readings"
-        if not words:
-            words, where = _units_in([table.above]), "the lines above the readings"
-    if len(words) == 1:
-        unit = words.pop()
+        tokens, where = _units_in(named), "the name of the column of readings"
+        if not tokens:
+            tokens, where = _units_in([table.above]), "the lines above the readings"
+    if len(tokens) == 1:
+        unit = tokens.pop()
         out.said.append(f"{UNIT_SAID} {unit}: {where} says so")
         if unit != "kWh":
             out.settings["unit"] = unit

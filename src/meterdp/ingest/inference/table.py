@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from meterdp.errors import InputError
-from meterdp.ingest.lines import OLD_MAC, OLD_MAC_REMEDY
+from meterdp.ingest.lines import OLD_MAC, OLD_MAC_HINT
 from meterdp.ingest.settings import Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
 
@@ -51,27 +51,27 @@ class Column:
     """
 
     name: str
-    words: tuple[str, ...]
+    tokens: tuple[str, ...]
     entries: tuple[str, ...] = ()
 
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
         """Formats of time stamps that fit every entry, or all but a few of another shape."""
-        words = self.words[:_TRIED]
-        if sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words) > _MOST_ODD * len(words):
+        tokens = self.tokens[:_TRIED]
+        if sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in tokens) > _MOST_ODD * len(tokens):
             return ()
-        words = _of_usual_shape(words)
+        tokens = _of_usual_shape(tokens)
         # Most columns hold no stamps, which a few entries tell.
-        found = formats_that_fit(words) if words and formats_that_fit(words[:3]) else []
+        found = formats_that_fit(tokens) if tokens and formats_that_fit(tokens[:3]) else []
         # Ids of ten digits look the same.
         ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
         return () if ids else tuple(found)
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
-        """Notations in which every entry is a number, but for a few without a digit; the likeliest first."""
-        words = [word for word in self.words if has_digit(word)]
-        return tuple(notations_that_fit(words)) if len(words) > (1 - _MOST_ODD) * len(self.words) else ()
+        """Notations in which every entry is a number, except a few without a digit; the likeliest first."""
+        tokens = [word for word in self.tokens if has_digit(word)]
+        return tuple(notations_that_fit(tokens)) if len(tokens) > (1 - _MOST_ODD) * len(self.tokens) else ()
 
     @property
     def words_for_missing(self) -> set[str]:
@@ -91,7 +91,7 @@ class Column:
         """Whether the entries are dates with a time of day."""
         if self.time_formats == (SPREADSHEET,):
             # Serial numbers of one day after another have decimals; whole numbers are ids or readings.
-            return all("." in word or "," in word for word in self.words[1:]) and len(self.words) > 2
+            return all("." in word or "," in word for word in self.tokens[1:]) and len(self.tokens) > 2
         return bool(self.time_formats) and not self.is_date
 
     @property
@@ -102,7 +102,7 @@ class Column:
     @property
     def is_time(self) -> bool:
         """Whether the entries are times of day without a date."""
-        return bool(self.words) and all(_TIME_OF_DAY.fullmatch(word) for word in self.words)
+        return bool(self.tokens) and all(_TIME_OF_DAY.fullmatch(word) for word in self.tokens)
 
     @property
     def is_number(self) -> bool:
@@ -142,8 +142,8 @@ class Table:
         names = self.header or [str(i + 1) for i in range(len(self.rows[0]))]
         found = []
         for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
-            words = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
-            found.append(Column(name, tuple(words), entries))
+            tokens = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
+            found.append(Column(name, tuple(tokens), entries))
         return found
 
 
@@ -160,7 +160,7 @@ def read_table(path, head: bytes) -> Table:
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path, hint="save the export as CSV UTF-8") from None
     if "\r" in text and "\n" not in text:
-        raise InputError(OLD_MAC, file=path, hint=OLD_MAC_REMEDY)
+        raise InputError(OLD_MAC, file=path, hint=OLD_MAC_HINT)
     lines = text.splitlines()[:_LINES]
     delimiter, width = _delimiter(path, lines)
     split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
@@ -233,23 +233,23 @@ def has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
 
 
-def _of_usual_shape(words: Sequence[str]) -> list[str]:
+def _of_usual_shape(tokens: Sequence[str]) -> list[str]:
     """Return the entries that look like most others if nearly all do, else all."""
-    if not words:
+    if not tokens:
         return []
-    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", word)) for word in words]
+    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", word)) for word in tokens]
     usual, count = Counter(shapes).most_common(1)[0]
-    enough = count >= (1 - _MOST_ODD) * len(words)
-    return [word for word, shape in zip(words, shapes, strict=True) if shape == usual] if enough else list(words)
+    enough = count >= (1 - _MOST_ODD) * len(tokens)
+    return [word for word, shape in zip(tokens, shapes, strict=True) if shape == usual] if enough else list(tokens)
 
 
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
     """Whether a row is text in some column in which the others hold stamps or numbers."""
     for i, name in enumerate(row):
-        words = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in MISSING))
-        if not words:
+        tokens = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in MISSING))
+        if not tokens:
             continue
-        column, own = Column("", words), Column("", (name,))
+        column, own = Column("", tokens), Column("", (name,))
         if own.is_number or own.is_time or not (column.is_number or column.time_formats):
             continue
         if not own.time_formats:

@@ -10,7 +10,7 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.dense import REASONS
-from meterdp.ingest.doubts import doubts, sample_step, step_minutes
+from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import clock_evidence
 from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
@@ -56,10 +56,10 @@ class Trial:
         first = self.survey.first_slot
         return self.survey.anchor_us + (first + np.arange(self.survey.slots)) * self.settings.interval_us
 
-    def doubts(self, path) -> list[InputError]:
+    def findings(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
         some = self.energy_kwh[:: sample_step(len(self.energy_kwh))]
-        return [*doubts(path, self.settings, self.counts, some, self.step_minutes), *self._wrong_clock(path)]
+        return [*findings(path, self.settings, self.counts, some, self.step_minutes), *self._wrong_clock(path)]
 
     def _wrong_clock(self, path) -> Iterator[InputError]:
         settings = self.settings

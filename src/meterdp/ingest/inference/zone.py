@@ -108,7 +108,7 @@ class ClockEvidence:
         return what.format(time_zone), hint, doubled
 
     def sentences(self) -> list[str]:
-        """Say it in words."""
+        """Say it in a sentence."""
         said = []
         if self.carries_offset:
             said.append("stamps carry an offset from UTC, so no change of clocks is lost")

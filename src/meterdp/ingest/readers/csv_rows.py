@@ -23,7 +23,7 @@ from meterdp.core.regular import empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Field
-from meterdp.ingest.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Block, Piece, SafeLines, separator_after
+from meterdp.ingest.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_HINT, Block, Piece, SafeLines, separator_after
 from meterdp.ingest.members import Member
 from meterdp.ingest.readers.plain_rows import PlainFile
 from meterdp.ingest.settings import ExportSettings
@@ -334,7 +334,7 @@ def _header_line(member: Member, skip_rows: int, longest: int | None, *, needed:
                 hint = "write the column names into one row"
                 raise InputError("has a header that is too long", file=member.label, row=skip_rows + 1, hint=hint)
     if separator == b"\r":
-        raise InputError(OLD_MAC, file=member.label, hint=OLD_MAC_REMEDY)
+        raise InputError(OLD_MAC, file=member.label, hint=OLD_MAC_HINT)
     separator = b"\n"
     lines = start.split(separator, skip_rows + 1)
     line = re.split(rb"[\r\n]", lines[skip_rows], maxsplit=1)[0] if len(lines) > skip_rows else b""

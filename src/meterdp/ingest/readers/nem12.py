@@ -289,8 +289,8 @@ class _File:
             block.sign, block.kwh_per_unit = SIGNS[self._settings.flow][suffix[0]], UNITS[unit]
             block.length_us = int(minutes) * _MINUTE_US
             return block
-        block.problem, *words = problem
-        self._reject(block.problem, row, *words, 0)
+        block.problem, *tokens = problem
+        self._reject(block.problem, row, *tokens, 0)
         return block
 
     def _interval_day(self, row: int, fields: list[str]) -> None:

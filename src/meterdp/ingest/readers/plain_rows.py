@@ -20,7 +20,7 @@ from meterdp.ingest.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Word
 from meterdp.ingest.settings import ExportSettings
 
 _DELIMITERS = ",;\t|"
-# Tables of all readers of an export that grow beyond this are begun anew: stamps that hardly repeat, or are long.
+# Tables of all readers of an export that grow beyond this are started again: stamps that hardly repeat, or are long.
 TABLE_BYTES = 128 << 20
 _BYTES_PER_WORD = 100  # beside its text: of the tables, and as a text in Python
 
@@ -240,9 +240,9 @@ class PlainRows:
 
 def _missing_numbers(settings: ExportSettings) -> list[float]:
     """Return the missing words that are numbers at first sight, such as -999."""
-    words = pa.array(settings.missing_words, pa.string())
-    field = Field(words, "", settings.energy_column, 0)
-    rejects = Rejects(replace(settings, bad_rows="missing"), (len(words),))
+    tokens = pa.array(settings.missing_words, pa.string())
+    field = Field(tokens, "", settings.energy_column, 0)
+    rejects = Rejects(replace(settings, bad_rows="missing"), (len(tokens),))
     values = numbers(field, (), rejects, notation=settings.notation)
     return values[np.isfinite(values)].tolist()
 

@@ -16,7 +16,8 @@ back is mapped by a function g that sees no record. Records are touched in ``exp
 
 DP-EM for mixtures of Gaussians (Park et al., Section 4): weights, means and covariances perturbed one by one.
 
-Published family: formula by formula, but for records clipped by a public radius (defect P1) and a floor under the
+Published family: formula by formula, except that records are clipped by a public radius (defect P1) and a floor
+under the
 noisy counts N~_k that noise is scaled by (defect P2). Where the text has two readings both are here. Proof note:
 docs/proofs/dpem_zcdp.md.
 """
@@ -155,7 +156,8 @@ class Perturbation:
 
 
 def mirrored(matrices: np.ndarray) -> np.ndarray:
-    """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is told."""
+    """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is
+    revealed."""
     below = np.tri(*matrices.shape[-2:], -1, dtype=bool)
     return np.where(below, np.swapaxes(matrices, -1, -2), matrices)
 

@@ -98,9 +98,10 @@ class Domain(Protocol):
     covariance_of : callable
         What is made of the pooled covariance.
     diagonal_apart : bool
-        Whether variances along the axes of a class are told from noise apart from the rest of its shape.
+        Whether variances along the axes of a class are distinguished from noise separately from the rest of its
+        shape.
     units : dict
-        What is protected under each adjacency, in words.
+        What is protected under each adjacency.
     """
 
     round_weights: ClassVar[StackWeights]

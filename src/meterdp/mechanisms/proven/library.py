@@ -76,8 +76,8 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
     """
     mixture_file, manifest_file = library_files(name)
     try:
-        data, told = (_contents(file) for file in (mixture_file, manifest_file))
-        manifest = json.loads(told)
+        data, said = (_contents(file) for file in (mixture_file, manifest_file))
+        manifest = json.loads(said)
         stored = json.loads(data)
         entries = [int(label[:2]) for label in stored["entries"]]
         weights, means, covariances = (

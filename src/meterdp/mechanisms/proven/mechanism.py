@@ -6,7 +6,7 @@ public library its classes are adapted instead, and rounds of EM follow where ho
 All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
 proof then covers the algorithm, not the files.
 
-The second front door of the sound release: a private mixture of any records within a public radius.
+By the same mechanism: a private mixture of any records within a public radius.
 
 The mechanism is the one that releases loads, with another :mod:`~meterdp.mechanisms.proven.domain`: no levels, no
 hours, any number of classes and entries. Proof note: docs/proofs/sound.md.

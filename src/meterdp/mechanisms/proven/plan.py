@@ -80,7 +80,7 @@ class SharedNoise:
     shares : Shares
         By which the mechanism is calibrated.
     words : mapping
-        How they add up: scheme and graph, as words of a request. No name of a circuit is among them.
+        How they add up: scheme and graph, as request parameters. No name of a circuit is among them.
     holders : {"circuits", "nodes"}
         Who they are.
     """

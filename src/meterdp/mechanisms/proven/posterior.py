@@ -159,7 +159,7 @@ def shrink_covariances(
     variance : (...) float64
         Variance of each entry of svec(raw).
     diagonal_apart : bool
-        Give the diagonal a share of its own: its d entries can be told from noise when d (d - 1)/2 others cannot.
+        Give the diagonal its own share: its d entries stand out from noise when d (d - 1)/2 others cannot.
 
     Returns
     -------

@@ -10,14 +10,14 @@ import yaml
 
 from meterdp.core.dates import local_text
 from meterdp.ingest.dense import REASONS, USED
-from meterdp.ingest.doubts import daily_kwh
+from meterdp.ingest.findings import daily_kwh
 from meterdp.ingest.inference.examine import Finding
 from meterdp.ingest.inference.trial import Trial
 from meterdp.ingest.readers.interface import READERS
 
 
 def format_words(settings: Mapping) -> str:
-    """Say in words what kind of file it is."""
+    """Say what kind of file it is."""
     form = settings.get("format", "long_csv")
     if form == "wide_csv" and settings.get("wide_layout") == "meters":
         return "wide CSV, a column per meter"
@@ -34,9 +34,9 @@ def finding_words(path, found: Finding) -> str:
     if to_check := [*found.to_check, *found.odd]:
         lines += ["", "To be checked by somebody who knows the export:"]
         lines += [f"  - {sentence}" for sentence in to_check]
-    if found.doubts:
+    if found.findings:
         lines += ["", "A study would be refused:"]
-        lines += [f"  - {doubt}" for doubt in found.doubts]
+        lines += [f"  - {finding}" for finding in found.findings]
     return "\n".join(lines)
 
 
@@ -70,9 +70,9 @@ def _period(found: Finding) -> list[str]:
 
 def _rows(trial: Trial) -> list[str]:
     lines = []
-    for (reason, words), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
+    for (reason, tokens), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
         if count and reason != "used":
-            lines.append(f"  {count:,} rows: {words[:1].lower()}{words[1:].rstrip('.')}")
+            lines.append(f"  {count:,} rows: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
     return lines
 
 

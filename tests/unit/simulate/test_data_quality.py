@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.simulate.data_quality import COMBINABLE, EXCLUSIVE, plan_mess, stratified_hits
+from meterdp.simulate.data_quality import COMBINABLE, EXCLUSIVE, plan_faults, stratified_hits
 from meterdp.simulate.fleet import Fleet
 
 
@@ -40,9 +40,9 @@ def test_zero_means_none():
 def test_a_full_run_has_the_numbers_that_follow_from_one_in(parameters):
     fleet = Fleet(parameters.household_types, parameters.households, 12, 1)
     names = [kind.name for kind in fleet.types]
-    plan = plan_mess(parameters.mess, fleet)
+    plan = plan_faults(parameters.data_quality, fleet)
     for kind, hits in plan.items():
-        rule = getattr(parameters.mess, kind)
+        rule = getattr(parameters.data_quality, kind)
         eligible = sum(fleet.types[names.index(name)].households for name in rule.types or names)
         assert hits.sum() in (eligible // rule.one_in, eligible // rule.one_in + 1), kind
 
@@ -55,7 +55,7 @@ def test_a_small_run_has_every_kind_and_value_faults_do_not_meet(planned):
 
 
 def test_words_stand_for_readings_where_planned(parameters, sent, planned):
-    rule = parameters.mess.missing_words
+    rule = parameters.data_quality.missing_words
     blank = sent[sent["number"].isna()]
     counts = blank.groupby("meter_id").size()
     assert set(blank["kwh"]) <= set(rule.words)
@@ -69,7 +69,7 @@ def test_exact_duplicates_follow_their_row_where_planned(parameters, sent, plann
     counts = sent[twice].groupby("meter_id").size()
     repeated = {stamp for stamp, again in zip(period.stamps, period.repeated, strict=True) if again}
     assert set(counts.index) == planned["duplicate_rows"]
-    assert counts.between(*parameters.mess.duplicate_rows.rows).all()
+    assert counts.between(*parameters.data_quality.duplicate_rows.rows).all()
     assert not repeated & set(sent.loc[twice, "interval_start"])
 
 
@@ -81,7 +81,7 @@ def missing_by_meter(sent: pd.DataFrame, period) -> pd.Series:
 
 def test_rows_are_missing_where_planned_and_nowhere_else(parameters, sent, planned, period, fleet):
     missing = missing_by_meter(sent, period)
-    outage = parameters.mess.outages[1]
+    outage = parameters.data_quality.outages[1]
     dark = fleet.circuit(1)
     for i in range(fleet.count):
         meter = fleet.meter_id(i)
@@ -89,16 +89,16 @@ def test_rows_are_missing_where_planned_and_nowhere_else(parameters, sent, plann
         if fleet.circuit(i) == dark:
             least = most = round(outage.hours * 4)
         if meter in planned["missing_rows"]:
-            most_share = parameters.mess.missing_rows.row_share[1]
+            most_share = parameters.data_quality.missing_rows.row_share[1]
             least, most = least + 1, most + round(most_share * period.slot_count)
         if meter in planned["missing_block"]:
-            low, high = parameters.mess.missing_block.hours
+            low, high = parameters.data_quality.missing_block.hours
             least, most = max(least, round(low * 4)), most + round(high * 4)
         assert least <= missing[meter] <= most, meter
 
 
 def test_an_outage_darkens_its_circuit_and_no_other(parameters, sent, fleet):
-    zero, missing = parameters.mess.outages
+    zero, missing = parameters.data_quality.outages
     assert (zero.rows, missing.rows) == ("zero", "missing")
     # 0.33 of twelve days is day 3, 0.70 day 8; start hours and lengths as in the parameters.
     window = sent[sent["interval_start"].between("2025-10-29 13:00", "2025-10-29 16:15")]
@@ -124,14 +124,14 @@ def test_a_stuck_meter_repeats_one_value_for_days(parameters, sent, planned):
     runs = sent[sent["number"].notna()].groupby("meter_id")["number"].agg(longest_run)
     stuck = runs[runs > 96]
     assert set(stuck.index) == planned["stuck_meter"]
-    low, high = parameters.mess.stuck_meter.days
+    low, high = parameters.data_quality.stuck_meter.days
     assert stuck.between(0.9 * low * 96, high * 96 + 8).all()  # rows may be missing, words stand between
 
 
 def test_a_meter_that_reports_wh_shows_a_thousandfold(parameters, sent, planned):
     implausible = sent[sent["number"] > 20].groupby("meter_id").size()
     assert set(implausible.index) == planned["unit_slip"]
-    low, high = parameters.mess.unit_slip.days
+    low, high = parameters.data_quality.unit_slip.days
     assert implausible.between(0.8 * low * 96, high * 96).all()
 
 
@@ -151,13 +151,13 @@ def test_a_resent_day_is_whole_and_revised(parameters, export, planned):
         assert day["interval_start"].is_monotonic_increasing
         both = day.merge(first[first["meter_id"] == meter], on="interval_start", suffixes=("", "_first"))
         ratio = (both["number_first"] / both["number"])[both["number"] > 0.2].dropna()
-        low, high = parameters.mess.resent_day.first_factor
+        low, high = parameters.data_quality.resent_day.first_factor
         assert (both["kwh"] != both["kwh_first"]).mean() > 0.5
         assert ratio.between(low - 0.05, high + 0.05).all()
 
 
 @pytest.mark.parametrize("kind", COMBINABLE + EXCLUSIVE)
 def test_only_meters_of_the_given_types_are_hit(parameters, fleet, kind):
-    rule = getattr(parameters.mess, kind)
-    hit = np.flatnonzero(plan_mess(parameters.mess, fleet)[kind])
+    rule = getattr(parameters.data_quality, kind)
+    hit = np.flatnonzero(plan_faults(parameters.data_quality, fleet)[kind])
     assert {fleet.kind(i).name for i in hit} <= set(rule.types or [k.name for k in fleet.types])

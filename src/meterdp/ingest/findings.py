@@ -49,7 +49,7 @@ _MINUTES_PER_DAY = 24 * 60
 _RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
 
 
-def doubts(
+def findings(
     path,
     settings: ExportSettings,
     counts: np.ndarray,
@@ -87,14 +87,14 @@ def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart)
     if not total or unusable <= settings.max_unusable_share * total:
         return
     worst = int(bad[counts[bad].argmax()])
-    words = list(REASONS.values())[worst].rstrip(".")
+    tokens = list(REASONS.values())[worst].rstrip(".")
     hint = _REMEDIES.get(worst, "correct the export or its settings")
     step = minutes_apart() if worst == OFF_GRID_STAMP else None
     if step and step != settings.interval_minutes:
         hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
     yield InputError(
         f"has {unusable:,} of {total:,} rows that cannot be used, more than export.max_unusable_share allows; "
-        f"most frequent, {int(counts[worst]):,} times: {words[:1].lower()}{words[1:]}",
+        f"most frequent, {int(counts[worst]):,} times: {tokens[:1].lower()}{tokens[1:]}",
         file=path,
         hint=hint,
     )
