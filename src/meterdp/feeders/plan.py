@@ -38,11 +38,9 @@ from scipy.special import ndtr
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
 from meterdp.core.dates import utc_offset_minutes
 from meterdp.core.log_scale import LogScale
-from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
-from meterdp.privacy.mechanism import NoisyQuery
-from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.privacy.gaussian import rounded, total_variation
+from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 from meterdp.profiles.dense import LogLoad, read_log_load
 
 COUNTS = ("listed", "measured")
@@ -162,9 +160,8 @@ class FeederPublic:
         """What is left of delta for continuous noise (docs/proofs/safe_noise.md), all of it in a study."""
         if self.grid == 0:
             return self.delta
-        left = self.delta - delta_margin(self.epsilon, (self.feeders + 1) * (self.intervals + 1), FEWEST_NOISE_STEPS)
-        if left <= 0:
-            raise _does_not_fit()
+        entries = (self.feeders + 1) * (self.intervals + 1)
+        left = delta_beside_the_grid(self.epsilon, self.delta, entries, len(self.feeder))
         return left
 
 
@@ -376,10 +373,7 @@ def _measurement(
     measured = public.count == "measured"
     reach = rounded(1.0, choice.coefficients + measured, public.grid)
     step = NoisyQuery(name, reach, reach / mu)
-    if public.grid > 0:
-        std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
-        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
-            raise _does_not_fit()
+    check_grid(step, len(public.feeder) * (1 + public.grid), public.grid)
     weight = choice.weights(distribution.household, public.unit_kwh)
     return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
 
@@ -470,14 +464,6 @@ def expected_excess(level: float, limit: float) -> float:
     level = min(max(level, limit / 1000), 0.9 * limit)
     log_median = brentq(lambda m: clipped(m) - level, math.log(limit) - 20, math.log(limit) + 20)
     return math.exp(log_median + TAIL_STD_LOG**2 / 2) - clipped(log_median)
-
-
-def _does_not_fit() -> InputError:
-    return InputError(
-        "asks for noise that does not fit its grid",
-        field="epsilon",
-        hint="use an epsilon between 0.01 and 10, or fewer households",
-    )
 
 
 # Factors on the public standard deviations, equally likely beforehand.

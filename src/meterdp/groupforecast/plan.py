@@ -15,17 +15,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, Number, OneOf, check
-from meterdp.errors import InputError
 from meterdp.privacy.gaussian import (
-    FEWEST_NOISE_STEPS,
-    delta_margin,
     keep_probability,
     mu_beside,
     rounded,
     total_variation,
 )
-from meterdp.privacy.mechanism import NoisyQuery
-from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 
 # Groups that are found privately, at most; the plan takes as many or fewer, by the number of households and epsilon.
 MOST_GROUPS = 12
@@ -119,9 +115,7 @@ class GroupPublic:
         if self.grid == 0:
             return self.delta
         # Twice, because groups and forecast may be two releases.
-        left = self.delta - delta_margin(self.epsilon, 2 * self.noise_entries, FEWEST_NOISE_STEPS)
-        if left <= 0:
-            raise _does_not_fit()
+        left = delta_beside_the_grid(self.epsilon, self.delta, 2 * self.noise_entries, self.records)
         return left
 
     @cached_property
@@ -255,7 +249,7 @@ _mu_beside = lru_cache(maxsize=4096)(mu_beside)
 
 
 def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> NoisyQuery:
-    """Return the measurement of sums of vectors in a ball of ``radius`` sqrt(k): replacing one moves it across.
+    """Return the noisy sum of clipped vectors, of radius ``radius`` sqrt(k); replace-one sensitivity is twice that.
 
     Raises
     ------
@@ -265,19 +259,8 @@ def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> Noisy
     ball = radius * math.sqrt(public.steps)
     reach = rounded(2 * ball, public.steps, public.grid)
     step = NoisyQuery(name, reach, reach / mu)
-    if public.grid > 0:
-        std_steps, sum_steps = step.noise_std / public.grid, public.records * (ball / public.grid + 1)
-        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
-            raise _does_not_fit()
+    check_grid(step, public.records * (ball + public.grid), public.grid)
     return step
-
-
-def _does_not_fit() -> InputError:
-    return InputError(
-        "asks for noise that does not fit its grid",
-        field="epsilon",
-        hint="use an epsilon between 0.01 and 10, or fewer households",
-    )
 
 
 def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from meterdp.errors import InputError
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.noise import GaussianSource, ResponseSource
+from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource, ResponseSource
 
 Files = Mapping[str, bytes]
 
@@ -91,6 +93,44 @@ def measure_with(noise: GaussianSource, grid: float) -> Measure:
     if noise.grid != grid:
         raise ValueError("the mechanism was calibrated for another grid than that of the noise")
     return lambda query, exact: noise.add_gaussian(exact, query.noise_std)
+
+
+def delta_beside_the_grid(epsilon: float, delta: float, entries: int, records: int) -> float:
+    """Return what is left of delta for continuous noise, of a release of so many entries (docs/proofs/safe_noise.md).
+
+    Raises
+    ------
+    InputError
+        If nothing is, by public numbers alone.
+    """
+    margin = delta_margin(epsilon, entries, FEWEST_NOISE_STEPS)
+    if margin >= delta:
+        possible = margin < 1 / records  # no delta is larger than that
+        raise noise_too_small(f"increase delta above {margin:.2g}" if possible else "decrease epsilon")
+    return delta - margin
+
+
+def check_grid(query: NoisyQuery, largest_sum: float, grid: float) -> None:
+    """Refuse a query whose noise or sums the grid does not hold; a study's grid of 0 holds all.
+
+    Raises
+    ------
+    InputError
+        By public numbers alone.
+    """
+    if grid > 0 and query.noise_std < FEWEST_NOISE_STEPS * grid:
+        raise noise_too_small("decrease epsilon")
+    if grid > 0 and (query.noise_std > MOST_STD_STEPS * grid or largest_sum >= MOST_STEPS * grid):
+        raise InputError(
+            "noise or sums are too large for the discretisation grid",
+            field="epsilon",
+            hint="increase epsilon, or use fewer households",
+        )
+
+
+def noise_too_small(hint: str) -> InputError:
+    """Return the refusal of noise of so few steps that the grid would show."""
+    return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)
 
 
 def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:

@@ -23,11 +23,13 @@ def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
     Raises
     ------
     InputError
-        If the mechanism is not sound, delta is too large for so many households, or there are too few of them.
+        If the mechanism has no proof, delta is too large for so many households, or there are too few of them.
     """
     if guarantee.family not in RELEASABLE:
         raise _refused(
-            "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
+            "release",
+            f"is of family '{guarantee.family}', which is for study only",
+            "release a mechanism with a proof",
         )
     for refusal in refusals_of_list(guarantee.delta, households, limit):
         raise refusal
@@ -43,12 +45,13 @@ def refusals_of_list(delta: float, households: int, limit: Limit) -> Iterator[In
         yield _refused(
             "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
         )
-    if delta > min(limit.delta, 1 / households):
-        yield _refused(
-            "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
-        )
-    if limit.delta > 1 / households:
-        yield _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
+    largest = 1 / households
+    if delta > min(limit.delta, largest):
+        problem = f"must not exceed 1/N = {largest:.3g} or release.cap_delta = {limit.delta:g}"
+        yield _refused("release.delta", f"is {delta:g}, but {problem}", "use a smaller delta")
+    if limit.delta > largest:
+        problem = f"is {limit.delta:g}, but must not exceed 1/N = {largest:.3g}"
+        yield _refused("release.cap_delta", problem, "use a smaller one")
 
 
 def check_groups(households: Sequence[int]) -> None:

@@ -92,12 +92,12 @@ def release_records(
         )
     if public.delta > 1 / public.records:
         raise InputError(
-            "is larger than 1 in the number of records, so that it allows to tell all of one of them",
+            f"is {public.delta:g}, but must not exceed 1/N = {1 / public.records:.3g}",
             field="delta",
             hint="use a smaller delta",
         )
     if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * GRID:
-        raise InputError("asks for more noise than its grid holds", field="epsilon", hint="use a larger epsilon")
+        raise InputError("noise is too large for the discretisation grid", field="epsilon", hint="increase epsilon")
     if budget is None:
         return release_unrecorded(partial(_drawn, box=box, mechanism=mechanism), x)
     if public.records < FEWEST_HOUSEHOLDS:

@@ -70,7 +70,8 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
         except InputError as error:
             yield error
     if release["delta"] > release["cap_delta"]:
-        yield refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
+        problem = f"is {release['delta']:g}, larger than release.cap_delta = {release['cap_delta']:g}"
+        yield refused("release.delta", problem, "use a smaller delta")
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

@@ -140,5 +140,5 @@ def test_settings_that_mean_nothing_are_refused(changed, field):
 
 
 def test_noise_that_does_not_fit_its_grid_is_refused():
-    with pytest.raises(InputError, match="does not fit its grid"):
+    with pytest.raises(InputError, match="for the discretisation grid"):
         calibrate(60.0, grid=2.0**-28)

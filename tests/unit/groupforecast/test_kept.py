@@ -131,5 +131,5 @@ def test_noise_of_another_grid_is_refused(x):
 
 @pytest.mark.parametrize("settings", [{"epsilon": 30.0}, {"epsilon": 1e-6}, {"records": 2**22}])
 def test_what_does_not_fit_the_grid_is_refused_by_public_numbers(settings):
-    with pytest.raises(InputError, match="does not fit its grid"):
+    with pytest.raises(InputError, match="for the discretisation grid"):
         calibrate(**settings)

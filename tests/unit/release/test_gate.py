@@ -91,8 +91,8 @@ def test_all_that_misses_can_be_listed_and_the_first_is_what_is_refused():
     [
         ({"family": "published"}, 1000, "family 'published', which is for study only"),
         ({"family": "exact"}, 1000, "family 'exact'"),
-        ({"delta": 1e-4}, 1000, "larger than 1 in the number of households, or than the cap"),
-        ({}, 200_000, "larger than 1 in the number of households"),
+        ({"delta": 1e-4}, 1000, "must not exceed 1/N = 0.001 or release.cap_delta = 1e-05"),
+        ({}, 200_000, "must not exceed 1/N = 5e-06"),
         ({}, 49, "fewer than 50 households"),
     ],
 )

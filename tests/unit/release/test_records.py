@@ -147,7 +147,7 @@ def test_what_may_not_leave_is_refused_before_it_is_charged(budget):
         ((X[:49], mechanism(records=49), budget), "fewer than 50"),
         ((X, mechanism(), replace(budget, limit=Limit(2.0, 1e-2))), "cap_delta"),
         ((X, calibrate_ball(2, 2, 120, 1.0, 1e-2, BOX.ball, grid=SafeNoise.grid), None), "field 'delta'"),
-        ((X, mechanism(1e-7), budget), "more noise than its grid holds"),
+        ((X, mechanism(1e-7), budget), "noise is too large for the discretisation grid"),
     ):
         x, sound, where = wrong
         with pytest.raises(InputError, match=words):

@@ -45,9 +45,9 @@ from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, moment_stack, radiu
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
+from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, total_variation
 from meterdp.privacy.guarantee import Family, Guarantee
-from meterdp.privacy.mechanism import Measure, clip_to_unit_ball, measure_with
+from meterdp.privacy.mechanism import Measure, clip_to_unit_ball, delta_beside_the_grid, measure_with, noise_too_small
 from meterdp.privacy.noise import GaussianSource
 
 
@@ -81,15 +81,11 @@ class Proven:
         settings, delta = public.sound, public.delta
         if settings.grid > 0:
             entries = noise_entries(public.classes, public.dimension, settings)
-            margin = delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
-            delta -= margin
-            if delta <= 0:
-                possible = margin < 1 / public.records  # delta is at most that
-                raise _noise_too_small(f"increase delta above {margin:.2g}" if possible else "decrease epsilon")
+            delta = delta_beside_the_grid(public.epsilon, delta, entries, public.records)
         mu, shares = gaussian.mu_for(public.epsilon, delta), settings.shares
         plan = make_plan(shares.seen_by_colluding * mu, public.records, public.dimension, public.classes, settings)
         if min(step.noise_std for step in plan.steps) * shares.of_node < FEWEST_NOISE_STEPS * settings.grid:
-            raise _noise_too_small("decrease epsilon")
+            raise noise_too_small("decrease epsilon")
         return cls(public, mu, plan)
 
     @property
@@ -254,10 +250,6 @@ class Proven:
                 field="records",
                 hint="set records and dimension to the size of the export",
             )
-
-
-def _noise_too_small(hint: str) -> InputError:
-    return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)
 
 
 # Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
