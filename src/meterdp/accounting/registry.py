@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import exact_curve, moments, zcdp
+from meterdp.accounting import exact_curve, moments, responses, zcdp
 from meterdp.accounting.sequence import ADVANCED, LINEAR, Curve
 from meterdp.privacy import gaussian
 
@@ -11,8 +11,8 @@ CURVES: dict[str, Curve] = {
     "gdp_with_response": Curve(
         gaussian.STEPS_AND_RESPONSES,
         "Gaussian steps beside a randomised choice of a group",
-        gaussian.delta_with_response,
-        gaussian.mu_beside,
+        responses.delta_with_response,
+        responses.mu_beside,
     ),
     "gaussian_pair": exact_curve.CURVE,
     "linear": LINEAR,

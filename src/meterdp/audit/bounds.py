@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from meterdp.privacy import gaussian
+from meterdp.accounting import responses
 
 
 def probability_low(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
@@ -62,4 +62,4 @@ def mu_lower(hits_p: np.ndarray, hits_q: np.ndarray, trials: int, error: float) 
 
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """Return the epsilon that a ``mu``-GDP mechanism has at ``delta``, from above."""
-    return gaussian.epsilon_after(mu, 0.0, 1, delta, 1) if mu > 0 else 0.0
+    return responses.epsilon_after(mu, 0.0, 1, delta, 1) if mu > 0 else 0.0

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meterdp.accounting.responses import epsilon_after
 from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group, solvable
 from meterdp.federated.circuits import SCHEMES, Circuits, summation_of
@@ -28,7 +29,6 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.mixture.study import require_records
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import epsilon_after
 from meterdp.profiles.vector import Records
 
 # Of groups whose records might be solved for; beyond, a household more makes no difference.

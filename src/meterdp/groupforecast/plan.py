@@ -14,13 +14,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from meterdp.accounting.responses import mu_beside
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, Number, OneOf, check
-from meterdp.privacy.gaussian import (
-    keep_probability,
-    mu_beside,
-    rounded,
-    total_variation,
-)
+from meterdp.privacy.gaussian import keep_probability, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 
 # Groups that are found privately, at most; the plan takes as many or fewer, by the number of households and epsilon.

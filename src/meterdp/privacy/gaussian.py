@@ -225,27 +225,6 @@ def signed_delta(mu: float, epsilon: float) -> float:
     return -math.expm1(epsilon) + math.exp(epsilon) * delta(mu, -epsilon)
 
 
-def delta_with_response(
-    mu: float, assignment_epsilon: float, groups: int, epsilon: float, releases: int = 1
-) -> float:
-    """Return the exact delta of mu-GDP composed with randomised response, both repeated.
-
-    Parameters
-    ----------
-    mu : float
-        GDP parameter of all Gaussian measurements of one release together.
-    assignment_epsilon : float
-        a, non-negative; the odds of the right group against any other are e^a.
-    groups : int
-        K; with one group nothing is assigned.
-    epsilon : float
-        Non-negative.
-    releases : int
-        T, one or more.
-    """
-    return composed_delta(mu * math.sqrt(releases), {(assignment_epsilon, groups): releases}, epsilon)
-
-
 def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilon: float) -> float:
     """Return the exact delta of mu-GDP composed with any number of randomised responses.
 
@@ -297,59 +276,6 @@ def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tupl
             chance *= math.prod(c**n for c, n in zip(chances, counts, strict=True))
             total[up - down] = total.get(up - down, 0.0) + chance
     return tuple((steps * assignment_epsilon, chance) for steps, chance in total.items())
-
-
-def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:
-    """Return the epsilon that ``releases`` releases cost together at delta ``target``, from above.
-
-    Every release draws new assignments and noise; parameters are those of :func:`delta_with_response`.
-    """
-    low, high = 0.0, 1.0
-    while delta_with_response(mu, assignment_epsilon, groups, high, releases) > target:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = delta_with_response(mu, assignment_epsilon, groups, middle, releases) <= target
-        low, high = (low, middle) if enough else (middle, high)
-    return high
-
-
-def mu_beside(assignment_epsilon: float, groups: int, epsilon: float, target: float) -> float:
-    """Return the largest mu that may be spent beside the assignment at (epsilon, target), on the safe side.
-
-    Parameters
-    ----------
-    assignment_epsilon : float
-    groups : int
-    epsilon : float
-        Positive; the assignment must leave room, ``assignment_epsilon < epsilon``.
-    target : float
-        delta of the whole release, in (0, 1).
-
-    Returns
-    -------
-    float
-        ``delta_with_response(mu, ...) <= target`` holds with room for the error of evaluation.
-    """
-    if groups == 1:
-        return mu_for(epsilon, target)
-    if not 0 <= assignment_epsilon < epsilon:
-        raise ValueError("the assignment leaves no privacy budget for the measurements")
-    goal = target * (1 - 10 * RELATIVE_ERROR)
-
-    def excess(mu: float) -> float:
-        return math.log(delta_with_response(mu, assignment_epsilon, groups, epsilon) + 1e-300) - math.log(goal)
-
-    # What the measurements could have for themselves is too much beside an assignment.
-    high = mu_for(epsilon, target)
-    if excess(high) <= 0:
-        return high
-    mu = brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14)
-    step = 1e-14
-    while excess(mu) > 0:
-        mu *= 1 - step
-        step *= 2
-    return mu
 
 
 def total_variation(std_steps: float) -> float:

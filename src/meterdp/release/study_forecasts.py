@@ -27,13 +27,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from meterdp.accounting.responses import epsilon_after
 from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
-from meterdp.privacy.gaussian import epsilon_after
 from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (

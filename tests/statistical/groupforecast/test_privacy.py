@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest, chi2, kstest
 
+from meterdp.accounting.responses import delta_with_response, mu_beside
 from meterdp.core.noise import StudyNoise, randomised_response
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, assigned_levels
-from meterdp.privacy.gaussian import delta_with_response, mu_beside
 
 # What a run spends is exact, so few runs see too little noise; 500 still tell labels kept too often from the claim.
 # Tests of frequencies take more.

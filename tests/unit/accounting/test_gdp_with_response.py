@@ -8,15 +8,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from meterdp.accounting.responses import delta_with_response, epsilon_after, mu_beside
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import (
-    composed_delta,
-    delta_with_response,
-    epsilon_after,
-    keep_probability,
-    mu_beside,
-    signed_delta,
-)
+from meterdp.privacy.gaussian import composed_delta, keep_probability, signed_delta
 
 
 def hockey_stick(mu, epsilon, ratio):

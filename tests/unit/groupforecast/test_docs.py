@@ -5,12 +5,12 @@ import math
 import pytest
 from scipy.special import ndtri
 
+from meterdp.accounting.responses import epsilon_after, mu_beside
 from meterdp.core.config import complete, load_schema
 from meterdp.groupforecast.mechanism import KeptGroups, assignment_charge, group_public
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, epsilon_of
-from meterdp.privacy.gaussian import epsilon_after, mu_beside
 
 
 def row(epsilon):

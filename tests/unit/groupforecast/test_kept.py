@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.responses import delta_with_response
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.groupforecast.mechanism import CENTRE_SHARE, ForecastRecords, GroupForecast, KeptGroups
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import delta_margin, delta_with_response
+from meterdp.privacy.gaussian import delta_margin
 from meterdp.privacy.noise import GRID, SafeNoise
 
 N, STEPS = 1400, 12

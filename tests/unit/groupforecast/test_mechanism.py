@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.responses import delta_with_response
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, randomised_response
 from meterdp.errors import InputError
@@ -17,7 +18,6 @@ from meterdp.groupforecast.mechanism import (
     nearest,
 )
 from meterdp.groupforecast.plan import GroupPublic
-from meterdp.privacy.gaussian import delta_with_response
 from meterdp.release.study_forecasts import group_manifest
 
 N, K = 300, 6

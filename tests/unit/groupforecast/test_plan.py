@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.responses import delta_with_response
 from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     LEVEL_STD,
@@ -15,7 +16,6 @@ from meterdp.groupforecast.plan import (
     predicted_error,
     response,
 )
-from meterdp.privacy.gaussian import delta_with_response
 
 
 def public(epsilon=2.0, records=400, groups="assigned", **others):
