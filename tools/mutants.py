@@ -276,7 +276,7 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: group forecast, one release of many is not paid for",
-        "src/meterdp/privacy/gaussian.py",
+        "src/meterdp/accounting/responses.py",
         "return composed_delta(mu * math.sqrt(releases),",
         "return composed_delta(mu * math.sqrt(max(releases - 1, 1)),",
         "tests/unit/accounting/test_gdp_with_response.py",

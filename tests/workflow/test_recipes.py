@@ -18,8 +18,8 @@ def also(text, old, new):
     lines = []
     for line in text.splitlines(keepends=True):
         lines.append(line)
-        if re.search(rf"\b{old}\b", line):
-            lines.append(re.sub(rf"\b{old}\b", new, line))
+        if old in line:
+            lines.append(line.replace(old, new))
     return "".join(lines)
 
 
@@ -37,18 +37,21 @@ def add_mechanism(source):
     mine = text.replace("IidLaplace", "Mine").replace('"iid_laplace"', '"mine2"')
     (source / "mechanisms/reference/mine.py").write_text(mine)
     registry = source / "mechanisms/registry.py"
-    text = also(registry.read_text(), "IidLaplace", "Mine").replace("iid_laplace import Mine", "mine import Mine")
-    registry.write_text(text.replace('"iid_laplace": Mine', '"mine2": Mine'))
+    text = registry.read_text().replace(
+        "\nMECHANISMS", "from meterdp.mechanisms.reference.mine import Mine\n\nMECHANISMS", 1
+    )
+    registry.write_text(also(text, '"iid_laplace": IidLaplace', '"mine2": Mine'))
 
 
 def add_design(source):
     text = (source / "class_noise/designs/simple.py").read_text()
     (source / "class_noise/designs/mine.py").write_text(text.replace("white_noise", "my_noise"))
     registry = source / "class_noise/designs/registry.py"
-    text = also(registry.read_text(), "white_noise", "my_noise").replace(
-        "white import my_noise", "mine import my_noise"
-    )
-    registry.write_text(re.sub(r'"white": (.*)my_noise', r'"mine": \1my_noise', text))
+    text = registry.read_text()
+    (entry,) = re.findall(r'^ *"white": .*\n', text, re.MULTILINE)
+    text = text.replace(entry, entry + entry.replace("white", "mine", 1).replace("white_noise", "my_noise"))
+    (imported,) = re.findall(r"^from meterdp.class_noise.designs.simple import .*\n", text, re.MULTILINE)
+    registry.write_text(text.replace(imported, f"{imported}from meterdp.class_noise.designs.mine import my_noise\n"))
 
 
 RECIPES = {

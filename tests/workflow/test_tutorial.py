@@ -58,10 +58,10 @@ def test_every_block_runs_and_prints_what_the_page_says(tutorial):
     assert (folder / "for-pypsa/release_manifest.json").is_file()
 
 
-def test_the_made_up_homes_use_about_what_the_real_ones_do(tutorial):
+def test_the_synthetic_homes_use_about_what_the_real_ones_do(tutorial):
     """Mean energy of every hour, within the noise of so few homes: the page calls them alike."""
     _, outputs, _ = tutorial
-    lines = re.findall(r"made up ([\d.]+) kWh  real ([\d.]+)", "".join(outputs))
+    lines = re.findall(r"synthetic ([\d.]+) kWh  real ([\d.]+)", "".join(outputs))
     pairs = [tuple(map(float, line)) for line in lines]
     assert len(pairs) == 12
     assert all(1 / 3 < made_up / real < 3 for made_up, real in pairs), pairs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from meterdp.release.crate import About
 from meterdp.release.described import described
 from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.publish import publish
-from meterdp.release.settings import SIMULATED, budget_of, check_settings, touched_periods
+from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
 # Which file is whose: kept in the ledger, never published.
 PLACES = "places.json"
@@ -308,23 +307,3 @@ def checksums(files: Mapping[str, bytes]) -> dict[str, str]:
 def _points(points: Sequence[str]) -> str:
     lines = (w if w.startswith("`") else f"{w[0].upper()}{w[1:]}" for w in points)
     return "\n".join(f"- {line.rstrip('.')}." for line in lines)
-
-
-def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
-    """Return what differential privacy for the readings of one meter means, for a customer.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-    covers : str
-        What the numbers are of, after them.
-    """
-    # e^epsilon overflows, and as a factor it says no more.
-    factor = math.exp(epsilon) if epsilon < 700 else math.inf
-    return (
-        "This is a mathematical guarantee, differential privacy with epsilon "
-        f"{epsilon:g} and delta {delta:g}{covers}: "
-        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
-        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
-        "knows."
-    )

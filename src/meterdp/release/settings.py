@@ -5,6 +5,7 @@ Public settings alone, never a record.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -175,3 +176,23 @@ def budget_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> Privacy
 def public_name(name: str) -> str:
     """Return a name as the ledger knows it: capitals and blanks make no new population."""
     return " ".join(name.split()).casefold()
+
+
+def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
+    """Return what differential privacy for the readings of one meter means, for a customer.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    covers : str
+        What the numbers are of, after them.
+    """
+    # e^epsilon overflows, and as a factor it says no more.
+    factor = math.exp(epsilon) if epsilon < 700 else math.inf
+    return (
+        "This is a mathematical guarantee, differential privacy with epsilon "
+        f"{epsilon:g} and delta {delta:g}{covers}: "
+        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
+        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
+        "knows."
+    )

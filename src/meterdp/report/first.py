@@ -256,7 +256,7 @@ def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputE
 
 def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool) -> list[str]:
     """Return one sentence for all folders of the same guarantee."""
-    from meterdp.release.service import plain_sentence  # not for a plan, which reads the report's modules too
+    from meterdp.release.settings import plain_sentence  # not for a plan, which reads the report's modules too
 
     release, export = settings["release"], settings["export"]
     who = release["population"] or (SIMULATED if simulated else "[population]")

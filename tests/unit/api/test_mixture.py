@@ -200,7 +200,8 @@ def test_nothing_private_stays_behind(safe):
 )
 def test_wrong_parameters_are_refused_by_name_with_a_hint(field, choices, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give|leave|lower|supply) [^;]+\.$"):
+    hint = r"(use|give|leave|lower|supply|decrease|increase) [^;]+\.$"
+    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; {hint}"):
         PrivateGaussianMixture(**{"n_components": 2, "bounds": BOUNDS} | choices).fit(X)
     assert not list(tmp_path.iterdir()), "a refusal leaves no ledger"
 

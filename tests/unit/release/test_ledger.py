@@ -271,7 +271,7 @@ def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
         base.execute("DELETE FROM events")
     assert ledger.path.stat().st_mode & 0o077 == 0 == ledger.copy_path.stat().st_mode & 0o077
     ledger.path.unlink()
-    with pytest.raises(InputError, match="missing but for its copy"):
+    with pytest.raises(InputError, match="missing, except for its copy"):
         ledger.events()
 
 

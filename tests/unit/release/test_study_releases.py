@@ -106,7 +106,7 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     """
     allowed = {f"release/{name}.py" for name in ("noise", "worth")} | {"core/noise.py"}
     allowed |= {f"privacy/{name}.py" for name in ("noise", "ledger_file")}
-    allowed |= {"federated/pdmm.py", "audit/cases/shared_noise.py", "federated/node/masks.py"}
+    allowed |= {"federated/pdmm.py", "audit/cases/shared_noise.py", "federated/node/messages.py"}
     allowed = {f"meterdp/{name}" for name in allowed} | {"meterdp_papers/common/datasets.py"}
     makers = {
         "default_rng",

@@ -32,7 +32,7 @@ def test_a_file_without_rows_has_no_pairs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [
-        ("meter_id,other\n7,12\n", r"pairs.csv, field 'neighbourhoods.file': has no column 'neighbour_id', .*; name"),
+        ("meter_id,other\n7,12\n", r"pairs.csv, field 'neighbourhoods.file': has no column 'neighbour_id', .*; call"),
         (
             "meter_id,neighbour_id\n7,12\nsecret-9,secret-8\n",
             r"row 3, field 'neighbour_id': names a meter that",

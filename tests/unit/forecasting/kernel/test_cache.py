@@ -35,7 +35,7 @@ def test_an_empty_a_full_and_a_partial_cache_count_alike(tmp_path):
     lost = [
         path
         for name in ("_estimates", "_autocovariances", "_levinson")
-        for path in tmp_path.rglob(f"starts.{name}-*")
+        for path in tmp_path.rglob(f"search.{name}-*")
     ]
     assert len(lost) >= 6, "an index and a copy of each"
     for path in lost:
