@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.periods import interval_of
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 

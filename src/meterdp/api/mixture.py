@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meterdp.api.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
-from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.mechanisms.proven.plan import mean_error
@@ -28,6 +27,7 @@ from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
+from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.release.records import LibraryBudget, release_records, study_records
 from meterdp.release.settings import public_name
 

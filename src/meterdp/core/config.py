@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from meterdp.core.choices import names_in
-from meterdp.core.dates import zone_hint
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
+from meterdp.core.stamps import zone_hint
 from meterdp.errors import InputError
 
 # Settings there were, and what holds now.

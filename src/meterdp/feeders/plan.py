@@ -36,8 +36,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
-from meterdp.core.dates import utc_offset_minutes
 from meterdp.core.log_scale import LogScale
+from meterdp.core.stamps import utc_offset_minutes
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid

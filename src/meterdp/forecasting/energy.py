@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import log_ndtr
 
-from meterdp.core.dates import local_text, utc_column
 from meterdp.core.log_scale import Bounds, LogScale
+from meterdp.core.stamps import local_text, utc_column
 from meterdp.profiles.grid import Calendar
 
 ROUNDING = 1e-9  # log kWh; a distribution without spread covers the reading it equals

@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meterdp.core.dates import zone_hint
+from meterdp.core.stamps import zone_hint
 from meterdp.errors import InputError
 from meterdp.ingest.shapes import ISO8601, SPREADSHEET, UNIX
 

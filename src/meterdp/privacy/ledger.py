@@ -23,10 +23,10 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from meterdp.core.dates import Interval
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+from meterdp.privacy.periods import Interval
 from meterdp.privacy.spent import (
     CANCELLED,
     CHARGED,

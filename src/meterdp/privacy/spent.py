@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.dates import Interval, day_of, days_of, interval_of, overlap
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
+from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap
 
 # Kinds of events in a ledger.
 CHARGED, CANCELLED, STORED, PUBLISHED = "charged", "cancelled", "stored", "published"

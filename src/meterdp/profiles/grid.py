@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.dates import utc_offset_minutes
 from meterdp.core.parquet import read_row_groups, read_table
+from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.tables import READINGS
 

@@ -32,8 +32,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.core.dates import local_text
 from meterdp.core.job import progress
+from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.release.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
 from meterdp.release.settings import is_of_a_household

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.dates import utc_column
 from meterdp.core.parquet import read_table, table_bytes
+from meterdp.core.stamps import utc_column
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import DAYS, FeederPublic, Window, listed_records, total_minutes

@@ -24,9 +24,9 @@ import pyarrow as pa
 
 import meterdp
 from meterdp.class_noise.query_models import Noise
-from meterdp.core.dates import local_text, utc_column
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, table_bytes
+from meterdp.core.stamps import local_text, utc_column
 from meterdp.core.tables import Table
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.tables import FORECAST_FILE

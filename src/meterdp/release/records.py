@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.core.dates import Interval
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
@@ -24,6 +23,7 @@ from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
+from meterdp.privacy.periods import Interval
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release, release_unrecorded
 from meterdp.release.mixture import parameters_of

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Protocol
 
 import meterdp
-from meterdp.core.dates import Interval
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files, Mechanism
+from meterdp.privacy.periods import Interval
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants

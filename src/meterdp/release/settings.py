@@ -13,10 +13,10 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
+from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.release import kinds
 from meterdp.release.kinds import CRATE, ENTRY, KINDS, refused
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.dates import local_text, utc_column
+from meterdp.core.stamps import local_text, utc_column
 
 
 def test_a_repeated_local_hour_reads_differently():

@@ -122,10 +122,7 @@ def test_release_noise_is_made_in_one_place(repository):
 
 
 def test_the_kernel_imports_nothing_above_it(repository):
-    """Days and periods are all that it takes from the rest of the package, and errors."""
+    """Errors are all that it takes from the rest of the package."""
     modules = modules_of(repository / "src/meterdp")
     found = {target for name, file in modules.items() if ".privacy." in name for target in imported(file, modules)}
-    assert {name for name in found if not name.startswith("meterdp.privacy")} == {
-        "meterdp.errors",
-        "meterdp.core.dates",
-    }
+    assert {name for name in found if not name.startswith("meterdp.privacy")} == {"meterdp.errors"}

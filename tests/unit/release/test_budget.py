@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian, spent
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.gaussian import composed_delta
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists, hashed
+from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import Entry, check_budget, most_spent
 
 KEY = b"k" * 32

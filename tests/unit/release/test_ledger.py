@@ -15,12 +15,12 @@ from datetime import date
 import numpy as np
 import pytest
 
-from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian, ledger_file
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED
 from meterdp.release.show import most_by_period
 from tests.unit.release.charged import released, released_all, spent

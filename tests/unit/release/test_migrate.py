@@ -10,13 +10,13 @@ from datetime import date
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import digest_of_meters
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import MOVED
 from meterdp.release.show import migrate
 from tests.unit.release.charged import released, spent

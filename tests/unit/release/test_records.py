@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import meterdp.release.records as records
-from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.privacy import gaussian
@@ -17,6 +16,7 @@ from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import CHARGED, STORED
 from meterdp.release.records import LibraryBudget, release_records
 from meterdp.release.show import sentence

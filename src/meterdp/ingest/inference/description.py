@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from meterdp.core.dates import local_text
+from meterdp.core.stamps import local_text
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh
 from meterdp.ingest.inference.examine import Finding

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.dates import local_text
+from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes

@@ -1,24 +1,13 @@
-"""Days and periods, read once and kept in one form: ISO dates to show, intervals of UTC seconds to compare.
-
-Time stamps of tables: UTC as Arrow knows it, and local wall-clock time as text a reader cannot misread.
-
-Intervals are counted in UTC; households live in local time. Across a clock change a local hour is skipped or comes
-twice, so local text carries its offset.
-"""
+"""Days and periods, read once and kept in one form: ISO dates to show, intervals of UTC seconds to compare."""
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
-import numpy as np
-import pyarrow as pa
-
-# From the first second to the one after the last, in seconds of UTC since 1970.
 Interval = tuple[int, int]
 PERIODS = "a year (2025), a month (2025-03) or a first and a last day (2025-01-06 to 2025-06-30)"
 _DAY = r"\d{4}-\d{2}-\d{2}"
@@ -26,17 +15,6 @@ _SPAN = re.compile(rf"({_DAY}) to ({_DAY})")
 _YEAR, _MONTH = re.compile(r"\d{4}"), re.compile(r"\d{4}-\d{2}")
 # Local time is nowhere further ahead of UTC, and nowhere further behind.
 _MOST_AHEAD, _MOST_BEHIND = timedelta(hours=14), timedelta(hours=12)
-
-
-def zone_hint(name) -> str:
-    """Return what to write instead of a time zone that nobody knows."""
-    names = available_timezones()
-    written = str(name).strip().replace(" ", "_").casefold()
-    close = difflib.get_close_matches(written, [known.casefold() for known in names], n=1, cutoff=0.75)
-    meant = next((known for known in sorted(names) if [known.casefold()] == close), None)
-    if meant is None:  # a city alone
-        meant = next((known for known in sorted(names) if known.casefold().endswith(f"/{written}")), None)
-    return f"write '{meant}' if you meant that" if meant else "give an IANA name such as Europe/Zurich, or UTC"
 
 
 def day_of(text: str | date) -> date:
@@ -117,39 +95,3 @@ def covers(intervals: Sequence[Interval], inner: Interval) -> bool:
     """Whether every second of ``inner`` is in one of ``intervals``, which share none."""
     shared = (min(end, inner[1]) - max(start, inner[0]) for start, end in intervals if overlap((start, end), inner))
     return sum(shared) == inner[1] - inner[0]
-
-
-def utc_column(stamps_utc: np.ndarray) -> pa.Array:
-    """Return (n,) datetime64 stamps in UTC as a column of type STAMP_UTC."""
-    return pa.array(np.asarray(stamps_utc, "datetime64[us]")).cast(pa.timestamp("us", tz="UTC"))
-
-
-def local_text(stamps_utc: np.ndarray, time_zone: str) -> list[str]:
-    """Return (n,) datetime64 stamps in UTC as local ISO 8601 text with the offset, e.g. 2018-10-28T02:15:00+01:00.
-
-    Parameters
-    ----------
-    stamps_utc : (n,) datetime64 array
-    time_zone : str
-        IANA name.
-    """
-    zone = ZoneInfo(time_zone)
-    stamps = np.asarray(stamps_utc, "datetime64[s]").tolist()
-    return [stamp.replace(tzinfo=UTC).astimezone(zone).isoformat() for stamp in stamps]
-
-
-def utc_offset_minutes(stamps_utc: np.ndarray, time_zone: str) -> np.ndarray:
-    """Return local minus UTC of (n,) datetime64 stamps in UTC, (n,) int64 minutes.
-
-    Parameters
-    ----------
-    stamps_utc : (n,) datetime64 array
-    time_zone : str
-        IANA name.
-    """
-    # Offsets change a few times a year: look one up per quarter of an hour only.
-    quarters = stamps_utc.astype("datetime64[m]").astype(np.int64) // 15
-    blocks, where = np.unique(quarters, return_inverse=True)
-    zone = ZoneInfo(time_zone)
-    offsets = [int(datetime.fromtimestamp(int(b) * 900, zone).utcoffset().total_seconds()) // 60 for b in blocks]
-    return np.array(offsets, dtype=np.int64)[where]

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from meterdp.core.dates import covers, day_of, days_of, interval_of, overlap
+from meterdp.privacy.periods import covers, day_of, days_of, interval_of, overlap
 
 DAY = date(2025, 1, 6)
 
