@@ -150,7 +150,7 @@ def test_the_library_works_without_the_extras(tmp_path):
     [
         ("import meterdp; meterdp.fit_arma", "numba", "study"),
         ("from meterdp import fit_arma", "numba", "study"),
-        ("from meterdp.__main__ import main; sys.exit(main(['check', 'readings.csv']))", "numba", "study"),
+        ("from meterdp.__main__ import main; sys.exit(main(['check', 'readings.csv']))", "yaml", "study"),
         ("from meterdp.__main__ import main; sys.exit(main(['node', '--new-keys', 'k', 'n']))", "zmq", "federated"),
     ],
 )
