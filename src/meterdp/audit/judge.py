@@ -1,13 +1,10 @@
 """One verdict: two samples of runs, the attacks they allow, and the lower bounds of the best of them.
 
-The event an attack bets on: a threshold on its score, chosen on other runs than those it is judged on.
-
-Because the runs are split, choosing the best of any number of events and attacks costs no confidence.
-
-Attacks: scores of what an adversary sees, the higher the more it looks like a run on D than on its neighbour.
-
+An attack is a score of what an adversary sees, the higher the more it looks like a run on D than on its neighbour.
 Where the distribution of what is seen is known the score is the likelihood ratio, which by Neyman and Pearson no
-attack beats. Otherwise it is learned from runs that are used for nothing else.
+attack beats; otherwise it is learned from runs that are used for nothing else. The event an attack bets on is a
+threshold on its score, chosen on other runs than those it is judged on. Because the runs are split, choosing the best
+of any number of events and attacks costs no confidence.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """What every adapter in workflow/scripts does around its one call: log, one-sentence errors, marked Parquet.
 
-The log gets all that goes to standard error; the terminal gets progress and, on bad input, one sentence. Whether the
-readings are synthetic is carried from the inputs' metadata to every output. Of an unforeseen error the log has the
-lines of source it passed and its type, but not what it says: libraries quote the value they could not digest.
+The log gets all that goes to standard error; the terminal gets progress, which holds no value of a record, and, on
+bad
+input, one sentence. Whether the readings are synthetic is carried from the inputs' metadata to every output. Of an
+unforeseen error the log has the lines of source it passed and its type, but not what it says: libraries quote the
+value they could not digest.
 
-Progress on long work, to standard error, without a value of any record.
-
-End a run of Snakemake within ten seconds of SIGTERM.
-
-Left alone Snakemake waits for running jobs, which may take minutes, and its handler can block on a lock that the
-interrupted thread holds. What a job writes appears only when it is complete, so jobs can be ended at any moment.
+SIGTERM ends a run within ten seconds. Left alone Snakemake waits for running jobs, which may take minutes, and its
+handler can block on a lock that the interrupted thread holds. What a job writes appears only when it is complete, so
+jobs can be ended at any moment.
 """
 
 from __future__ import annotations

@@ -1,19 +1,13 @@
-"""How faithful the synthetic profiles of a study are, from table to table.
+"""How faithful synthetic profiles are, and what a released mixture is good for (Liu et al., section II-B).
 
 Every measure is taken between equally many records of random halves, beside real households against other real ones
-as the yardstick.
+as the yardstick. Distances assume no distribution: hour by hour, jointly, and in what a planner reads off a profile
+(hour and size of the peak, energy, load factor). Two samples of one distribution give values near zero that shrink
+with the sample size, so values compare between samples of equal size only.
 
-How close synthetic log profiles come to real ones: Example 2 of Liu et al. (density estimation and simulation).
-
-Distances between two samples of profiles, none of which assumes a distribution: hour by hour, jointly, and in what a
-planner
-reads off a profile (hour and size of the peak, energy, load factor). Two samples of one distribution give values
-near zero that shrink with the sample size, so values compare between samples of equal size only.
-
-What a released mixture is good for: the three examples of Liu et al., section II-B, as measurements.
-
-Example 1, classification by the largest posterior; Example 2, total variation of the densities beside its Pinsker
-bound; Example 3, models trained on synthetic records or on real ones augmented by them, tested on real ones.
+The three examples of the paper are measured: Example 1, classification by the largest posterior; Example 2, total
+variation of the densities beside its Pinsker bound; Example 3, models trained on synthetic records or on real ones
+augmented by them, tested on real ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
-"""Why a total that passes a regulator's rule is not private: readings of single households from published totals.
+"""Regulators' rules for totals, attacks on totals that pass them, and what private totals cost.
 
-Two attacks on exact totals, of which every single one passes the rule and is rounded as it would be published.
+A rule asks for a least number of customers, and for a largest share that any one of them may have. The texts were
+written for monthly or yearly totals and do not say of which energy the share is taken once totals are half-hourly, so
+both variants are here: a share of the total of each interval, or of the whole period. A rule looks at the data to
+decide what is published and promises nothing about what follows from several totals (docs/feeder_rules.md). Two
+attacks use exact totals, each of which passes the rule and is rounded as it would be published:
 
 * :func:`by_differencing`: a total before and after one customer joins or leaves. The difference is that customer's
   reading.
@@ -12,22 +16,12 @@ Proven totals meet somebody who knows more, all readings of all other households
 them off the total; :func:`advantage` says how much better than a coin two records of one household can be
 distinguished, beside what mu-GDP allows (Dong, Roth and Su 2022, Section 2).
 
-What regulators' rules withhold, and what they give away all the same, measured on the energies of a study.
-
-What regulators ask of a total before it is published: enough customers, and none that is most of it.
-
-Every rule says two things: a least number of customers, and the largest share any one of them may have. The texts
-were written for monthly or yearly totals and do not say of which energy the share is taken once totals are
-half-hourly, so both readings are here: a share of the total of each interval, or of the whole period. A rule looks at
-the data to decide what is published and promises nothing about what follows from several totals
-(:mod:`meterdp.feeders.attack`, docs/feeder_rules.md).
-
-What feeder totals cost: their errors against feeder size and epsilon, beside what a layman would do.
-
-A layman clips every reading to a public bound and adds Laplace or Gaussian noise to every total. To hide all readings
-of a household it has to grow with their number (``laplace``, ``gaussian``); tools that protect a value at a time add
-noise as if a household had one reading (``laplace_one_reading``), which is another promise. Beside them stands the
-number of households times the mean profile of all, without noise: what knowing nothing of a feeder costs.
+Errors are set beside what a layman would do: clip every reading to a public bound and add Laplace or Gaussian noise
+to
+every total. To hide all readings of a household that noise has to grow with their number (``laplace``, ``gaussian``);
+tools that protect one value at a time add noise as if a household had one reading (``laplace_one_reading``), which is
+another promise. The number of households times the mean profile of all, without noise, is what knowing nothing of a
+feeder costs.
 """
 
 from __future__ import annotations

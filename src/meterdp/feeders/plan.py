@@ -1,23 +1,17 @@
-"""Public rules of the feeder totals: what is measured of a record, how it is weighed and clipped, with what noise.
+"""Public rules of the feeder totals: the window, what is measured of a record, its clipping and its noise.
 
-A record is the energy of one meter in the intervals of a public window. Measured are a few of its coefficients on
-orthonormal cosines, the level first. Everything here is a function of configuration and of the public list: which
-coefficients are worth their noise is decided by the error that a public distribution of households predicts. The
-constants of that distribution were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
+A record is the energy of one meter in the intervals of a public window of local days. It has a cell for every day and
+time of day, so that days of 23 and 25 hours fit: an hour that the clock skips is a gap, and of an hour that comes
+twice the mean of both passes counts. Measured are a few coefficients on orthonormal cosines, the level first. Which
+of them are worth their noise is decided by the error that a public distribution of households predicts; its constants
+were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
 
-Posterior means of feeder sums from noisy ones: what all feeders share is measured well, what is its own is shrunk.
-
-Model of one coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard
-normal and a public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f,
-each with noise of known variance. Factors on s and on b are common to a block of coefficients and integrated over a
-public grid, so that the result neither trusts the public distribution too much nor follows the noise.
-
-The public window of days that feeder totals are of: from readings to records, and from intervals to stamps.
-
-A record has a cell for every local day and time of day, so that days of 23 and 25 hours fit: an hour that the clock
-skips is a gap, and of an hour that comes twice the mean of both passes counts.
-
-The records of feeder totals, read from the log load of shards.
+Noisy sums become posterior means: what all feeders share is measured well, what differs between them is shrunk.
+Model of one
+coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard normal and a
+public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f, each with noise
+of known variance. Factors on s and on b are common to a block of coefficients and integrated over a public grid, so
+that the result neither trusts the public distribution too much nor follows the noise.
 """
 
 from __future__ import annotations

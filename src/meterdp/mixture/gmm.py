@@ -3,10 +3,9 @@
 Two ways: sample statistics of given labels, or EM started at them, whose frequencies are discretised onto the set S
 of (3). Covariances that are singular are raised to a public eigenvalue floor and counted, never silently.
 
-The sums an EM step needs of the records: per class, in one pass whose memory does not grow with the records.
-
-A chunk of records is standardised for all classes by a few matrix products that skip the zeros of the triangular
-roots, and its second moments are symmetric products of the records that belong to a class at all.
+The sums of an EM step take one pass whose memory does not grow with the records: a chunk is standardised for all
+classes by a few matrix products that skip the zeros of the triangular roots, and its second moments are symmetric
+products of the records that belong to a class at all.
 """
 
 from __future__ import annotations

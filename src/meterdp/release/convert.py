@@ -1,21 +1,8 @@
-"""A folder of released profiles for one tool: its files, the manifest of the release, and a page.
+"""Released profiles as other tools want them: a folder with their files, the manifest of the release, and a page.
 
-Load profiles as tools want them, from a released folder.
-
-The names are those of the release: the random ids of forecast files, numbers of synthetic profiles. The checksums of
-the manifest are compared, so what is converted is what was released: the same bytes, read once.
-
-CSV as every tool reads it, and numbers that read back as the same numbers.
-
-GridLAB-D: a player file a profile, W at stamps in UTC, and a model in which loads play them.
-
-OpenDSS: one LoadShape a profile, from the columns of one CSV in kW, and a Load that follows it.
-
-pandapower: a table for ``DFData`` and ``ConstControl``, MW by time step, and the loads its columns belong to.
-
-PyPSA: a folder for ``Network.import_from_csv_folder``, one load a profile on one bus, MW at snapshots in UTC.
-
-The tools whose files can be written, by the name ``--as`` takes.
+What is converted is what was released: the checksums of the manifest are compared, bytes are read once, and names are
+those of the release (random ids of forecast files, numbers of synthetic profiles). Each tool is one function and a
+line in ``TOOLS``; CSV files hold numbers that read back as the same numbers.
 """
 
 from __future__ import annotations

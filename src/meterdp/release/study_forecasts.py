@@ -1,17 +1,9 @@
-"""Study-mode releases of forecasts: one draw of class-based noise per household, one file each.
+"""Study-mode releases of forecasts: seeded noise, a file and a manifest per household, marked not for release.
 
-The one place where noise for forecasts is drawn. Seeded; every file says "not for release".
-
-The manifest beside every forecast file: what it holds, what its noise hides and what it does not, in plain JSON.
-
-A recipient needs no tool to read it. It holds public settings, the release id and the guarantee; never a seed, a
-household, a count of households or a covariance of the noise, which may differ from label to label.
-
-One study-mode draw of the group forecast as files; seeded, and every file says so.
-
-The manifest beside every file of the sound forecast: guarantee, what is hidden and what is not, in plain JSON.
-
-It holds public settings and the plan only; never a seed, a household, a count of households or the size of a group.
+The one place where a study draws noise for forecasts: class-based noise (Ramakrishna et al.), and the group forecast.
+A recipient needs no tool to read a manifest. It holds public settings, the release id, the guarantee, and what is
+hidden and what is not; never a seed, a household, a count of households, the size of a group or a covariance of the
+noise, which may differ from label to label.
 """
 
 from __future__ import annotations

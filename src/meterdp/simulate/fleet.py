@@ -1,16 +1,11 @@
-"""Who the synthetic households are: type, circuit and meter id of each.
+"""Who the synthetic households are (type, circuit and meter id of each) and the intervals their meters count.
 
 Type and circuit of household ``i`` depend on ``i`` (and the seed), not on how many households there are. Shares of
-the types follow Table I of Liu et al. Every meter id says that the meter is synthetic.
+the types follow Table I of Liu et al. Every meter id says that the meter is synthetic. Random numbers of simulated
+nodes have a seed, too: whoever knows it can take their masks off.
 
-Random numbers of simulated nodes: their records, their masks, the order in which they act.
-
-All of it is synthetic, and a seed makes it again; whoever knows the seed can take masks off.
-
-The metering intervals of a simulated period: regular in UTC, stamped in local time.
-
-A local day with a clock change has 92 or 100 intervals of 15 minutes; the repeated hour appears twice, in order, as
-in the export of a utility that writes no time zone.
+Intervals are regular in UTC and stamped in local time. A local day with a clock change has 92 or 100 intervals of 15
+minutes; the repeated hour appears twice, in order, as in the export of a utility that writes no time zone.
 """
 
 from __future__ import annotations

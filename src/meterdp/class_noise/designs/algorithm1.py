@@ -5,16 +5,11 @@ that was optimised (defect R2), so the design carries no guarantee; its privacy 
 (:mod:`meterdp.accounting`). Lemma 2 is used as its proof in appendix C derives it, not as (51)-(53) print it,
 and every step is checked; derivation and differences are in docs/proofs/published_class_noise.md.
 
-The descent of Algorithm 1 of Ramakrishna et al.: the graph (1) by label, the iterate, and what a run leaves.
-
-The loop itself is compiled (:mod:`meterdp.class_noise.designs.algorithm1`). J of (47) never rises.
-
-The compiled loop of Algorithm 1 of Ramakrishna et al.: an iteration costs what the edges of one label cost.
-
-Moving A_b changes g of (46) only on the edges of b, so the values of all edges and the largest one of every label are
-kept; a label that lost its largest value is searched again only once it could hold the worst pair. Steps, checks and
-stopping rules are those of recomputing (46) for all pairs. Arguments:
-:mod:`meterdp.class_noise.designs.algorithm1`.
+The loop is compiled, and an iteration costs what the edges of one label cost: moving A_b changes g of (46) only on
+the
+edges of b, so the values of all edges and the largest one of every label are kept, and a label that lost its largest
+value is searched again only once it could hold the worst pair. Steps, checks and stopping rules are those of
+recomputing (46) for all pairs. J of (47) never rises.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""White noise of the same variance for every label and entry: the baseline of section VI of Ramakrishna et al.
+"""The designs without a search, white noise and none, and what the designs that move a query share.
 
-Its trace meets the accuracy budget (13) exactly. Proof note: docs/proofs/white.md.
-
-No noise: the no-noise baseline of Fig. 2 and Fig. 4 of Ramakrishna et al.
-
-What the designs that move a query share: the public noise floor, the last word on the budget, distributions that
-meet.
+White noise has the same variance for every label and entry: the baseline of section VI of Ramakrishna et al. Its
+trace meets the accuracy budget (13) exactly (docs/proofs/white.md). No noise is the baseline of their Figs 2 and 4.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""Messages between nodes as bytes: a header that says what a message is for, numbers of eight bytes, a digest.
+"""Messages between nodes, the keys of their links, the numbers that mask sums, and what can be wrong with a peer.
 
-The digest finds what a faulty node garbles. Against everybody else the links are encrypted and authenticated.
+A message is a header that says what it is for, numbers of eight bytes, and a digest, which finds what a faulty node
+garbles. Against everybody else the links are encrypted and authenticated by key pairs in the certificate files of
+ZeroMQ: ``NAME.key`` is public, ``NAME.key_secret`` is not.
 
-Key pairs of nodes, in the certificate files of ZeroMQ: ``NAME.key`` is public, ``NAME.key_secret`` is not.
-
-Random numbers that hide what a node sends, straight from the operating system.
-
-No generator stands between: from what a neighbour receives of a generator like PCG64 the rest of its numbers could be
-worked out. They protect sums while they are formed; the noise of a release is drawn in meterdp.release only.
-
-What can be wrong with a peer, each as one sentence that holds no value.
+Masks come straight from the operating system: from what a neighbour receives of a generator like PCG64 the rest of
+its numbers could be worked out. They protect sums while they are formed; the noise of a release is drawn in
+:mod:`meterdp.privacy.release` only. A fault of a peer is one sentence that holds no value.
 """
 
 from __future__ import annotations

@@ -1,25 +1,15 @@
 """DP-EM of Park et al. on load profiles: what the literature would give an analyst. Published family, for comparison.
 
-Gaussian noise on weights, means and covariances in every iteration (GGG), added up by zCDP as the paper recommends.
-Records are log profiles in a public ball. Proof note: docs/proofs/dpem_zcdp.md.
+The general scheme (Section 3) is EM whose expected moments are perturbed in every iteration. A model with bounded
+records says what its expected moments are under the parameters of the iteration before, (7), and how they become
+parameters: every moment goes through :class:`Perturbation` with its sensitivity, (10), and what comes back is mapped
+by a function g that sees no record. Records are touched in ``expected`` only.
 
-Records in the unit ball, as every mechanism of Park et al. asks for (Section 3).
-
-The paper divides by the largest norm of the data, which is private (defect P1). Here a public radius does, and
-records beyond it are clipped and counted.
-
-The general scheme of Park et al., Section 3: EM whose expected moments are perturbed in every iteration.
-
-A model with bounded records says what its expected moments are under the parameters of the iteration before, (7), and
-how they become parameters: every moment goes through :class:`Perturbation` with its sensitivity, (10), and what comes
-back is mapped by a function g that sees no record. Records are touched in ``expected`` only.
-
-DP-EM for mixtures of Gaussians (Park et al., Section 4): weights, means and covariances perturbed one by one.
-
-Published family: formula by formula, except that records are clipped by a public radius (defect P1) and a floor
-under the
-noisy counts N~_k that noise is scaled by (defect P2). Where the text has two readings both are here. Proof note:
-docs/proofs/dpem_zcdp.md.
+For mixtures of Gaussians (Section 4) weights, means and covariances are perturbed one by one (GGG) and added up by
+zCDP as the paper recommends. It follows the paper formula by formula, except that records are clipped to a public
+radius, where the paper divides by the largest norm of the data, which is private (defect P1), and that the noisy
+counts N~_k that noise is scaled by have a floor (defect P2). Where the text allows two variants both are here. Proof
+note: docs/proofs/dpem_zcdp.md.
 """
 
 from __future__ import annotations

@@ -1,20 +1,16 @@
-"""The sound release: a Gaussian mixture under (epsilon, delta)-DP for one household's whole record.
+"""The proven release: a Gaussian mixture under (epsilon, delta)-DP for one household's whole record.
 
-Clipped records, a private pooled moment, then private EM from public start classes, with exact Gaussian-DP accounting
-(Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters: docs/proofs/sound.md). With a
-public library its classes are adapted instead, and rounds of EM follow where households are many.
-All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
-proof then covers the algorithm, not the files.
+Clipped records, a private pooled moment, then private EM from public start components, with exact Gaussian-DP
+accounting (Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters:
+docs/proofs/sound.md). With a public prior mixture its components are adapted instead, and rounds of EM follow where
+households are many. All N records enter, invalid ones as the public default record. In study mode the noise is seeded
+floating point: the proof then covers the algorithm, not the files.
 
-By the same mechanism: a private mixture of any records within a public radius.
-
-The mechanism is the one that releases loads, with another :mod:`~meterdp.mechanisms.proven.domain`: no levels, no
-hours, any number of classes and entries. Proof note: docs/proofs/sound.md.
-
-A public box around records, which fits into the ball of the sound release.
-
-The box is mapped to the cube [-1, 1]^d by its own bounds, and the cube lies in the ball of radius sqrt(d) around the
-origin. Either map is one of a single record and of public numbers; proof note: docs/proofs/sound.md, 10.
+The same mechanism releases a mixture of any records within a public radius (:func:`fit_ball`): another
+:mod:`~meterdp.mechanisms.proven.domain` without levels or hours, with any number of components and entries. A public
+box around records (:class:`Box`) is mapped to the cube [-1, 1]^d by its bounds, and the cube lies in the ball of
+radius sqrt(d) around the origin; either map is one of a single record and of public numbers (docs/proofs/sound.md,
+10).
 """
 
 from __future__ import annotations

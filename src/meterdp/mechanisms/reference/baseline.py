@@ -1,24 +1,15 @@
-"""What the baselines of Liu et al. (Section V-A) share: an equal split, which numbers get noise, and the way back.
+"""The baselines of Liu et al. (Section V-A): i.i.d. Laplace and Gaussian noise, and coloured Gaussian noise on means.
 
+Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
 Weights, means and covariances get a third of the budget each. The paper does not say how the baselines treat its
-classes; ``over_classes`` names three readings. By default they compose in parallel like the paper's own method (Lemma
+classes; ``over_classes`` names three variants. By default they compose in parallel like the paper's own method (Lemma
 3), so that the comparison is like for like, hole L3 included.
 
-Baseline: i.i.d. Gaussian noise scaled to l2 sensitivities, or to l1 as the paper says (Liu et al., Section V-A).
-
-Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
-The constant sqrt(2 ln(2/delta)) is that of the paper's Lemma 1. Proof note: docs/proofs/iid_gaussian.md.
-
-Baseline: i.i.d. Laplace noise scaled to l1 sensitivities (Liu et al., Section V-A, after Wu et al. 2016).
-
-Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
-Proof note: docs/proofs/iid_laplace.md.
-
-Baseline: coloured Gaussian noise of minimum trace on means, the rest as i.i.d. Gaussian (Liu et al., Section V-A).
-
-The third baseline of the paper, after Ravi et al. (2022), Eq. (12): Gamma_k^-1 minimises the mean square error of the
-means subject to (10), that is (23) with weight I in place of Sigma_k^-1. Published family, for comparison only. Proof
-note: docs/proofs/coloured_gaussian.md.
+Gaussian noise is scaled to l2 sensitivities, or to l1 as the paper says, with the constant sqrt(2 ln(2/delta)) of its
+Lemma 1 (docs/proofs/iid_gaussian.md); Laplace noise to l1 sensitivities, after Wu et al. 2016
+(docs/proofs/iid_laplace.md). Coloured noise follows Ravi et al. (2022), Eq. (12): Gamma_k^-1 minimises the mean
+square error of the means subject to (10), that is (23) with weight I in place of Sigma_k^-1
+(docs/proofs/coloured_gaussian.md).
 """
 
 from __future__ import annotations
