@@ -1,6 +1,7 @@
 """``meterdp release check``: everything that stands in the way, at once, and what will be charged, before any job."""
 
 import copy
+import re
 import subprocess
 
 import pytest
@@ -125,6 +126,9 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert "To be released about 120 listed meters of Made-up town, in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
+    assert re.search(
+        r"stated lower earlier\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
+    )
 
 
 def test_a_limit_is_refused_once_before_anything_is_charged_and_names_what_asks(homes, check):

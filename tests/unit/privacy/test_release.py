@@ -9,7 +9,7 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Adjacency, Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
@@ -68,6 +68,12 @@ def test_what_the_policy_refuses_is_neither_charged_nor_drawn(ledger, changed):
     with pytest.raises(InputError):
         release([part("first", never), part("second", never, **changed)], np.zeros((50, 2)), ledger, LIMIT)
     assert ledger.events() == []
+
+
+def test_a_guarantee_names_an_adjacency_that_there_is():
+    assert replace(SOUND, adjacency="add_remove").adjacency is Adjacency.ADD_REMOVE
+    with pytest.raises(ValueError, match="not a valid Adjacency"):
+        replace(SOUND, adjacency="nearby")
 
 
 def test_a_mechanism_is_charged_its_loss_and_nothing_else():

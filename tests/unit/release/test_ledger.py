@@ -346,6 +346,22 @@ def test_linked_requests_are_charged_together_or_not_at_all(ledger):
     assert kinds(ledger) == []
 
 
+@pytest.mark.parametrize("before", [0.0, 0.7, 1.9])
+def test_what_remains_is_the_largest_release_that_still_fits(ledger, before):
+    """Oracle: the check that refuses. Of two lists that share a meter the one that spent more counts."""
+    if before:
+        released(ledger, listed("b", "c", name="earlier", epsilon=before), LIMIT, lambda: {"a": b"x"})
+    asked = listed("a", "b", epsilon=0.1)
+    left = ledger.remaining([asked], LIMIT)
+    assert ledger.remaining([asked], LIMIT) == left and "mixture" not in str(ledger.events())
+    released(ledger, asked, LIMIT, lambda: {"a": b"x"})
+    assert ledger.remaining([asked], LIMIT) == left, "as announced"
+    if left:
+        ledger.check([listed("a", "b", name="fits", epsilon=left)], LIMIT)
+    with pytest.raises(InputError, match="would spend more"):
+        ledger.check([listed("a", "b", name="too much", epsilon=left + 0.02)], LIMIT)
+
+
 def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_event(ledger):
     released(ledger, listed("a", "b", epsilon=1.9), LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 2 at"):
