@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
-from meterdp.federated.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.summation import Federated, RingSum, decoded
 from meterdp.simulate.fleet import simulated_stream
+from meterdp_papers.li import leakage
+from meterdp_papers.li.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,

@@ -15,11 +15,11 @@ from scipy.optimize import least_squares, linear_sum_assignment
 from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import local_statistics, m_step
 from meterdp.federated.graph import CORRUPT
-from meterdp.federated.leakage import consensus_view, ring_view
 from meterdp.federated.summation import Federated
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
+from meterdp_papers.li.leakage import consensus_view, ring_view
 from meterdp_papers.li.likelihoods import Voices, dealt, start
 from meterdp_papers.li.tables import (
     CYCLE_ALONE,

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from meterdp.federated import leakage
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
+from meterdp_papers.li import leakage
 from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric, ring
-from meterdp.federated.leakage import (
+from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.summation import RingSum, decoded
+from meterdp_papers.li import leakage
+from meterdp_papers.li.leakage import (
     consensus_view,
     ring_view,
     seen_in_consensus,
     seen_on_ring,
     sums_on_ring,
 )
-from meterdp.federated.pdmm import Stop, consensus
-from meterdp.federated.summation import RingSum, decoded
 
 HONEST = (0, 2, 4)
 ORDER = tuple(range(5))

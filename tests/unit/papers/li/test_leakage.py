@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.federated import leakage
+from meterdp_papers.li import leakage
 
 SIGMAS = 6.5
 BIAS = 0.02  # nats, of the estimator at a few thousand trials in three dimensions
