@@ -29,13 +29,7 @@ class Names(list):
 
 
 class Seen(Sequence):
-    """The first ``count`` of a list of names that goes on growing, so that batches can share it.
-
-    Attributes
-    ----------
-    names : Names
-        The same object in all batches that share it.
-    """
+    """The first ``count`` of a list of names that goes on growing, so that batches can share it."""
 
     def __init__(self, names: Names, count: int):
         self.names, self._count = names, count
@@ -50,12 +44,8 @@ class Seen(Sequence):
 class NameIndex:
     """Numbers of names through all batches of an export.
 
-    Parameters
-    ----------
-    index : dict
-        Number of every known name.
-    grow : bool
-        Whether an unknown name gets the next number; ``NOT_LISTED`` otherwise.
+    ``index`` has the number of every known name. An unknown one gets the next number if it may ``grow``, else
+    ``NOT_LISTED``.
     """
 
     def __init__(self, index: dict[str, int], *, grow: bool):
@@ -81,63 +71,31 @@ class NameIndex:
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive readings of an export, n of them.
+    """Consecutive readings of an export, n of them."""
 
-    Parameters
-    ----------
-    first_row : int
-        Row of the file the first reading stands in; the header is row 1, a Parquet file starts with record 1.
-    meter_ids : sequence of str
-        Meter ids of this batch and perhaps of batches before it, in any order; :attr:`meter` indexes it.
-    meter : (n,) int32
-        Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
-    stamp_us : (n,) int64
-        Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none,
-        ``NO_SUCH_TIME`` where the local day ended before.
-    stamps_are_utc : bool or (n,) bool
-        Whether a stamp carried an offset and is UTC; otherwise it is on the local clock.
-    energy : (n,) float64
-        Reading in the unit of the export, NaN where missing.
-    readings_per_row : int
-        Readings that stand in one row; more than one in a wide export.
-    circuits : sequence of str
-        Circuits likewise; empty if the export names none.
-    circuit : (n,) int32, optional
-        Index into :attr:`circuits`, ``NO_CODE`` where empty.
-    unreadable : (n,) int8, optional
-        0, ``UNIT_DIFFERS``, ``STAMP_UNREADABLE``, ``VALUE_UNREADABLE`` or ``HEADER_REPEATED``.
-    left_out : int
-        Readings in rows that could not be split into fields; they are not among the n.
-    place : str
-        Which of several files of the export it is, for messages; see :class:`~meterdp.ingest.streams.Member`.
-    rows : (n,) int64, optional
-        Row of the file of every reading, where they are not consecutive.
-    set_aside : mapping of str to int
-        Readings per reason of ``dense.REASONS`` that are not among the n, where readings are summed.
-    """
-
-    first_row: int
-    meter_ids: Sequence[str]
-    meter: np.ndarray
+    first_row: int  # of the first reading; the header is row 1, a Parquet file starts with record 1
+    meter_ids: Sequence[str]  # of this batch and perhaps of batches before it, in any order
+    meter: np.ndarray  # (n,) int32 into meter_ids, ``NO_CODE`` where the row names no meter
+    # (n,) int64 as written, since 1970-01-01 00:00; ``NO_STAMP``, or ``NO_SUCH_TIME`` behind the end of a local day.
     stamp_us: np.ndarray
-    stamps_are_utc: bool | np.ndarray
-    energy: np.ndarray
-    readings_per_row: int = 1
-    circuits: Sequence[str] = ()
-    circuit: np.ndarray | None = None
-    unreadable: np.ndarray | None = None
-    left_out: int = 0
-    place: str = ""
-    rows: np.ndarray | None = None
+    stamps_are_utc: bool | np.ndarray  # or (n,) bool: it carried an offset and is UTC, not on the local clock
+    energy: np.ndarray  # (n,) float64 in the unit of the export, NaN where missing
+    readings_per_row: int = 1  # more than one in a wide export
+    circuits: Sequence[str] = ()  # likewise; empty if the export names none
+    circuit: np.ndarray | None = None  # (n,) int32 into circuits, ``NO_CODE`` where empty
+    unreadable: np.ndarray | None = None  # (n,) int8: 0, or one of the marks above
+    left_out: int = 0  # readings in rows that could not be split into fields; not among the n
+    place: str = ""  # which of several files of the export it is, for messages
+    rows: np.ndarray | None = None  # (n,) int64, row of the file of every reading, where they are not consecutive
+    # Readings per reason of dense.REASONS that are not among the n, where readings are summed.
     set_aside: Mapping[str, int] = field(default_factory=dict)
 
     def first(self, readings: int) -> Batch:
-        """Return a batch of no more than so many of the readings."""
         arrays = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         return replace(self, **{name: values[:readings] for name, values in arrays.items()})
 
     def row_of(self, reading: int) -> int:
-        """Return the row of the file that holds reading ``reading`` of this batch."""
+        """Return the row of the file that holds a reading of this batch."""
         if self.rows is not None:
             return int(self.rows[reading])
         return self.first_row + int(reading) // self.readings_per_row

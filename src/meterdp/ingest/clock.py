@@ -36,18 +36,10 @@ _DAY_US = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True)
 class ClockChanges:
-    """The K changes of a zone's offset between ``FIRST_YEAR`` and ``END_YEAR``.
+    """The K changes of a zone's offset between ``FIRST_YEAR`` and ``END_YEAR``."""
 
-    Parameters
-    ----------
-    utc_us : (K,) int64
-        Instants of the changes, microseconds since 1970.
-    offset_us : (K + 1,) int64
-        Local minus UTC before, between and after them.
-    """
-
-    utc_us: np.ndarray
-    offset_us: np.ndarray
+    utc_us: np.ndarray  # (K,) int64, microseconds since 1970
+    offset_us: np.ndarray  # (K + 1,) int64, local minus UTC before, between and after them
 
     @property
     def local_edges_us(self) -> np.ndarray:
@@ -92,21 +84,10 @@ def clock_changes(time_zone: str, first_year: int = FIRST_YEAR, end_year: int = 
 
 
 def midnights_us(day_us: np.ndarray, time_zone: str) -> np.ndarray:
-    """Return the UTC instants at which local days begin.
+    """Return the UTC instants at which local days begin, (n,) microseconds since 1970.
 
     A day whose midnight the clock skips begins with the change; one whose midnight comes twice begins with the first.
-
-    Parameters
-    ----------
-    day_us : (n,) int64
-        Local midnights as microseconds since 1970-01-01 00:00 of the local clock.
-    time_zone : str
-        IANA zone.
-
-    Returns
-    -------
-    (n,) int64
-        Microseconds since 1970 in UTC.
+    ``day_us`` holds local midnights as microseconds since 1970-01-01 00:00 of the local clock.
     """
     changes = clock_changes(time_zone)
     at = np.searchsorted(changes.local_edges_us, day_us, side="right")
@@ -119,19 +100,8 @@ def midnights_us(day_us: np.ndarray, time_zone: str) -> np.ndarray:
 def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings) -> np.ndarray:
     """Return the UTC stamps of intervals that are counted from local midnight; a day may have 46 or 50 half-hours.
 
-    Parameters
-    ----------
-    day_us : int64 array
-        Local midnights, ``NO_STAMP`` where there is none.
-    number : int array that broadcasts
-        Number of the interval in its day, from 1 on.
-    settings : ExportSettings
-        Zone, length of an interval, and whether its start or end is to be returned.
-
-    Returns
-    -------
-    int64 array
-        Microseconds since 1970, ``NO_STAMP`` where there is no day, ``NO_SUCH_TIME`` behind the end of the day.
+    ``number`` counts from 1 on and broadcasts with the local midnights ``day_us``. Where those are ``NO_STAMP``, so
+    is the result; behind the end of the day it is ``NO_SUCH_TIME``.
     """
     known = day_us != NO_STAMP
     local_us = np.where(known, day_us, 0)
@@ -144,12 +114,7 @@ def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings)
 class Clock:
     """Turn stamps into UTC, meter by meter in the order of the file.
 
-    Parameters
-    ----------
-    settings : ExportSettings
-        Zone, interval, and whether stamps are starts or ends.
-    descending : (M,) bool, optional
-        Meters whose rows run from the newest to the oldest reading; none without it.
+    ``descending`` (M,) marks meters whose rows run from the newest to the oldest reading; none without it.
     """
 
     def __init__(self, settings: ExportSettings, *, descending: np.ndarray | None = None):
@@ -181,20 +146,10 @@ class Clock:
         return self._back_steps > 0
 
     def interval_starts(self, meter: np.ndarray, batch: Batch) -> np.ndarray:
-        """Return the UTC start of the interval of every reading.
+        """Return the UTC start of the interval of every reading of the next batch, (n,) int64 microseconds since
+        1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``, ``OUTSIDE_PERIOD``.
 
-        Parameters
-        ----------
-        meter : (n,) int
-            Index of the meter, the same through all batches of an export; ``NO_CODE`` for none.
-        batch : Batch
-            The next batch.
-
-        Returns
-        -------
-        (n,) int64
-            Microseconds since 1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``,
-            ``OUTSIDE_PERIOD``.
+        ``meter`` (n,) numbers meters alike through all batches of an export; ``NO_CODE`` for none.
         """
         out = np.empty(len(meter), np.int64)
         is_utc = np.broadcast_to(batch.stamps_are_utc, len(meter))

@@ -148,36 +148,28 @@ def scatter(
 ):
     """Put a batch of readings into the dense array and count what became of each.
 
+    Returns False if a slot lies outside the array, which means the export changed since its range was found.
+
     Parameters
     ----------
     start_us : (n,) int64
         UTC starts of the intervals, or the marks of :mod:`meterdp.ingest.clock`.
     household : (n,) int
         Row of ``energy_kwh``, negative for no meter.
-    energy : (n,) float64
-        Readings in the unit of the export.
-    unreadable : (n,) int8
+    energy, unreadable : (n,)
         As in ``Batch``.
     kwh_per_unit : (int, int)
         Numerator and denominator of the factor to kWh.
     anchor_us, interval_us, first_slot : int
-        The grid; column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
+        Column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
     has_period : bool
         Whether the grid is that of a public period, so that a slot outside is none of the study's.
     none_counts : bool
         Whether rows of one slot that differ leave it without a reading, marked by infinity until
         :func:`clear_conflicts`; otherwise the last counts.
-    energy_kwh : (H, T) float64
-        Filled in place.
-    repeated : (H, 2) int64
-        Rows that were not used because of another with the same reading, and of one with another; added to in place.
-    counts : (R,) int64
-        Counts per reason, in the order of :data:`REASONS`; added to in place.
-
-    Returns
-    -------
-    bool
-        False if a slot lies outside the array, which means the export changed since its range was found.
+    energy_kwh, repeated, counts : (H, T) float64, (H, 2) int64, (R,) int64
+        Filled or added to in place: readings; rows of a household that repeat a reading, and that differ from one;
+        rows per reason in the order of :data:`REASONS`.
     """
     for i in range(len(start_us)):
         reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)
@@ -215,14 +207,7 @@ def scatter(
 
 @dataclass(frozen=True)
 class Grid:
-    """The grid of an export and what its settings say about readings on it.
-
-    Parameters
-    ----------
-    settings : ExportSettings
-    anchor_us, first_slot : int
-        As for :func:`scatter`.
-    """
+    """The grid of an export and what its settings say about readings on it."""
 
     settings: ExportSettings
     anchor_us: int

@@ -50,27 +50,14 @@ _DAY_US = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True)
 class Field:
-    """One column of one batch, and where it stands for messages.
+    """One column of one batch, and where it stands for messages."""
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        n entries, text unless a reader says otherwise.
-    file : path-like
-        The export.
-    name : str
-        Column name, or a description where the column name is a meter id.
-    first_row : int
-        Row of the file of entry 0.
-    """
-
-    values: pa.Array
+    values: pa.Array  # n entries, text unless a reader says otherwise
     file: object
-    name: str
-    first_row: int
+    name: str  # of the column, or a description where the column name is a meter id
+    first_row: int  # row of the file of entry 0
 
     def refuse(self, entry: int, problem: str, hint: str) -> InputError:
-        """Return the error for one entry."""
         return InputError(problem, file=self.file, row=self.first_row + int(entry), field=self.name, hint=hint)
 
 
@@ -88,18 +75,8 @@ def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.n
 class Rejects:
     """What becomes of fields that cannot be read: the first is refused, or all are marked.
 
-    Parameters
-    ----------
-    settings : ExportSettings
-    shape : tuple of int
-        Shape of the readings of the batch, rows first.
-    header_repeated : bool array, optional
-        Rows that are the header once more.
-
-    Attributes
-    ----------
-    marks : int8 array of that shape
-        As ``Batch.unreadable``; the first mark a reading gets stays.
+    ``shape`` is that of the readings of the batch, rows first, and of the int8 ``marks``, which are those of
+    ``Batch.unreadable``; the first mark a reading gets stays.
     """
 
     def __init__(self, settings: ExportSettings, shape: tuple[int, ...], header_repeated: np.ndarray | None = None):
@@ -110,7 +87,6 @@ class Rejects:
 
     @property
     def tolerant(self) -> bool:
-        """Whether bad fields are marked."""
         return not self._refuse
 
     def reject(self, mark: int, field: Field, entries: np.ndarray, problem: str, hint: str, column=...) -> None:
@@ -128,21 +104,8 @@ def numbers(
 ) -> np.ndarray:
     """Return a text column as (n,) float64, NaN where a missing word or nothing stands.
 
-    Parameters
-    ----------
-    field : Field
-    missing_words : tuple of str
-    rejects : Rejects
-        Called with what is not a number.
-    column : int, optional
-        Of the marks, where a row has several readings.
-    notation : Notation
-        How the numbers are written.
-
-    Raises
-    ------
-    InputError
-        Naming the first row that holds something else than a number, if bad rows are refused.
+    What is not a number is rejected: refused by its row, or marked in a ``column`` of the marks where a row has
+    several readings.
     """
     plainly = _plain_numbers(field.values, missing_words) if notation == PLAIN else None
     if plainly is not None:
@@ -241,14 +204,10 @@ def key_columns(settings: ExportSettings) -> list[str]:
 
 
 def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:
-    """Return the ``meter`` and ``circuit`` fields of a :class:`Batch` from its key columns.
+    """Return the ``meter`` and ``circuit`` fields of a :class:`Batch`; without a column for meters all is of
+    ``file_meter``.
 
-    Without a column for the meter, all is of ``file_meter``.
-
-    Raises
-    ------
-    InputError
-        Naming the first row that names a meter and another unit than ``settings.unit``, if bad rows are refused.
+    A row that names a meter and another unit than ``settings.unit`` is rejected.
     """
     if settings.meter_column is None:
         meter_ids, meter = [file_meter], np.zeros(len(rejects.marks), np.int32)
@@ -266,13 +225,6 @@ class StampParser:
     """Parse stamps by one format; where bad rows are refused, either all or none of a file carry an offset.
 
     Distinct texts are parsed once a batch, because an export repeats the same stamps for every meter.
-
-    Parameters
-    ----------
-    time_format : str
-        strptime format, "ISO8601", "spreadsheet", "unix_s" or "unix_ms".
-    missing_words : tuple of str
-        Words that stand for no stamp.
     """
 
     def __init__(self, time_format: str, missing_words: tuple[str, ...]):
@@ -283,20 +235,10 @@ class StampParser:
         self._carries_offset: bool | None = None
 
     def __call__(self, field: Field, rejects: Rejects) -> tuple[np.ndarray, np.ndarray]:
-        """Return stamps and whether they carry an offset.
+        """Return stamps, (n,) int64 microseconds since 1970 or ``NO_STAMP``, and whether they carry an offset and so
+        are UTC.
 
-        Returns
-        -------
-        stamp_us : (n,) int64
-            Microseconds since 1970, ``NO_STAMP`` where missing or unreadable.
-        is_utc : (n,) bool
-            Whether that is UTC.
-
-        Raises
-        ------
-        InputError
-            If bad rows are refused, naming the first row that is not in the format, or that carries an offset where
-            others do not.
+        Rejects what is not in the format, and where bad rows are refused what carries an offset if others do not.
         """
         tokens, code = _encode(field)
         stamp_us, present, carries = self.read_words(tokens)
@@ -311,20 +253,8 @@ class StampParser:
         return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
     def read_words(self, tokens: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read single texts.
-
-        Parameters
-        ----------
-        words : list of str
-            w texts without surrounding blanks.
-
-        Returns
-        -------
-        stamp_us : (w,) int64
-            As above.
-        present : (w,) bool
-            Whether a text is no missing word.
-        is_utc : (w,) bool
+        """Return stamps of w texts without surrounding blanks as above, (w,) bool whether a text is no missing word,
+        and (w,) bool whether it is UTC.
         """
         present = np.array([word not in self._missing_words for word in tokens], dtype=bool)
         carries = np.full(len(tokens), self._by_format)

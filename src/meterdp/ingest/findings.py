@@ -58,17 +58,9 @@ def findings(
 ) -> Iterator[InputError]:
     """Yield every reason to believe that the settings do not describe the export, the weightiest first.
 
-    Parameters
-    ----------
-    path : path-like
-        The export, for messages.
-    settings : ExportSettings
-    counts : (R,) int64
-        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`.
-    energy_kwh : (H, T) float64
-        Readings on the grid of every :func:`sample_step`-th meter, NaN where there is none.
-    minutes_apart : callable
-        Returns how far neighbouring stamps of a meter are usually apart; called where it matters.
+    ``counts`` (R,) has the rows per reason of ``dense.REASONS``, ``energy_kwh`` (H, T) the readings on the grid of
+    every :func:`sample_step`-th meter, NaN where there is none. ``minutes_apart`` returns how far neighbouring stamps
+    of a meter are usually apart; called where it matters.
     """
     yield from _unusable(path, settings, counts, minutes_apart)
     yield from _coarser(path, settings, energy_kwh)
@@ -171,12 +163,8 @@ def daily_kwh(energy_kwh: np.ndarray, interval_minutes: int) -> float:
 
 
 def likely_unit(daily: float, settings: ExportSettings) -> str:
-    """Return the unit under which a day comes nearest to that of a home.
-
-    Parameters
-    ----------
-    daily : float
-        Energy of a day under the unit of the settings, kWh.
+    """Return the unit under which a day comes nearest to that of a home; it has ``daily`` kWh under that of the
+    settings.
     """
     own = np.divide(*settings.kwh_per_unit)
 

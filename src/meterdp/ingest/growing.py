@@ -27,25 +27,13 @@ from meterdp.ingest.settings import ExportSettings
 
 
 class Growing:
-    """Readings of meters in the order in which they come, on a grid that widens.
+    """Readings of meters in the order in which they come, on a grid that widens; the array takes ``most_bytes``.
 
-    Parameters
-    ----------
-    settings : ExportSettings
-    most_bytes : int
-        Room of the array.
-
-    Attributes
-    ----------
-    counts : (R,) int64
-        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`.
-    repeated : (H, 2) int64
-        Rows of each household that repeat a reading, and that differ from one; in order after :meth:`finish`.
-    all_inside : bool
-        Always true: there is no earlier reading of the export that it could differ from.
+    ``counts`` (R,) has the rows per reason, in the order of ``dense.REASONS``, and ``repeated`` (H, 2) the rows of
+    each household that repeat a reading, and that differ from one; in order after :meth:`finish`.
     """
 
-    all_inside = True
+    all_inside = True  # there is no earlier reading of the export that it could differ from
 
     def __init__(self, settings: ExportSettings, most_bytes: int):
         self._settings = settings
@@ -67,18 +55,10 @@ class Growing:
         self._room = None
 
     def put(self, start_us, meter, energy, unreadable, anchor_us: int, first_slot: int, last_slot: int, meters: int):
-        """Take the next readings.
+        """Take readings of :func:`meterdp.ingest.dense.scatter`, of meters by the order in which they come.
 
-        Parameters
-        ----------
-        start_us, meter, energy, unreadable : (n,) arrays
-            See :func:`meterdp.ingest.dense.scatter`; meters by the order in which they come.
-        anchor_us : int
-            Of the grid.
-        first_slot, last_slot : int
-            The slots these readings are of, or those of the public period; the first is larger if there is none.
-        meters : int
-            Meters known by now.
+        ``first_slot`` to ``last_slot`` are those of these readings, or of the public period; the first is larger if
+        there is none. ``meters`` are known by now.
         """
         if self.given_up or not self._grow(first_slot, last_slot, meters):
             return
@@ -165,24 +145,10 @@ _ROWS_AT_ONCE = 1 << 20
 class Chunks:
     """Households in chunks, and the readings of each chunk on the grid.
 
-    Parameters
-    ----------
-    settings : ExportSettings
-    anchor_us, first_slot, slots : int
-        The grid.
-    edges : sequence of int
-        First household of each chunk, and the number of households last.
-    folder : Path, optional
-        For scratch files, if there is more than one chunk.
-
-    Attributes
-    ----------
-    counts : (R,) int64
-        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`; complete after :meth:`arrays`.
-    repeated : (H, 2) int64
-        Rows of each household that repeat a reading, and that differ from one; likewise.
-    all_inside : bool
-        False if a slot lies outside the grid, because the export changed since the grid was found; likewise.
+    ``edges`` are the first household of each chunk, and the number of households last. Scratch files go into
+    ``folder``, if there is more than one chunk. After :meth:`arrays`, ``counts`` and ``repeated`` are those of
+    :class:`Growing`, and ``all_inside`` is false if a slot lies outside the grid, because the export changed since
+    the grid was found.
     """
 
     def __init__(
@@ -280,19 +246,8 @@ def room_bytes(memory_bytes: int) -> int:
 def chunk_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
     """Return the first household of each chunk and the number of households, so that no shard lies in two chunks.
 
-    Parameters
-    ----------
-    shards : sequence of int arrays
-        Consecutive households.
-    slots : int
-        Of the grid.
-    memory_bytes : int
-        That the whole process may take; ``OTHER_BYTES`` of it are for something else.
-
-    Raises
-    ------
-    InputError
-        If one shard does not fit.
+    ``shards`` are consecutive households; ``OTHER_BYTES`` of the memory of the whole process are for something else.
+    Raises ``InputError`` if one shard does not fit.
     """
     most = room_bytes(memory_bytes) // (8 * max(slots, 1))
     longest = max(len(shard) for shard in shards)

@@ -60,44 +60,20 @@ def ingest(
 
     Households are numbered in order of meter id; shard s holds the s-th of equally long runs of them, each on the
     same grid of UTC intervals, null where no reading was usable: over the public period of the settings, or without
-    one from the first to the last stamp of the export, which any one meter can move. The
-    grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
-    number of shards (except for the split) nor on ``batch_bytes``, ``threads`` and
-    ``memory_bytes``.
+    one from the first to the last stamp of the export, which any one meter can move. The grid runs through the full
+    hours of the local clock at the first stamp. What is written does not depend on the number of shards (except for
+    the split) nor on ``batch_bytes``, ``threads`` and ``memory_bytes``.
 
     With a public list of meters the households are those of the list, a household's readings follow from its own
-    rows, the list and the settings, and no row of any meter ends the run.
+    rows, the list and the settings, no row of any meter ends the run, and what the export says about circuits does
+    not count. Without one it may name no two circuits for a meter and must hold a usable reading.
 
-    Parameters
-    ----------
-    path : path-like
-        The export.
-    settings : ExportSettings
-        How it is written.
-    meter_list : MeterList, optional
-        The public list of meters, and of their circuits: what the export says about circuits does not count then.
-    readings_paths : sequence of path-like
-        One Parquet file per shard.
-    meters_path, report_path : path-like
-        Parquet files of the other tables.
-    metadata : mapping, optional
-        Passed into the files, e.g. ``{"synthetic": "yes"}``.
-    batch_bytes : int
-        About how much of the export is looked at in one go.
-    threads : int
-        How many may read and write at once.
-    memory_bytes : int
-        That reading may take; readings that do not fit lie in scratch files meanwhile.
-    changes_path : path-like, optional
-        Parquet file of the table ``ingest_changes``.
-    kept_folder : path-like, optional
-        Where what is read from each file is kept, and found again the next time.
+    ``readings_paths`` has one file per shard. ``metadata`` passes into the files. About ``batch_bytes`` of the export
+    are looked at in one go by ``threads`` at once; readings that do not fit into ``memory_bytes`` lie in scratch
+    files meanwhile. ``changes_path`` is for the table ``ingest_changes``; in ``kept_folder`` what is read from each
+    file is kept, and found again the next time.
 
-    Raises
-    ------
-    InputError
-        If the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes while it is read; without a
-        list of meters also if it names two circuits for a meter or holds no usable reading.
+    Raises ``InputError`` if the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes meanwhile.
     """
     listed = None if meter_list is None else frozenset(meter_list.circuit_of)
     batches = reader(settings.format, threads, listed=listed)
@@ -192,7 +168,6 @@ class Survey:
 
     @property
     def slots(self) -> int:
-        """Slots of the grid."""
         return self.last_slot - self.first_slot + 1
 
 
@@ -350,14 +325,8 @@ def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
 
 
 def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks: Chunks) -> None:
-    """Put the readings into chunks of households in a second pass.
-
-    Parameters
-    ----------
-    household_of : (M + 2,) int64
-        From :func:`household_numbers`.
-    chunks : Chunks
-        Filled, and its counts added to.
+    """Put the readings into chunks of households in a second pass; ``household_of`` is from
+    :func:`household_numbers`.
     """
     clock = Clock(settings, descending=survey.runs_backwards)
     number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)

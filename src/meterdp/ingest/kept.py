@@ -64,18 +64,8 @@ class Outcome:
 class KeptReadings:
     """The batches of the files of an export.
 
-    Parameters
-    ----------
-    folder : path-like
-        Where they are kept; private. File names in it are numbers, because those of the export may be meter ids.
-    settings : ExportSettings
-    listed : collection of str, optional
-        The public list of meters: what some readers keep depends on it.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        Of the first time :meth:`batches` was used up.
+    File names in the private ``folder`` are numbers, because those of the export may be meter ids. What some readers
+    keep depends on the public list of meters. ``outcome`` is that of the first time :meth:`batches` was used up.
     """
 
     def __init__(self, folder, settings: ExportSettings, listed: Collection[str] | None = None):
@@ -90,15 +80,7 @@ class KeptReadings:
         return self._folder / "meter_months.parquet"
 
     def batches(self, path, read: Callable[[Member], Iterator[Batch]]) -> Iterator[Batch]:
-        """Yield the batches of an export in order of its files, and keep them.
-
-        Parameters
-        ----------
-        path : path-like
-            The export.
-        read : callable (Member) -> iterator of Batch
-            Reads one of its files.
-        """
+        """Yield the batches of an export in order of its files, and keep them; ``read`` reads one of its files."""
         index, kept, new = self._index(), {}, 0
         taken = {*index.values()}
         free = (name for number in count() if (name := f"{number:06d}.arrow") not in taken)

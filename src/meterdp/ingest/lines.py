@@ -24,42 +24,21 @@ _MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive whole lines.
+    """Consecutive whole lines."""
 
-    Parameters
-    ----------
-    first_row : int
-        Row of the file of the first line, malformed ones included.
-    text : bytes
-        UTF-8 without quotes that mean anything; the well-formed lines, each ended by a line feed.
-    row_count : int
-        Lines, malformed ones included.
-    malformed : tuple of (int, str)
-        Row of the file and what is wrong with it; such lines are not in ``text``.
-    inner_delimiters : bool
-        Whether ``INNER_DELIMITER`` occurs.
-    """
-
-    first_row: int
-    text: bytes
-    row_count: int
-    malformed: tuple[tuple[int, str], ...] = ()
-    inner_delimiters: bool = False
+    first_row: int  # row of the file of the first line, malformed ones included
+    text: bytes  # UTF-8 without quotes that mean anything; the well-formed lines, each ended by a line feed
+    row_count: int  # lines, malformed ones included
+    malformed: tuple[tuple[int, str], ...] = ()  # row of the file and what is wrong with it; not in ``text``
+    inner_delimiters: bool = False  # whether ``INNER_DELIMITER`` occurs
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive whole lines as they are in the file, each ended by a line feed.
-
-    Parameters
-    ----------
-    lines : bytes
-    overlong : bool
-        Whether a line follows that is too long to be kept.
-    """
+    """Consecutive whole lines as they are in the file, each ended by a line feed."""
 
     lines: bytes
-    overlong: bool = False
+    overlong: bool = False  # whether a line follows that is too long to be kept
 
 
 def separator_after(following: bytes) -> bytes:
@@ -70,15 +49,8 @@ def separator_after(following: bytes) -> bytes:
 class SafeLines:
     """The lines behind the header of a CSV, if it has one.
 
-    Parameters
-    ----------
-    delimiter : str
-    separator : bytes
-        What ends a line.
-    longest_bytes : int
-        A longer line is malformed.
-    block_bytes : int
-        About how many bytes are looked at in one go; nothing depends on it.
+    A line of more than ``longest_bytes`` is malformed. About ``block_bytes`` are looked at in one go; nothing depends
+    on it.
     """
 
     def __init__(self, delimiter: str, separator: bytes, longest_bytes: int, block_bytes: int):

@@ -29,33 +29,15 @@ _NO_DATA = re.compile(r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[
 
 @dataclass(frozen=True)
 class Member:
-    """One file of an export.
+    """One file of an export."""
 
-    Parameters
-    ----------
-    path : Path
-        The file, or the zip it is in.
-    name : str
-        Its name; may be a meter id.
-    inside : str, optional
-        Its full name in the zip.
-    export : Path
-        What the user named.
-    place : str
-        Where it stands among several files, for messages; empty if there is no other.
-    size_bytes : int
-        Its size before it is unpacked from a zip.
-    by_name : bool
-        Whether its name says that it is packed, and not its first bytes.
-    """
-
-    path: Path
-    name: str
-    export: Path
-    inside: str | None = None
-    place: str = ""
-    size_bytes: int = 0
-    by_name: bool = False
+    path: Path  # the file, or the zip it is in
+    name: str  # may be a meter id
+    export: Path  # what the user named
+    inside: str | None = None  # its full name in the zip
+    place: str = ""  # where it stands among several files, for messages; empty if there is no other
+    size_bytes: int = 0  # before it is unpacked from a zip
+    by_name: bool = False  # whether its name says that it is packed, and not its first bytes
 
     @property
     def label(self) -> str:
@@ -77,21 +59,11 @@ def label(export, place: str) -> str:
 
 
 def members(path, *, by_name: bool = False) -> list[Member]:
-    """Return the files of an export in order of their names.
+    """Return the files of an export, which is a file, a folder (with all it holds) or a zip, in order of their names.
 
-    Parameters
-    ----------
-    path : path-like
-        A file, a folder (with all it holds) or a zip. A file in a folder may itself be packed.
-    by_name : bool
-        Whether names say what is packed, and not the first bytes of a file.
-
-    Raises
-    ------
-    InputError
-        If a folder or zip holds no file, or several that are not all text by their names.
-    zipfile.BadZipFile, OSError
-        If a zip is damaged.
+    A file in a folder may itself be packed. ``by_name`` is whether names say what is packed, and not first bytes.
+    Raises ``InputError`` if a folder or zip holds no file, or several that are not all text by their names, and
+    ``zipfile.BadZipFile`` or ``OSError`` if a zip is damaged.
     """
     path = Path(path)
     if path.is_dir():
@@ -122,7 +94,6 @@ def members(path, *, by_name: bool = False) -> list[Member]:
 
 
 def is_zip(path: Path, *, by_name: bool) -> bool:
-    """Whether a file is a zip, by its name or by its first bytes."""
     if by_name:
         return path.suffix.lower() == ".zip"
     if not path.is_file():

@@ -24,22 +24,14 @@ _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
 @dataclass(frozen=True)
 class MeterList:
-    """The meters of a study in ascending order.
+    """The meters of a study in ascending order."""
 
-    Parameters
-    ----------
-    circuit_of : mapping of str to str or None
-        Circuit of every meter, if the list names one.
-    feeder_of : mapping of str to (str or None, str or None)
-        Secondary substation and low-voltage feeder of the meters for which the list has a column of either.
-    """
-
-    circuit_of: Mapping[str, str | None]
+    circuit_of: Mapping[str, str | None]  # None where the list names none
+    # Secondary substation and low-voltage feeder, of a list with a column of either.
     feeder_of: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
 
     @property
     def meter_ids(self) -> list[str]:
-        """Meter ids, ascending."""
         return sorted(self.circuit_of)
 
     @property
@@ -55,35 +47,20 @@ class MeterList:
 def read_meter_list(path) -> MeterList:
     """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.
 
-    Raises
-    ------
-    InputError
-        If it has no such column, a row without a meter, a meter twice or none at all.
+    Raises ``InputError`` if it has no such column, a row without a meter, a meter twice or none at all.
     """
     path = check_file(path)
     return parse_meter_list(path.read_bytes(), path)
 
 
 def digest_of_meters(meter_list: bytes) -> str:
-    """Return SHA-256 of who is on a list: another order, column or line ending is no other list.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_meter_list`.
-    """
+    """Return SHA-256 of who is on a list: another order, column or line ending is no other list."""
     meters = parse_meter_list(meter_list).meter_ids
     return hashlib.sha256("\n".join(meters).encode()).hexdigest()
 
 
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
-    """Return the list that a file holds.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_meter_list`.
-    """
+    """Return the list that the bytes of a file hold; raises as :func:`read_meter_list`."""
     try:
         rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error):

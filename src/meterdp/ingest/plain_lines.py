@@ -30,13 +30,7 @@ _EMPTY = -1
 
 
 class Words:
-    """Distinct byte strings of K columns, numbered per column in the order in which they come.
-
-    Parameters
-    ----------
-    columns : int
-        K.
-    """
+    """Distinct byte strings of K columns, numbered per column in the order in which they come."""
 
     def __init__(self, columns: int):
         self._slots = np.full((columns, 1 << 10), _EMPTY, np.int32)
@@ -47,17 +41,14 @@ class Words:
         self._state = np.zeros((columns, 2), np.int64)  # how many words there are, and the last one seen
 
     def count(self, column: int) -> int:
-        """Return how many words a column has."""
         return int(self._state[column, 0])
 
     @property
     def total(self) -> int:
-        """Entries of all columns."""
         return int(self._state[:, 0].sum())
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of the entries of all columns."""
         return int(self._ends[np.arange(len(self._state)), self._state[:, 0]].sum())
 
     def texts(self, column: int, begin: int) -> list[bytes]:
@@ -196,14 +187,12 @@ def read_plain(
     odd_line,
     odd_code,
 ):
-    """Read whole lines, if all of them are plain.
+    """Read whole lines, if all of them are plain; return how many are odd, ``NOT_PLAIN`` if one is not plain.
 
     Parameters
     ----------
     text : (b,) uint8
-        Lines, each ended by a line feed, and ``PADDING`` bytes behind them.
-    length : int
-        Bytes of the lines.
+        ``length`` bytes of lines, each ended by a line feed, and ``PADDING`` bytes behind them.
     delimiter, decimal : int
         Bytes; no blank, minus or digit.
     roles : (F,) int64
@@ -212,17 +201,10 @@ def read_plain(
         Bytes of the longest line.
     slots, hashes, ends, following, store, state : arrays
         :meth:`Words.arrays` of the K text columns, and last that of numbers that are none at first sight.
-    codes : (K, n) int32
-        Filled with the numbers of the words.
-    numbers : (n,) float64
-        Filled with the numbers, NaN in odd lines.
+    codes, numbers : (K, n) int32, (n,) float64
+        Filled with the numbers of the words, and with the numbers, NaN in odd lines.
     odd_line, odd_code : (n,) int32
         Filled with the lines whose number is none at first sight, and with the number of that word.
-
-    Returns
-    -------
-    odd : int
-        How many lines are odd; ``NOT_PLAIN`` if one is not plain.
     """
     fields, odd_column = len(roles), len(codes)
     pos, line, odd = np.int64(0), 0, 0

@@ -34,14 +34,6 @@ THOUSANDS = tuple(_WRITTEN_AS)
 
 @dataclass(frozen=True)
 class Notation:
-    """One way of writing numbers.
-
-    Parameters
-    ----------
-    decimal : {".", ","}
-    thousands : {None, ",", ".", " ", "'"}
-    """
-
     decimal: str = "."
     thousands: str | None = None
 
@@ -139,98 +131,40 @@ UNITS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ExportSettings:
-    """The public description of an export.
+    """The public description of an export, with the keys of config/README.md; refuses values not offered there."""
 
-    Parameters
-    ----------
-    format : str
-        Name in :data:`meterdp.ingest.readers.interface.READERS`, which refuses what it does not know.
-    meter_column : str, optional
-        Column with the meter id; None if every file is of one meter and called after it.
-    time_column, energy_column, date_column : str
-        Column names; the Low Carbon London and Irish layouts bring their own.
-    time_of_day_column : str, optional
-        Column of a long CSV with the time of day, where ``time_column`` has the date alone; ``time_format`` is that
-        of both with a blank between.
-    circuit_column, unit_column : str, optional
-        Columns with the circuit of the meter and the unit of the reading, if there are any.
-    time_format : str
-        strptime format of the stamps, "ISO8601", which may carry an offset or a Z, "spreadsheet", days since
-        1899-12-30 with decimals, or "unix_s" or "unix_ms", (milli)seconds since 1970 in UTC. Under %H:%M, 24:00 is
-        the end of its day. In the layout "days" the date column is in the part before the first blank or T.
-    unit : {"kWh", "Wh", "MWh", "kW", "W"}
-        Unit of the readings; kW and W are mean power over the interval.
-    time_zone : str
-        IANA zone of stamps without an offset.
-    stamp : {"start", "end"}
-        Whether a stamp names the start or the end of its interval.
-    interval_minutes : int
-        Length of an interval; divides an hour, so that clock changes fall between intervals.
-    missing_words : tuple of str
-        Words that stand for a missing entry, compared without surrounding blanks.
-    delimiter : str
-        Character between two fields of a CSV.
-    wide_layout : {"days", "meters"}
-        A row per meter and day with a column per interval, or a row per stamp with a column per meter.
-    wide_columns : {"times", "numbers"}
-        Whether the columns of intervals are named by times of day, or numbered by what has passed since midnight.
-    skip_rows, skip_rows_after_header : int
-        Lines of a CSV before its header, and between it and the first reading, that are none of both.
-    decimal : {".", ","}
-        Mark before the decimals of a reading.
-    thousands : {None, ",", ".", " ", "'"}
-        Mark between the thousands of a reading; a blank is also one that does not break the line.
-    flow : {"consumption", "net"}
-        Whether a reading is the energy delivered to the customer, or that minus the energy received from it; for
-        formats that tell them apart.
-
-    period_us : (int, int), optional
-        UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
-    bad_rows : {"refuse", "missing"}
-        Whether the first row that cannot be read ends the run with its number, or all such rows are left out and
-        counted. With a public list of meters they are left out: whether a run succeeds must not depend on a record.
-    conflicting_rows : {"last", "missing", "refuse"}
-        Whether the last of several rows of one meter and interval counts where their readings differ, or none, or a
-        study without a list of meters is refused.
-    max_unusable_share : float
-        Share of rows that may be unusable, repeats, other meters and other days apart, before a study without a list
-        of meters is refused.
-    typical_daily_kwh : (float, float)
-        Where the daily energy of the median meter must lie, kWh, or such a study is refused.
-
-    Raises
-    ------
-    InputError
-        If a value is not one of the allowed ones.
-    """
-
-    format: str = "long_csv"
-    meter_column: str | None = "meter_id"
+    format: str = "long_csv"  # a name in ``readers.interface.READERS``, which refuses what it does not know
+    meter_column: str | None = "meter_id"  # None if every file is of one meter and called after it
     time_column: str = "interval_start"
     energy_column: str = "kwh"
+    # Where time_column has the date alone; time_format is that of both with a blank between.
     time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
+    # In the layout "days" the part before the first blank or T is that of the date column.
     time_format: str = "%Y-%m-%d %H:%M"
-    unit: str = "kWh"
-    time_zone: str = "UTC"
+    unit: str = "kWh"  # kW and W are mean power over the interval
+    time_zone: str = "UTC"  # of stamps without an offset
     stamp: str = "start"
-    interval_minutes: int = 15
+    interval_minutes: int = 15  # divides an hour, so that clock changes fall between intervals
+    # Compared without surrounding blanks.
     missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
     delimiter: str = ","
     wide_layout: str = "days"
-    wide_columns: str = "times"
+    wide_columns: str = "times"  # named by times of day, or numbered by what has passed since local midnight
     skip_rows: int = 0
     skip_rows_after_header: int = 0
     decimal: str = "."
     thousands: str | None = None
     date_column: str = "date"
+    # Energy delivered to the customer, or that minus the energy received, where formats tell them apart.
     flow: str = "consumption"
-    period_us: tuple[int, int] | None = None
+    period_us: tuple[int, int] | None = None  # UTC start and end of the public period, microseconds since 1970
+    # With a public list of meters "missing": whether a run succeeds must not depend on a record
     bad_rows: str = "refuse"
     conflicting_rows: str = "last"
     max_unusable_share: float = 1.0
-    typical_daily_kwh: tuple[float, float] = (0.0, float("inf"))
+    typical_daily_kwh: tuple[float, float] = (0.0, float("inf"))  # of the median meter
 
     def __post_init__(self):
         for name, allowed in (
@@ -284,12 +218,8 @@ class ExportSettings:
         ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``first_day`` and ``last_day`` (local days,
         both inclusive) make the period, a list of ``meters`` makes bad rows missing values and needs a period,
         ``path`` is not a setting of the format, and the Low Carbon London and Irish layouts are half-hourly unless
-        something else is asked for.
-
-        Raises
-        ------
-        InputError
-            For a key there is no setting for, or a value that is not allowed.
+        something else is asked for. Raises ``InputError`` for a key there is no setting for, or a value that is not
+        allowed.
         """
         elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day", "incremental")
         values = {key: value for key, value in mapping.items() if key not in elsewhere}
@@ -323,7 +253,6 @@ class ExportSettings:
 
     @property
     def notation(self) -> Notation:
-        """How readings are written."""
         return Notation(self.decimal, self.thousands)
 
     @property
@@ -333,7 +262,6 @@ class ExportSettings:
 
     @property
     def interval_us(self) -> int:
-        """Length of an interval in microseconds."""
         return self.interval_minutes * 60_000_000
 
     @property

@@ -54,30 +54,14 @@ _SERIAL_ORIGIN_S = -25569 * 86400  # 1899-12-30
 
 
 def shape_of(text: str) -> str:
-    """Return ``text`` with d for every digit and a for every letter, so that nothing of it shows but its form.
-
-    Examples
-    --------
-    >>> shape_of("2018-10-28T02:30Z")
-    'dddd-dd-ddadd:dda'
-    """
+    """Return ``text`` with d for every digit and a for every letter, so that nothing of it shows but its form."""
     kinds = ("d" if c.isdigit() else "a" if c.isalpha() else c if " " <= c <= "~" else "?" for c in text[:_LONGEST])
     return "".join(kinds) + ("..." if len(text) > _LONGEST else "")
 
 
 def serial_seconds(tokens: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return spreadsheet serial numbers as seconds since 1970, rounded, and which words are none.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Days since 1899-12-30 with a decimal point or comma.
-
-    Returns
-    -------
-    seconds : (n,) int64
-        0 where it is none.
-    bad : (n,) bool
+    """Return spreadsheet serial numbers, days since 1899-12-30 with a decimal point or comma, as (n,) int64 seconds
+    since 1970, rounded, and (n,) bool which words are none; those are 0.
     """
     matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in tokens]
     seconds = [
@@ -88,20 +72,8 @@ def serial_seconds(tokens: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unix_microseconds(tokens: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts of seconds or milliseconds as microseconds since 1970, cut off, and which words are none.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Digits, perhaps with a decimal point.
-    time_format : str
-        One of :data:`UNIX`.
-
-    Returns
-    -------
-    stamp_us : (n,) int64
-        0 where it is none.
-    bad : (n,) bool
+    """Return digits, perhaps with a decimal point, that count seconds or milliseconds, as (n,) int64 microseconds
+    since 1970, cut off, and (n,) bool which words are none; those are 0.
     """
     places, _ = UNIX[time_format]
     matches = [_COUNT.fullmatch(word) for word in tokens]
@@ -124,18 +96,11 @@ def ends_of_days(texts: Sequence[str], time_format: str) -> tuple[list[str], np.
 
 
 def formats_that_fit(texts: Sequence[str]) -> list[str]:
-    """Return the usual values of ``export.time_format`` under which every text is a stamp.
+    """Return the usual values of ``export.time_format`` under which every text is a stamp; blanks around them do not
+    count.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Stamps; blanks around them do not count.
-
-    Returns
-    -------
-    list of str
-        Two or more where the texts do not tell day and month apart; empty if nothing usual fits. ISO8601 is given
-        only where no format without a T, an offset or fractions of seconds will do.
+    Two or more where the texts do not tell day and month apart; empty if nothing usual fits. ISO8601 is given only
+    where no format without a T, an offset or fractions of seconds will do.
     """
     texts = [text.strip() for text in texts]
     if not texts or not all(text.isascii() and any(c.isdigit() for c in text) for text in texts):
@@ -193,13 +158,7 @@ def _is_serial(text: str) -> bool:
 
 
 class MeterMonths:
-    """Digests of all months of all households, collected chunk by chunk.
-
-    Parameters
-    ----------
-    starts_us : (T,) int64
-        UTC starts of the slots, microseconds since 1970.
-    """
+    """Digests of all months of all households, collected chunk by chunk; slots start at ``starts_us`` (T,), UTC."""
 
     def __init__(self, starts_us: np.ndarray):
         month = starts_us.astype("datetime64[us]").astype("datetime64[M]")

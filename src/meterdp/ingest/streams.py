@@ -24,18 +24,10 @@ DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, pa.ArrowException)
 
 @dataclass
 class Limit:
-    """How much of each file is looked at, by readers that otherwise go through all of it before they yield anything.
+    """How much of each file is looked at by readers that otherwise go through all of it before they yield."""
 
-    Parameters
-    ----------
-    most_bytes : int
-        Of each file, unpacked.
-    cut : set of str
-        Labels of the files that went on behind them.
-    """
-
-    most_bytes: int
-    cut: set[str] = field(default_factory=set)
+    most_bytes: int  # of each file, unpacked
+    cut: set[str] = field(default_factory=set)  # labels of the files that went on behind them
 
     def start_of(self, stream, label: str) -> _Start:
         """Return a stream of the whole lines among the first bytes of a file."""
@@ -75,14 +67,9 @@ def telling_damage(file) -> Iterator[None]:
 
 
 def files_of(path, *, by_name: bool = False) -> list[Member]:
-    """Return the files of an export in order of their names; see :func:`meterdp.ingest.streams.members`.
+    """Return the files of an export in order of their names; of one of these files, itself.
 
-    Of one of these files, itself.
-
-    Raises
-    ------
-    InputError
-        If there is none, or files that are no text, or the file is missing, empty or a damaged zip.
+    Raises ``InputError`` if there is none, or files that are no text, or the file is missing, empty or a damaged zip.
     """
     if isinstance(path, Member):
         return [path]
@@ -111,18 +98,11 @@ def file_by_file(path, settings: ExportSettings, read: Callable[[Member], Iterat
 
 @contextmanager
 def open_bytes(member: Member | str | Path) -> Iterator:
-    """Yield a readable binary stream of an unpacked file of an export.
+    """Yield a readable binary stream of an unpacked file of an export: plain, gzip, or a zip with one file in it,
+    distinguished by the first bytes, or by name. A path must be of an export of one file.
 
-    Parameters
-    ----------
-    member : Member or path-like
-        A plain file, a gzip file, or a zip with one member; distinguished by their first bytes, or by name. Or a
-        member of a zip. A path must be of an export of one file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, called .gz or .zip but is not, damaged, or a zip of several in a folder.
+    Raises ``InputError`` if the file is missing, empty, called .gz or .zip but is not, damaged, or a zip of several
+    in a folder.
     """
     if not isinstance(member, Member):
         files = files_of(member)

@@ -28,27 +28,13 @@ _REGISTERS, _SHORTEST_US = 4, 5 * 60_000_000
 
 @dataclass(frozen=True)
 class Parts:
-    """The n readings of one household, in the order of the file.
+    """The n readings of one household, in the order of the file."""
 
-    Parameters
-    ----------
-    register : (n,) int
-        Number of the register, 0 to R - 1.
-    start_us : (n,) int64
-        UTC start of the interval the reading covers.
-    length_us : (n,) int64
-        Its length.
-    kwh : (n,) float64
-        Reading, NaN where missing; negative where it counts against the household's consumption.
-    row : (n,) int64
-        Row of the file.
-    """
-
-    register: np.ndarray
-    start_us: np.ndarray
-    length_us: np.ndarray
-    kwh: np.ndarray
-    row: np.ndarray
+    register: np.ndarray  # (n,) int, 0 to R - 1
+    start_us: np.ndarray  # (n,) int64, UTC start of the interval the reading covers
+    length_us: np.ndarray  # (n,) int64
+    kwh: np.ndarray  # (n,) float64, NaN where missing; negative where it counts against the household's consumption
+    row: np.ndarray  # (n,) int64, row of the file
 
     def __getitem__(self, chosen) -> Parts:
         return Parts(*(column[chosen] for column in vars(self).values()))
@@ -65,26 +51,11 @@ class Parts:
 
 
 def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counter]:
-    """Return the readings of one household per interval of the settings, and what became of all parts.
+    """Return UTC starts (m,), rising, their sums over all registers in kWh (m,), the row of the last part (m,), and
+    what became of all other parts: readings per reason of ``dense.REASONS``, which with the m sums make len(parts).
 
-    Parameters
-    ----------
-    parts : Parts
-    required : callable
-        From (u,) int64 starts of intervals, each ``settings.interval_us`` long, to (u, R) bool: the registers that an
-        interval's sum needs. A register that has a reading of the interval is needed in any case.
-    settings : ExportSettings
-
-    Returns
-    -------
-    start_us : (m,) int64
-        UTC starts, rising.
-    kwh : (m,) float64
-        Sums over all registers.
-    row : (m,) int64
-        Row of the last part.
-    set_aside : Counter
-        Readings per reason of ``dense.REASONS``; with the m sums they make len(parts).
+    ``required`` says from (u,) int64 starts of intervals, each ``settings.interval_us`` long, which registers the sum
+    of an interval needs, (u, R) bool. A register that has a reading of the interval is needed in any case.
     """
     set_aside: Counter = Counter()
 
@@ -158,10 +129,6 @@ class Held:
     In a public period they take no more memory than that many readings do, however many there are: now and then
     those are dropped that no sum can need. A household that still has too many, of other lengths and registers, has
     none.
-
-    Parameters
-    ----------
-    settings : ExportSettings
     """
 
     def __init__(self, settings: ExportSettings):
@@ -203,7 +170,6 @@ class Held:
 
     @property
     def registers(self) -> set[int]:
-        """Numbers of the registers that have readings."""
         return {int(number) for piece in self._pieces for number in np.unique(piece.register)}
 
 
@@ -294,7 +260,6 @@ class Batches:
             yield from self.rest()
 
     def rest(self) -> Iterator[Batch]:
-        """Yield what is left."""
         if not self._columns and not self._set_aside:
             return
         empty = (np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))

@@ -17,7 +17,6 @@ from meterdp.ingest.readers.interface import READERS
 
 
 def format_words(settings: Mapping) -> str:
-    """Say what kind of file it is."""
     form = settings.get("format", "long_csv")
     if form == "wide_csv" and settings.get("wide_layout") == "meters":
         return "wide CSV, a column per meter"
@@ -25,7 +24,6 @@ def format_words(settings: Mapping) -> str:
 
 
 def finding_words(path, found: Finding) -> str:
-    """Return all that was found, for a terminal."""
     trial = found.trial
     lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
     lines += [f"  {sentence}" for sentence in [*found.said, *(found.clock.sentences() if found.clock else [])]]

@@ -54,34 +54,16 @@ _FIRST_LOOK = 200_000
 
 @dataclass(frozen=True)
 class Finding:
-    """What an export turned out to be.
+    """What an export turned out to be."""
 
-    Parameters
-    ----------
-    settings : dict
-        The section ``export`` of a configuration, without what is the default anyway.
-    said, to_check : list of str
-        What was found and why; what the file leaves open.
-    trial : Trial
-        The first readings under these settings.
-    clock : ClockEvidence or None
-        None where the file counts intervals instead of naming times.
-    period : (int, int, int, int)
-        From :func:`meterdp.ingest.inference.zone.best_period`.
-    findings : list of InputError
-        What still speaks against the settings.
-    odd : list of str
-        From :func:`meterdp.ingest.inference.kinds.remarks`; not for a configuration, as it counts readings.
-    """
-
-    settings: dict
-    said: list[str]
-    to_check: list[str]
-    trial: Trial
-    clock: ClockEvidence | None
-    period: tuple[int, int, int, int]
-    findings: list[InputError]
-    odd: list[str]
+    settings: dict  # the section ``export`` of a configuration, without what is the default anyway
+    said: list[str]  # what was found and why
+    to_check: list[str]  # what the file leaves open
+    trial: Trial  # the first readings under these settings
+    clock: ClockEvidence | None  # None where the file counts intervals instead of naming times
+    period: tuple[int, int, int, int]  # from :func:`best_period`
+    findings: list[InputError]  # what still speaks against the settings
+    odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
 
 
 def examine(
@@ -92,23 +74,12 @@ def examine(
     fewest_days: int = 28,
     most_readings: int = MOST_READINGS,
 ) -> Finding:
-    """Guess the settings of an export and try them out on its first readings.
+    """Guess the settings of an export (file, folder or archive) and try them out on its first ``most_readings``.
 
-    Parameters
-    ----------
-    path : path-like
-        File, folder or archive.
-    time_zone : str, optional
-        IANA zone of the homes where it is known; otherwise one is proposed.
-    max_missing_share, fewest_days : float, int
-        When the study leaves a meter out, and how many days it needs, to propose a period.
-    most_readings : int
-        No more are looked at.
-
-    Raises
-    ------
-    InputError
-        If the file is nothing we read, or cannot be read under any settings we know; names what it is.
+    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. ``max_missing_share`` and
+    ``fewest_days``, by which the study leaves a meter out and how many days it needs, serve to propose a period.
+    Raises ``InputError`` if the file is nothing we read, or cannot be read under any settings we know; names what it
+    is.
     """
     layout = _layout(path)
     given, said, to_check = layout.settings, layout.said, layout.to_check
@@ -360,27 +331,10 @@ def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[Inpu
 
 
 def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[list[InputError], list[str]]:
-    """Return what speaks against settings of an export, from its first readings, and what else is odd about them.
+    """Return what speaks against the section ``export`` of a complete configuration, from the first readings, and
+    what else is odd about them, from :func:`remarks`. With a public list of meters nothing of it may end a run.
 
-    Parameters
-    ----------
-    path : path-like
-    export : mapping
-        The section ``export`` of a complete configuration.
-    most_readings : int
-        No more are looked at.
-
-    Returns
-    -------
-    against : list of InputError
-        With a public list of meters none of them may end a run.
-    odd : list of str
-        From :func:`~meterdp.ingest.inference.kinds.remarks`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be opened or its header cannot be read, as by any study.
+    Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
     settings = ExportSettings.from_config(export)
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])

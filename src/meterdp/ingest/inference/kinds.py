@@ -43,19 +43,11 @@ _SHEETS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 
 
 def kind_of(path) -> tuple[str, bytes]:
-    """Return the kind of an export and the bytes it starts with.
+    """Return "csv" (any text in rows), "parquet", "nem12" or "green_button", and the first ``HEAD_BYTES`` of the
+    (first) file, unpacked; none for Parquet.
 
-    Returns
-    -------
-    kind : {"csv", "parquet", "nem12", "green_button"}
-        Where "csv" is any text in rows.
-    head : bytes
-        The first ``HEAD_BYTES`` of the (first) file, unpacked; empty for Parquet.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or damaged, or is something that holds no readings we can read.
+    Raises ``InputError`` if the file is missing, empty or damaged, or is something that holds no readings we can
+    read.
     """
     path = Path(path)
     _refuse_workbooks(path)
@@ -121,14 +113,7 @@ _HOUR_US = 3_600_000_000
 
 
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
-    """Return what somebody who knows the export should look at, as sentences.
-
-    Parameters
-    ----------
-    trial : Trial
-    time_zone : str, optional
-        Of the homes.
-    """
+    """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     return [*_other_intervals(trial), *_hours_that_contradict(trial, time_zone)]
 
 

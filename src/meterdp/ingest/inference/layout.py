@@ -63,41 +63,18 @@ _UNITS = {"kwh": "kWh", "mwh": "MWh", "wh": "Wh", "kw": "kW", "w": "W"}
 
 @dataclass
 class Layout:
-    """Settings of an export as far as its first rows tell.
+    """Settings of an export as far as its first rows tell."""
 
-    Parameters
-    ----------
-    settings : dict
-        Keys of the section ``export``.
-    said : list of str
-        What was found and why, without an entry of the file.
-    to_check : list of str
-        What the file leaves open.
-    other_formats : list of str
-        Of stamps, that fit the first rows as well.
-    """
-
-    settings: dict = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
-    to_check: list[str] = field(default_factory=list)
-    other_formats: list[str] = field(default_factory=list)
+    settings: dict = field(default_factory=dict)  # keys of the section ``export``
+    said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
+    to_check: list[str] = field(default_factory=list)  # what the file leaves open
+    other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
 
 
 def infer_layout(path, table: Table, *, several_files: bool) -> Layout:
-    """Return the settings that read a CSV of this structure.
+    """Return the settings that read a CSV of this structure, one of several files or alone.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    table : Table
-    several_files : bool
-        Whether the export is a folder or archive of several files.
-
-    Raises
-    ------
-    InputError
-        If no column holds time stamps or none holds readings.
+    Raises ``InputError`` if no column holds time stamps or none holds readings.
     """
     out = Layout()
     if not table.header:

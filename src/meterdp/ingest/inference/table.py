@@ -38,21 +38,11 @@ MISSING = {
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of the sample.
+    """One column of the sample."""
 
-    Parameters
-    ----------
-    name : str
-        Its header, or its number where there is none.
-    words : tuple of str
-        Distinct entries in order of appearance, missing ones left out.
-    entries : tuple of str
-        All its entries in the order of the rows.
-    """
-
-    name: str
-    tokens: tuple[str, ...]
-    entries: tuple[str, ...] = ()
+    name: str  # its header, or its number where there is none
+    tokens: tuple[str, ...]  # distinct entries in order of appearance, missing ones left out
+    entries: tuple[str, ...] = ()  # all in the order of the rows
 
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
@@ -88,7 +78,6 @@ class Column:
 
     @property
     def is_stamp(self) -> bool:
-        """Whether the entries are dates with a time of day."""
         if self.time_formats == (SPREADSHEET,):
             # Serial numbers of one day after another have decimals; whole numbers are ids or readings.
             return all("." in word or "," in word for word in self.tokens[1:]) and len(self.tokens) > 2
@@ -96,49 +85,31 @@ class Column:
 
     @property
     def is_date(self) -> bool:
-        """Whether the entries are dates without a time of day."""
         return bool(self.time_formats) and all("%" in f and not re.search("%[HI]", f) for f in self.time_formats)
 
     @property
     def is_time(self) -> bool:
-        """Whether the entries are times of day without a date."""
         return bool(self.tokens) and all(_TIME_OF_DAY.fullmatch(word) for word in self.tokens)
 
     @property
     def is_number(self) -> bool:
-        """Whether the entries are numbers."""
         return bool(self.notations)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of the start of a CSV.
-
-    Parameters
-    ----------
-    delimiter : str
-    skip_rows : int
-        Lines before the header.
-    header : list of str
-        Empty if the file has none.
-    units_row : bool
-        Whether a line with units instead of readings follows the header.
-    rows : list of list of str
-        Rows as wide as the header, in order, without surrounding blanks; repeated headers are left out.
-    above : str
-        The text of what stands before the first row of readings.
-    """
+    """The rows of the start of a CSV."""
 
     delimiter: str
-    skip_rows: int
-    header: list[str]
-    units_row: bool
+    skip_rows: int  # lines before the header
+    header: list[str]  # empty if the file has none
+    units_row: bool  # whether a line with units instead of readings follows the header
+    # As wide as the header, in order, without surrounding blanks; repeated headers are left out.
     rows: list[list[str]]
-    above: str
+    above: str  # the text of what stands before the first row of readings
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The columns in the order of the file."""
         names = self.header or [str(i + 1) for i in range(len(self.rows[0]))]
         found = []
         for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
@@ -150,10 +121,7 @@ class Table:
 def read_table(path, head: bytes) -> Table:
     """Return the structure of a CSV from the bytes it starts with.
 
-    Raises
-    ------
-    InputError
-        If they are not UTF-8 text, or not in rows of at least two fields.
+    Raises ``InputError`` if they are not UTF-8 text, or not in rows of at least two fields.
     """
     try:
         text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
@@ -229,7 +197,6 @@ def _header_at(split: list[list[str]], width: int) -> int:
 
 
 def has_digit(text: str) -> bool:
-    """Whether there is a digit in a text."""
     return _DIGIT.search(text) is not None
 
 

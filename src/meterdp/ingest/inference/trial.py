@@ -27,28 +27,14 @@ _NO_LINK = {"meter_missing", "reading_type_missing"}
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of the first readings.
-
-    Parameters
-    ----------
-    settings : ExportSettings
-    survey : Survey
-        Meters and range of stamps.
-    counts : (R,) int64
-        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`.
-    energy_kwh : (H, T) float64
-        Readings on the grid, meters in order of their ids.
-    batches : list of Batch
-    whole : bool
-        Whether these are all readings of the export.
-    """
+    """What became of the first readings."""
 
     settings: ExportSettings
-    survey: Survey
-    counts: np.ndarray
-    energy_kwh: np.ndarray
+    survey: Survey  # meters and range of stamps
+    counts: np.ndarray  # (R,) rows per reason, in the order of ``dense.REASONS``
+    energy_kwh: np.ndarray  # (H, T) on the grid, meters in order of their ids
     batches: list[Batch]
-    whole: bool
+    whole: bool  # whether these are all readings of the export
 
     @property
     def starts_us(self) -> np.ndarray:
@@ -91,13 +77,7 @@ def first_refusal(path, trial: Trial) -> list[InputError]:
 
 
 def read_strictly(path, settings: ExportSettings) -> None:
-    """Read an export up to the first row that cannot be read, as a study without a list of meters does.
-
-    Raises
-    ------
-    InputError
-        About that row.
-    """
+    """Read an export as a study without a list of meters does; raises at the first row that cannot be read."""
     for limit in (_limit(settings), None):
         for _ in reader(settings.format, limit=limit)(path, replace(settings, bad_rows="refuse")):
             pass
@@ -106,13 +86,7 @@ def read_strictly(path, settings: ExportSettings) -> None:
 
 
 def begin_strictly(path, settings: ExportSettings) -> None:
-    """Read no more than the header and the first readings, as a study without a list of meters does.
-
-    Raises
-    ------
-    InputError
-        If that cannot be read.
-    """
+    """Read no more than the header and the first readings, as a study without a list of meters does."""
     next(iter(reader(settings.format, limit=_limit(settings))(path, settings)), None)
 
 
@@ -121,19 +95,7 @@ def _limit(settings: ExportSettings) -> Limit:
 
 
 class FirstReadings:
-    """The start of an export, read as far as asked for; rows that cannot be read are marked, not refused.
-
-    Parameters
-    ----------
-    path : path-like
-    settings : ExportSettings
-
-    Attributes
-    ----------
-    settings : ExportSettings
-    batches : list of Batch
-        What has been read.
-    """
+    """The start of an export, read as far as asked for; rows that cannot be read are marked, not refused."""
 
     def __init__(self, path, settings: ExportSettings):
         self._path, self.settings = path, replace(settings, bad_rows="missing")
@@ -157,15 +119,7 @@ class FirstReadings:
         return any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in self.batches)
 
     def read(self, most_readings: int) -> None:
-        """Go on until there are so many readings.
-
-        A feed whose links stand at its end is read to its end.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read under these settings.
-        """
+        """Go on until there are so many readings; a feed whose links stand at its end is read to its end."""
         while self._next is not None and self._readings < most_readings:
             self.batches.append(self._next)
             self._readings += len(self._next.meter)
@@ -186,13 +140,7 @@ def first_batches(path, settings: ExportSettings, most_readings: int) -> tuple[l
 def try_out(
     path, settings: ExportSettings, batches: list[Batch], whole: bool, meter_list: MeterList | None = None
 ) -> Trial:
-    """Take in the readings of some batches.
-
-    Raises
-    ------
-    InputError
-        If no stamp lies on the grid.
-    """
+    """Take in the readings of some batches; raises ``InputError`` if no stamp lies on the grid."""
     settings = replace(settings, bad_rows="missing")
 
     def read() -> Iterator[Batch]:

@@ -55,36 +55,18 @@ class Hours:
 
 @dataclass(frozen=True)
 class ClockEvidence:
-    """What the stamps say about the clock.
+    """What the stamps say about the clock."""
 
-    Parameters
-    ----------
-    carries_offset : bool
-        Whether stamps carry an offset from UTC.
-    changes : bool or None
-        Whether the clock changes twice a year; None if no change lies in the period, or the stamps contradict.
-    zones : tuple of str
-        A zone for every rule of changes that fits, in the order of :data:`CLOCKS`.
-    sleep_hour : float or None
-        Hour of the file's clock, or of UTC, around which least energy is used.
-    hours : Hours or None
-        Where stamps without an offset lie.
-    """
-
-    carries_offset: bool
+    carries_offset: bool  # whether stamps carry an offset from UTC
+    # Whether it changes twice a year; None if no change lies in the period, or the stamps contradict.
     changes: bool | None
-    zones: tuple[str, ...]
-    sleep_hour: float | None
-    hours: Hours | None = None
+    zones: tuple[str, ...]  # one for every rule of changes that fits, in the order of CLOCKS
+    sleep_hour: float | None  # of the file's clock, or of UTC, around which least energy is used
+    hours: Hours | None = None  # where stamps without an offset lie
 
     def against(self, time_zone: str) -> tuple[str, str, bool] | None:
-        """Return what the stamps say against being on the clock of a zone, None if nothing.
-
-        Returns
-        -------
-        problem, hint : str
-        doubled : bool
-            Whether it is an hour that is there twice, which no clock but one that is set back can write.
+        """Return problem and hint where the stamps speak against being on the clock of a zone, else None; and whether
+        it is an hour that is there twice, which no clock but one that is set back can write.
         """
         verdicts = _verdicts(self.hours, time_zone)
         if verdicts and all(said for said, _ in verdicts):
@@ -108,7 +90,6 @@ class ClockEvidence:
         return what.format(time_zone), hint, doubled
 
     def sentences(self) -> list[str]:
-        """Say it in a sentence."""
         said = []
         if self.carries_offset:
             said.append("stamps carry an offset from UTC, so no change of clocks is lost")
@@ -220,26 +201,12 @@ _MOST_EDGES, _MOST_METERS = 60, 2000
 def best_period(
     energy_kwh: np.ndarray, slots_per_day: int, max_missing_share: float, fewest_days: int, share: float = 0.98
 ) -> tuple[int, int, int, int]:
-    """Return the longest run of days in which nearly as many meters have enough readings as in any run.
+    """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
+    any run, how many meters it keeps, and how many the whole period keeps.
 
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        Readings on the grid, NaN where there is none.
-    slots_per_day : int
-    max_missing_share : float
-        A meter with a larger share of missing readings is left out by the study.
-    fewest_days : int
-        No run is shorter.
-    share : float
-        How many of the meters that the best run keeps a longer one must keep.
-
-    Returns
-    -------
-    first_slot, end_slot : int
-        The run.
-    kept, kept_whole : int
-        Meters it keeps, and meters that the whole period keeps.
+    ``energy_kwh`` (H, T) has NaN where there is no reading. A meter with a larger share of missing readings than
+    ``max_missing_share`` is left out by the study; no run is shorter than ``fewest_days``. Of the meters that the
+    best run keeps a longer one must keep ``share``.
     """
     given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
     scale = len(energy_kwh) / max(1, len(given))

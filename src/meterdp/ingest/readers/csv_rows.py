@@ -37,20 +37,11 @@ _RAGGED = "has more or fewer fields than the header"
 
 @dataclass(frozen=True)
 class Rows:
-    """A batch of rows of one file.
+    """A batch of rows of one file."""
 
-    Parameters
-    ----------
-    fields : list of Field
-        The columns asked for, n entries each; null in a repeated header.
-    left_out : int
-        Rows that could not be split into fields and are not among the n.
-    header_repeated : (n,) bool, optional
-        Rows that are the header once more; None where there is none.
-    """
-
-    fields: list[Field]
-    left_out: int
+    fields: list[Field]  # the columns asked for, n entries each; null in a repeated header
+    left_out: int  # rows that could not be split into fields and are not among the n
+    # (n,) bool, rows that are the header once more; None where there is none.
     header_repeated: np.ndarray | None = None
 
 
@@ -60,22 +51,11 @@ def csv_batches(
     read: Callable[[CsvRows], Iterator[Batch]],
     names: Sequence[str] | None = None,
 ) -> Iterator[Batch]:
-    """Yield the batches of the CSV files of an export in order of their names.
+    """Yield the batches of the CSV files of an export, of one layout each, in order of their names; ``read`` reads
+    one.
 
-    Parameters
-    ----------
-    path : path-like
-        A file, or a folder or zip of files of one layout.
-    settings : ExportSettings
-    read : callable (CsvRows) -> iterator of Batch
-        Reads one of the files.
-    names : sequence of str, optional
-        Columns of files without a header.
-
-    Raises
-    ------
-    InputError
-        If there is none that can be read, or if bad rows are refused and none of them holds a row.
+    ``names`` are the columns of files without a header. Raises ``InputError`` if there is no file that can be read,
+    or if bad rows are refused and none of them holds a row.
     """
     any_row = False
 
@@ -93,26 +73,8 @@ def csv_batches(
 
 
 class CsvRows:
-    """A CSV with a header.
-
-    Parameters
-    ----------
-    member : Member
-        Plain, packed or in a zip.
-    settings : ExportSettings
-        Delimiter, lines to skip, and what to do about bad rows.
-    names : sequence of str, optional
-        Column names of a file without a header.
-
-    Attributes
-    ----------
-    any_row : bool
-        Whether a row has been read.
-
-    Raises
-    ------
-    InputError
-        If there is no header that can be read.
+    """A CSV with a header, or with the column ``names``; raises ``InputError`` if there is no header that can be
+    read.
     """
 
     def __init__(self, member: Member, settings: ExportSettings, names: Sequence[str] | None = None):
@@ -140,23 +102,12 @@ class CsvRows:
         self.header = [name.strip() for name in names]
 
     def refuse_header(self, problem: str, hint: str, field: str | None = None) -> InputError:
-        """Return the error for the header."""
         return InputError(problem, file=self.member.label, row=self.header_row, field=field, hint=hint)
 
     def position(self, name: str, *, header_is_public: bool = True) -> int:
-        """Return where the column ``name`` stands.
+        """Return where the column ``name`` stands; raises ``InputError`` if it is missing or there more than once.
 
-        Parameters
-        ----------
-        name : str
-            Column name.
-        header_is_public : bool
-            Whether the other column names may be listed; not where they are meter ids.
-
-        Raises
-        ------
-        InputError
-            If it is missing or there more than once.
+        The other column names are listed unless they are meter ids (``header_is_public``).
         """
         count = self.header.count(name)
         if count == 1:
@@ -178,18 +129,9 @@ class CsvRows:
     ) -> Iterator[Rows | Batch]:
         """Yield batches of rows, the columns at ``positions`` as text, in that order.
 
-        Parameters
-        ----------
-        positions : iterable of int
-        batch_bytes : int
-        plain : sequence of PlainFile
-            Readers of plain lines, as many as may be at work at once. What they can read they yield instead.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged, or if it holds a row that cannot be split into as many fields as the header has
-            and bad rows are refused.
+        ``plain`` are readers of plain lines, as many as may be at work at once; what they can read they yield
+        instead. Raises ``InputError`` if the file is damaged, or if it holds a row that cannot be split into as many
+        fields as the header has and bad rows are refused.
         """
         positions = list(positions)
         lines = SafeLines(
@@ -313,11 +255,8 @@ def _scanned_ahead(lines: SafeLines, pieces: Iterator[Piece], plain: Sequence[Pl
 def _header_line(member: Member, skip_rows: int, longest: int | None, *, needed: bool) -> bytes:
     """Return the header, without what ends it.
 
-    Raises
-    ------
-    InputError
-        If it is needed and there is none, if it and the lines before it are longer than ``longest`` bytes, or if
-        lines end in a carriage return alone, judged by the end of the first line.
+    Raises ``InputError`` if it is needed and there is none, if it and the lines before it are longer than ``longest``
+    bytes, or if lines end in a carriage return alone, judged by the end of the first line.
     """
     start, separator = b"", b"\n"
     with open_bytes(member) as stream:

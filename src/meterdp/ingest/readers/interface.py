@@ -24,53 +24,26 @@ class Reader(Protocol):
     """Read one export format in bounded memory."""
 
     def __call__(self, path: str | Path, settings: ExportSettings, *, batch_bytes: int = ...) -> Iterator[Batch]:
-        """Yield every reading of the export in the order of the file.
+        """Yield every reading of an export in the order of the file.
 
-        Parameters
-        ----------
-        path : path-like
-            The export: a file, or a folder or zip of several where the format allows it.
-        settings : ExportSettings
-            How it is written.
-        batch_bytes : int
-            About how many bytes of the export make a batch; the readings do not depend on it.
-
-        Yields
-        ------
-        Batch
-            Consecutive readings, nothing left out: what is unusable is for the caller to count.
-
-        Raises
-        ------
-        InputError
-            At the first field that cannot be read, naming file, row and column.
+        The export is a file, or a folder or zip of several where the format allows it. About ``batch_bytes`` of it
+        make a batch; the readings do not depend on it. Nothing is left out: what is unusable is for the caller to
+        count. Raises ``InputError`` at the first field that cannot be read, naming file, row and column.
         """
 
 
 @dataclass(frozen=True)
 class Format:
-    """What the rest of ingestion must know of an export format.
-
-    Attributes
-    ----------
-    batches : Reader
-    title : str
-        What a terminal calls it.
-    threaded : bool
-        Whether the reader takes ``threads`` and then reads several blocks at once.
-    trial_bytes : int, optional
-        For a reader that goes through a file before it yields anything, and so takes ``limit`` and ``listed``: how
-        much of a file a check looks at.
-    """
+    """What the rest of ingestion must know of an export format."""
 
     batches: Reader
-    title: str
-    threaded: bool = False
+    title: str  # what a terminal calls it
+    threaded: bool = False  # whether the reader takes ``threads`` and then reads several blocks at once
+    # Of a reader that goes through a file before it yields anything: how much of a file a check looks at.
     trial_bytes: int | None = None
 
     @property
     def reads_ahead(self) -> bool:
-        """Whether the reader goes through a file before it yields anything."""
         return self.trial_bytes is not None
 
 
@@ -93,23 +66,11 @@ def format_named(name: str) -> Format:
 
 
 def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Container[str] | None = None) -> Reader:
-    """Return the reader of a format.
+    """Return the reader of a format, or raise ``InputError`` if there is none; it may use so many ``threads``.
 
-    Parameters
-    ----------
-    name : str
-    threads : int
-        It may use so many.
-    limit : Limit, optional
-        Where to stop, for a reader that looks at all of a file before it yields anything. It then leaves out the
-        household it stopped at, and does not mind what may stand further on: links, and the end of the file.
-    listed : collection of str, optional
-        The public list of meters, for the same readers: they hold no others.
-
-    Raises
-    ------
-    InputError
-        If there is none.
+    ``limit`` and ``listed`` are for a reader that looks at all of a file before it yields anything. A limit says
+    where to stop: it then leaves out the household it stopped at, and does not mind what may stand further on: links,
+    and the end of the file. It holds no other meters than those of the public list ``listed``.
     """
     entry = format_named(name)
     own = {"threads": threads} if entry.threaded else {"limit": limit, "listed": listed} if entry.reads_ahead else {}

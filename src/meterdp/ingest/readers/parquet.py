@@ -75,12 +75,8 @@ def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: St
 
 
 def first_records(path: str | Path, rows: int) -> pa.RecordBatch | None:
-    """Return the first records of a file, None if it has none.
-
-    Raises
-    ------
-    InputError
-        If it is not a Parquet file, or damaged.
+    """Return the first records of a file, None if it has none; raises ``InputError`` if it is no Parquet file, or
+    damaged.
     """
     path = check_file(path)
     with _open(path) as file, telling_damage(path):

@@ -27,41 +27,22 @@ _BYTES_PER_WORD = 100  # beside its text: of the tables, and as a text in Python
 
 @dataclass(frozen=True)
 class Scan:
-    """What :func:`read_plain` finds in n lines.
+    """What :func:`read_plain` finds in n lines."""
 
-    Parameters
-    ----------
-    codes : mapping of str to (n,) int32
-        Numbers of the texts, per column.
-    energy : (n,) float64
-        Numbers, NaN in odd lines.
-    odd_row, odd_code : (m,) int32
-        Lines whose number is none at first sight, and the number of that text.
-    """
-
-    codes: Mapping[str, np.ndarray]
-    energy: np.ndarray
-    odd_row: np.ndarray
-    odd_code: np.ndarray
+    codes: Mapping[str, np.ndarray]  # (n,) int32 numbers of the texts, per column
+    energy: np.ndarray  # (n,) float64, NaN in odd lines
+    odd_row: np.ndarray  # (m,) int32, lines whose number is none at first sight
+    odd_code: np.ndarray  # (m,) int32, the number of that text
 
 
 @dataclass(frozen=True)
 class PlainFile:
-    """A reader of plain lines and what it must know of one file.
-
-    Parameters
-    ----------
-    rows : PlainRows
-    roles : (F,) int64
-        What the fields of a line are, for :func:`read_plain`.
-    file_meter, place : str
-        As for :meth:`PlainRows.of_file`.
-    """
+    """A reader of plain lines and what it must know of one file."""
 
     rows: PlainRows
-    roles: np.ndarray
-    file_meter: str
-    place: str
+    roles: np.ndarray  # (F,) int64, what the fields of a line are, for :func:`read_plain`
+    file_meter: str  # whose readings they are if there is no column for it
+    place: str  # which of several files it is
 
     def scan(self, lines: bytes, longest: int) -> Scan | None:
         """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes."""
@@ -75,13 +56,8 @@ class PlainFile:
 class PlainRows:
     """Read blocks of plain lines; keeps what it has learnt about texts from block to block and from file to file.
 
-    Parameters
-    ----------
-    settings : ExportSettings
-    parse_stamps : StampParser
-        Shared with the reader of the other lines, because all or none of a file's stamps carry an offset.
-    table_bytes : int
-        About what its tables may take.
+    The parser is shared with the reader of the other lines, because all or none of a file's stamps carry an offset.
+    ``table_bytes`` is about what its tables may take.
     """
 
     def __init__(self, settings: ExportSettings, parse_stamps: StampParser, table_bytes: int = TABLE_BYTES):
@@ -120,17 +96,7 @@ class PlainRows:
         self._odd_unreadable = np.empty(0, bool)
 
     def of_file(self, header: list[str], file_meter: str, place: str) -> PlainFile:
-        """Return the reader of one of the files.
-
-        Parameters
-        ----------
-        header : list of str
-            Column names, each of those wanted once.
-        file_meter : str
-            Whose readings they are if there is no column for it.
-        place : str
-            Which of several files it is.
-        """
+        """Return the reader of one of the files; its header has each of the columns wanted once."""
         roles = np.full(len(header), SKIPPED)
         for number, name in enumerate(self._texts):
             roles[header.index(name)] = number
@@ -257,11 +223,9 @@ class _Names:
 
     @property
     def known(self) -> int:
-        """Texts added so far."""
         return len(self._number)
 
     def add(self, texts: list[str]) -> None:
-        """Add texts."""
         if not texts:
             return
         present = np.array([text not in self._missing_words for text in texts])
@@ -270,7 +234,6 @@ class _Names:
         self._names += [text for text, here in zip(texts, present, strict=True) if here]
 
     def seen(self) -> Seen:
-        """Return the ids met so far."""
         return Seen(self._names, len(self._names))
 
     def numbers(self, codes: np.ndarray) -> np.ndarray:
