@@ -38,13 +38,7 @@ BESIDE = (node, audit)
 
 
 def study_tables(federated: bool = False) -> dict[str, Table]:
-    """Return every table of a study by name, those of the audit left out.
-
-    Parameters
-    ----------
-    federated : bool
-        Whether its mixture is fitted over circuits.
-    """
+    """Return every table of a study by name, those of the audit left out."""
     return tables_of((*STUDY, *FEDERATED) if federated else STUDY)
 
 

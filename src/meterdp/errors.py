@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 REFUSAL = "meterdp cannot go on."
@@ -16,18 +17,8 @@ REFUSAL = "meterdp cannot go on."
 class InputError(Exception):
     """One sentence for the user: where, what, and the hint.
 
-    Parameters
-    ----------
-    problem : str
-        What is wrong, without the value itself.
-    hint : str
-        What the user can do about it.
-    file : str or path-like, optional
-        The file it was found in.
-    row : int, optional
-        Row of that file, counted from 1 with the header as row 1.
-    field : str, optional
-        Column or configuration key.
+    ``problem`` does not quote the value; ``row`` counts from 1 with the header as row 1; ``field`` is a column or a
+    key.
     """
 
     def __init__(self, problem: str, *, hint: str, file=None, row: int | None = None, field: str | None = None):
@@ -42,7 +33,8 @@ class InputError(Exception):
 
     def __reduce__(self):
         # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
-        return (_rebuild, (type(self), self.problem, self.hint, self.file, self.row, self.field))
+        where = {"file": self.file, "row": self.row, "field": self.field}
+        return partial(type(self), self.problem, hint=self.hint, **where), ()
 
 
 class NotInstalled(InputError, ImportError):
@@ -55,12 +47,7 @@ _EXTRA = {"zmq": "federated", "statsforecast": "forecasters"}
 
 @contextmanager
 def optional_packages(what: str, field: str | None = None) -> Iterator[None]:
-    """Name the extra to install where ``what`` imports a package that is missing.
-
-    Raises
-    ------
-    NotInstalled
-    """
+    """Raise :class:`NotInstalled`, naming the extra to install, where ``what`` imports a package that is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -72,10 +59,6 @@ def optional_packages(what: str, field: str | None = None) -> Iterator[None]:
             hint=f"pip install 'meterdp[{_EXTRA.get(package, 'study')}]'",
             field=field,
         ) from None
-
-
-def _rebuild(kind, problem, hint, file, row, field):
-    return kind(problem, hint=hint, file=file, row=row, field=field)
 
 
 def refusals(logs: Path, since: float) -> list[str]:

@@ -18,8 +18,7 @@ from meterdp.federated.circuits import graph_file
 from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
-from meterdp.core.provenance import share_source, source_hash
-from meterdp.core.shipped import shipped
+from meterdp.core.provenance import share_source, shipped, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from meterdp.core.shipped import shipped
+from meterdp.core.provenance import shipped
 from meterdp.errors import REFUSAL, InputError
 
 # numba looks for BLAS in SciPy, a third of a second.

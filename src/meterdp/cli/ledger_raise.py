@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.core.shipped import shipped
+from meterdp.core.provenance import shipped
 from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp ledger raise --config my.yaml --epsilon 8",)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from meterdp.core.shipped import shipped
+from meterdp.core.provenance import shipped
 from meterdp.errors import REFUSAL, InputError
 
 EXAMPLES = ("meterdp release check --config my.yaml", "meterdp release check readings.csv.gz --config my.yaml")

@@ -1,8 +1,8 @@
 """The names in a registry, read from its source without importing it.
 
-A setting that chooses from a registry says so in the schema (``enum_of``), so the registry is the only list. To
-import the rooms would cost every plan of Snakemake seconds, and ``core`` imports no room. So a registry is written
-out: a dictionary with texts as keys, or a list of texts.
+A setting that chooses from a registry says so in the schema (``enum_of``), so the registry is the only list.
+Importing it would cost every plan of Snakemake seconds, and ``core`` imports no other package. So a registry is
+written out: a dictionary with texts as keys, or a list of texts.
 """
 
 from __future__ import annotations
@@ -15,19 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def names_in(registry: str, without: str | None = None) -> list[str]:
-    """Return the names in a registry, in its order.
+    """Return the names in a registry such as ``ingest.readers.interface.READERS``, in its order.
 
-    Parameters
-    ----------
-    registry : str
-        Module below ``meterdp`` and variable, for example ``ingest.readers.interface.READERS``.
-    without : str, optional
-        Flag of entries to leave out: those made by a call with ``<flag>=True``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variable or its names are not written out.
+    Entries made by a call with ``<without>=True`` are left out. ValueError if the names are not written out.
     """
     module, _, variable = registry.rpartition(".")
     value = _assigned(ROOT.joinpath(*module.split(".")).with_suffix(".py")).get(variable)

@@ -6,30 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, Protocol
+from typing import Literal
 
 from meterdp.errors import InputError
 
 
-class Constraint(Protocol):
-    """What a value may be; as text, what to use."""
-
-    def problem(self, value: object) -> str | None:
-        """Return what is wrong with a value, if anything."""
-
-
 @dataclass(frozen=True)
 class Number:
-    """A finite number between two bounds.
-
-    Parameters
-    ----------
-    low, high : float
-    closed : {"neither", "low", "high", "both"}
-        Which bounds are allowed themselves.
-    whole, optional : bool
-        Whether it is whole, and whether it may be None.
-    """
+    """A finite number between two bounds; ``closed`` says which of them are allowed themselves."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -80,6 +64,9 @@ class Fits:
         return self.hint
 
 
+# ``problem`` is what is wrong with a value, if anything; as text, a constraint is what to use.
+Constraint = Number | OneOf | Fits
+
 POSITIVE = Number(0)
 PROBABILITY = Number(0, 1)
 SHARE_BELOW_ONE = Number(0, 1, closed="low")
@@ -87,20 +74,8 @@ ONE_OR_MORE = Number(1, closed="low", whole=True)
 
 
 def check(parameters: object, constraints: Mapping[str, Constraint], refused: type[InputError] = InputError) -> None:
-    """Refuse the first parameter that is not what it may be.
-
-    Parameters
-    ----------
-    parameters : object
-        Has them as attributes.
-    constraints : mapping of name to Constraint
-    refused : type of InputError
-        What is raised.
-
-    Raises
-    ------
-    InputError
-        Naming the parameter, its value and what to use.
+    """Refuse the first attribute of ``parameters`` that breaks its constraint, by name, with its value and what to
+    use.
     """
     for name, constraint in constraints.items():
         if problem := constraint.problem(getattr(parameters, name)):

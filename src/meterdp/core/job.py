@@ -1,9 +1,8 @@
 """What every adapter in workflow/scripts does around its one call: log, one-sentence errors, marked Parquet.
 
 The log gets all that goes to standard error; the terminal gets progress, which holds no value of a record, and, on
-bad
-input, one sentence. Whether the readings are synthetic is carried from the inputs' metadata to every output. Of an
-unforeseen error the log has the lines of source it passed and its type, but not what it says: libraries quote the
+bad input, one sentence. Whether the readings are synthetic is carried from the inputs' metadata to every output. Of
+an unforeseen error the log has the lines of source it passed and its type, but not what it says: libraries quote the
 value they could not digest.
 
 SIGTERM ends a run within ten seconds. Left alone Snakemake waits for running jobs, which may take minutes, and its
@@ -32,14 +31,7 @@ from meterdp.core.parquet import metadata_of, open_table, write_table
 from meterdp.core.tables import Table
 from meterdp.errors import REFUSAL, InputError
 
-_CANNOT_WRITE = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-)
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class _Tee:
@@ -114,7 +106,6 @@ class Writer:
         self._metadata = metadata
 
     def __call__(self, path, table: Table, data) -> None:
-        """Write a table; see :func:`meterdp.core.parquet.write_table`."""
         write_table(path, table, data, self._metadata)
 
     def opened(self, path, table: Table):
@@ -124,32 +115,19 @@ class Writer:
 
 @contextmanager
 def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
-    """Run one adapter; BLAS and OpenMP keep to ``threads`` threads meanwhile.
+    """Run one adapter and yield what writes its tables; BLAS and OpenMP keep to ``threads`` threads meanwhile.
 
-    Parameters
-    ----------
-    inputs : iterable of path
-        Input files of the rule; list-valued inputs are flattened by Snakemake.
-    log : iterable of path
-        The rule's log file, first entry.
-    threads : int
-        What the scheduler gave to each call of a library: 1, unless the rule asks for more and does not use them
-        itself. On matrices of the size of a profile more threads wait for each other most of the time.
-
-    Yields
-    ------
-    write : Writer
-        Callable (path, table, data).
+    ``log`` has one entry. Threads are what the scheduler gave to each call of a library: 1, unless the rule asks for
+    more and does not use them itself. On matrices of the size of a profile more threads wait for each other most of
+    the time.
     """
-    metadata: dict[str, str] = {}
     terminal = sys.stderr
     file = _opened(Path(next(iter(log))))
     before = signal.signal(signal.SIGTERM, _leave)
     sys.stderr = _Tee(terminal, file)
     try:
-        metadata.update(carried_metadata(inputs))
         with threadpool_limits(threads):
-            yield Writer(metadata)
+            yield Writer(carried_metadata(inputs))
     except InputError as error:
         _refuse(error)
         sys.exit(1)
@@ -213,19 +191,14 @@ def stop_on_sigterm() -> None:
 
 def _end() -> None:
     _signal_children(signal.SIGTERM)
-    _wait(GRACE_S, lambda: not _children())
+    end = time.monotonic() + GRACE_S
+    while time.monotonic() < end and _children():
+        time.sleep(0.05)
     _signal_children(signal.SIGKILL)
-    time.sleep(
-        GRACE_S
-    )  # Snakemake sees its jobs fail, removes what they left and its lock, and ends before this does
+    # Snakemake sees its jobs fail, removes what they left and its lock, and ends before this does.
+    time.sleep(GRACE_S)
     _signal_children(signal.SIGKILL)
     os._exit(EXIT_STATUS)
-
-
-def _wait(seconds: float, over) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not over():
-        time.sleep(0.05)
 
 
 def _children() -> list[psutil.Process]:

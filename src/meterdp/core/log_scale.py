@@ -36,16 +36,10 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class LogScale:
-    """Energy of an hour or of an interval to log kWh and back.
+    """Energy of an hour or of an interval to log kWh and back, elementwise; NaN stays.
 
-    Parameters
-    ----------
-    low_kwh, high_kwh : float
-        Public bounds every energy is clipped to; without bounds by default.
-    offset_kwh : float
-        o; 0 for a scale without offset.
-    scale_kwh : float
-        c; 0 for a scale that is not signed.
+    Every energy is clipped to the public bounds ``low_kwh`` and ``high_kwh``; ``offset_kwh`` is o and ``scale_kwh``
+    is c, each 0 on a scale that has none.
     """
 
     low_kwh: float = -np.inf
@@ -77,17 +71,14 @@ class LogScale:
 
     @property
     def kind(self) -> str:
-        """One of :data:`KINDS`."""
         return SIGNED if self.scale_kwh else OFFSET if self.offset_kwh else LOG
 
     @property
     def bounds_kwh(self) -> Bounds:
-        """Public bounds of energy, kWh."""
         return Bounds(self.low_kwh, self.high_kwh)
 
     @property
     def bounds_log_kwh(self) -> Bounds:
-        """Public bounds in log kWh."""
         return Bounds(*map(float, self.log(np.array(self.bounds_kwh))))
 
     @property
@@ -101,23 +92,23 @@ class LogScale:
         return min(self.low_kwh, 0.0)
 
     def log(self, energy_kwh):
-        """Return the logarithm y of energies x, elementwise; NaN stays."""
+        """Return y of energies x."""
         if self.scale_kwh:
             return np.log(self.scale_kwh) + np.arcsinh(energy_kwh / (2 * self.scale_kwh))
         return np.log(energy_kwh + self.offset_kwh if self.offset_kwh else energy_kwh)
 
     def clipped_log(self, energy_kwh):
-        """Return the logarithm of energies clipped to the bounds, elementwise; NaN stays."""
+        """Return y of energies clipped to the bounds."""
         return self.log(np.clip(energy_kwh, *self.bounds_kwh))
 
     def kwh(self, log_kwh):
-        """Return the energy x of logarithms y, elementwise; NaN stays."""
+        """Return the energies x of y."""
         if self.scale_kwh:
             return 2 * self.scale_kwh * np.sinh(log_kwh - np.log(self.scale_kwh))
         return np.exp(log_kwh) - self.offset_kwh if self.offset_kwh else np.exp(log_kwh)
 
     def clipped_kwh(self, log_kwh):
-        """Return the energy of logarithms, clipped to the bounds, elementwise; NaN stays."""
+        """Return the energies of y, clipped to the bounds."""
         return np.clip(self.kwh(log_kwh), *self.bounds_kwh)
 
     def powers(self, order: int) -> dict[int, float]:

@@ -15,18 +15,10 @@ from meterdp.privacy.noise import keep_probability
 
 
 def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:
-    """Keep each label with probability p and otherwise move it to one of the others, all alike.
+    """Keep each label, (N,) int of 0..groups-1, with probability p; otherwise take one of the others, all alike.
 
-    Parameters
-    ----------
-    label : (N,) int array
-        0..K-1.
-    groups : int
-        K, two or more.
-    assignment_epsilon : float
-        ln of the odds of the right label against any one other.
-    uniform : (N,) float64
-        Independent, uniform on [0, 1).
+    ``assignment_epsilon`` is ln of the odds of the right label against any one other; ``uniform`` are (N,)
+    independent numbers on [0, 1).
     """
     keep = keep_probability(assignment_epsilon, groups)
     each = keep * np.exp(-assignment_epsilon)
@@ -56,59 +48,46 @@ def fixed_uniforms(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
     return keyed_generator(0, "fixed numbers", purpose).random(shape)
 
 
-class StudyNoise:
-    """A :class:`meterdp.privacy.noise.NoiseSource` of one keyed study stream.
+class _Numbers:
+    """Independent numbers of a shape: standard normal, or uniform on [0, 1)."""
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the study.
-    *keys : str or int
-        Name of the stream; different names give independent numbers.
-    """
+    def __init__(self, generator: np.random.Generator):
+        self._generator = generator
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._generator.standard_normal(shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._generator.random(shape)
+
+
+class StudyNoise(_Numbers):
+    """A :class:`meterdp.privacy.noise.NoiseSource` of one study stream, named by seed and keys."""
 
     grid = 0.0
 
     def __init__(self, seed: int, *keys: str | int):
-        self._generator = keyed_generator(seed, "study noise", *keys)
+        super().__init__(keyed_generator(seed, "study noise", *keys))
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
-        """Return ``exact`` with floating-point Gaussian noise."""
         return exact + std * self.normal(exact.shape)
 
     def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        """Return labels after randomised response in floating point."""
         return randomised_response(label, groups, assignment_epsilon, self.uniform(label.shape))
-
-    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent standard normal numbers."""
-        return self._generator.standard_normal(shape)
 
     def laplace(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent Laplace numbers of scale one."""
         return self._generator.laplace(size=shape)
 
-    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent numbers, uniform on [0, 1)."""
-        return self._generator.random(shape)
 
-
-class FreshNumbers:
+class FreshNumbers(_Numbers):
     """Ordinary random numbers for what is post-processing, such as sampling a released mixture; never noise.
 
     Seeded by the operating system and not repeatable.
     """
 
     def __init__(self):
-        self._generator = np.random.default_rng()
-
-    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent standard normal numbers."""
-        return self._generator.standard_normal(shape)
-
-    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent numbers, uniform on [0, 1)."""
-        return self._generator.random(shape)
+        super().__init__(np.random.default_rng())
 
 
 def new_salt() -> str:
@@ -128,12 +107,8 @@ def salted_ids(salt: str, household: np.ndarray) -> np.ndarray:
     """Return one release id of 16 hexadecimal digits per household, (H,) str.
 
     A keyed hash of the dense index: stable as long as the salt is kept, and without the salt neither the ids nor
-    their order say anything about households.
-
-    Raises
-    ------
-    ValueError
-        If two ids collide, which for a million households happens once in thirty million studies.
+    their order say anything about households. ValueError if two ids collide, which for a million households happens
+    once in thirty million studies.
     """
     key = bytes.fromhex(salt)
     ids = np.array([hmac.new(key, f"release id {int(h)}".encode(), "sha256").hexdigest()[:16] for h in household])

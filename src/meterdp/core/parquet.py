@@ -58,35 +58,20 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def as_arrow(table: Table, data: pa.Table | pd.DataFrame | Mapping) -> pa.Table:
-    """Convert ``data`` to ``table``'s schema.
+    """Convert a pyarrow table, a data frame or a mapping of columns to ``table``'s schema.
 
-    Parameters
-    ----------
-    table : Table
-        Declared schema.
-    data : pyarrow.Table, pandas.DataFrame or mapping of column name to sequence
-        Must hold exactly the declared columns, in any order.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, undeclared, of another type, or null where nulls are not allowed.
+    ValueError if a column is missing, undeclared, of another type, or null where nulls are not allowed.
     """
     schema = table.schema
-    names = list(data.column_names if isinstance(data, pa.Table) else data.keys())
-    if set(names) != set(schema.names):
-        raise ValueError(f"table {table.name}: columns {sorted(set(names) ^ set(schema.names))} do not match")
+    names = set(data.column_names if isinstance(data, pa.Table) else data.keys())
+    if names != set(schema.names):
+        raise ValueError(f"table {table.name}: columns {sorted(names ^ set(schema.names))} do not match")
     if not isinstance(data, pa.Table | Mapping):
         data = pa.Table.from_pandas(data, preserve_index=False)
-    if isinstance(data, pa.Table):
-        arrays = [data[n].cast(schema.field(n).type) for n in schema.names]
-    else:
-        arrays = [
-            data[n].cast(schema.field(n).type)
-            if isinstance(data[n], pa.Array | pa.ChunkedArray)
-            else pa.array(data[n], type=schema.field(n).type)
-            for n in schema.names
-        ]
+    arrays = [
+        column.cast(field.type) if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column, field.type)
+        for field, column in ((field, data[field.name]) for field in schema)
+    ]
     for field, column in zip(schema, arrays, strict=True):
         if not field.nullable and column.null_count:
             raise ValueError(f"table {table.name}: column {field.name} has {column.null_count} nulls")
@@ -109,16 +94,9 @@ def file_metadata(table: Table, metadata: Mapping[str, str] | None = None) -> di
 
 
 def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = None) -> None:
-    """Write ``data`` as one Parquet file of ``table``, atomically.
+    """Write ``data`` as one Parquet file of ``table``, atomically; :func:`as_arrow` says what it may be.
 
-    Parameters
-    ----------
-    path : path-like
-        Target file.
-    table : Table
-        Declared schema; see :func:`as_arrow` for what ``data`` may be.
-    metadata : mapping, optional
-        Further ``meterdp.*`` metadata, e.g. ``{"synthetic": "yes"}``. Never private values.
+    ``metadata`` is added as ``meterdp.*``, e.g. ``{"synthetic": "yes"}``. Never private values.
     """
     with atomic_path(path) as temporary:
         _write(temporary, table, data, metadata)
@@ -126,17 +104,8 @@ def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = N
 
 @contextmanager
 def open_table(path, table: Table, metadata: Mapping[str, str] | None = None) -> Iterator[Callable[[object], None]]:
-    """Write one Parquet file of ``table`` piece by piece, atomically.
-
-    Parameters
-    ----------
-    path, table, metadata
-        As for :func:`write_table`.
-
-    Yields
-    ------
-    add : callable (data) -> None
-        Appends rows as a new row group.
+    """Yield a function that appends rows to a Parquet file of ``table`` as a new row group; atomic as
+    :func:`write_table`.
     """
     schema = table.schema.with_metadata(file_metadata(table, metadata))
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **_writing(table)) as writer:
@@ -161,20 +130,13 @@ def _write(where, table: Table, data, metadata: Mapping[str, str] | None) -> Non
 
 
 def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file and check that it is an instance of ``table``.
-
-    Raises
-    ------
-    InputError
-        If the file is another table or its columns differ from the declared ones.
-    """
+    """Read a Parquet file; InputError if it is another table or its columns differ from the declared ones."""
     _check(path, table)
     # partitioning=None: a folder called key=value must not become a column.
     return pq.read_table(path, columns=columns, partitioning=None)
 
 
 def _check(path, table: Table) -> None:
-    """Refuse a file that is no instance of ``table``."""
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowInvalid, FileNotFoundError) as error:

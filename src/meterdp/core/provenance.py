@@ -3,7 +3,7 @@
 Snakemake's triggers do not see an imported package. Every rule therefore carries as a parameter the hash of all that
 its script imports from meterdp and from the packages beside it whose names begin with ``meterdp_``, found by reading
 import statements: nothing may be imported in another way. What was read is kept for the life of the process, which is
-one plan.
+one plan. Beside this, where the files of the project lie.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from pathlib import Path
 import meterdp
 
 # The folder of the packages.
-ROOT = Path(meterdp.__file__).parents[1]
+ROOT = Path(meterdp.__file__).resolve().parents[1]
+
+
+def shipped(name: str) -> Path:
+    """Return where a file or folder of the project is, such as ``workflow/schemas`` or ``resources/simulator.yaml``.
+
+    It lies beside the packages in a checkout, and inside meterdp once that is installed from a wheel (setup.py).
+    """
+    inside = ROOT / "meterdp/shipped" / name
+    return inside if inside.exists() else ROOT.parent / name
 
 
 def share_source() -> None:

@@ -12,21 +12,10 @@ from meterdp.errors import InputError
 
 
 def opened(path: Path, most_bytes: int, hint: str) -> BinaryIO:
-    """Open a file if it is a regular one of at most so many bytes.
+    """Open a file if it is a regular one of at most ``most_bytes``; ``hint`` says what to do if it is not.
 
-    Parameters
-    ----------
-    path : Path
-    most_bytes : int
-    hint : str
-        What to do if it is not.
-
-    Raises
-    ------
-    InputError
-        If it is a link, a device, a pipe or a folder, or too large.
-    OSError
-        If there is none, or it may not be read.
+    InputError if it is a link, a device, a pipe or a folder, or too large; OSError if there is none or it may not be
+    read.
     """
     # Without O_NONBLOCK the opening of a pipe would wait for somebody who writes.
     try:
@@ -60,7 +49,6 @@ def check_file(path, label=None) -> Path:
 
 
 def check_access(path: Path, label) -> None:
-    """Refuse what is no file, or may not be read."""
     if not path.is_file():
         raise InputError("does not exist or is not a file", file=label, hint="give the path of the meter export")
     if not os.access(path, os.R_OK):
@@ -68,5 +56,4 @@ def check_access(path: Path, label) -> None:
 
 
 def empty(path) -> InputError:
-    """The error for an export without a single reading."""
     return InputError("holds no readings", file=path, hint="export the readings again")

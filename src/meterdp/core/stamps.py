@@ -31,28 +31,14 @@ def utc_column(stamps_utc: np.ndarray) -> pa.Array:
 
 
 def local_text(stamps_utc: np.ndarray, time_zone: str) -> list[str]:
-    """Return (n,) datetime64 stamps in UTC as local ISO 8601 text with the offset, e.g. 2018-10-28T02:15:00+01:00.
-
-    Parameters
-    ----------
-    stamps_utc : (n,) datetime64 array
-    time_zone : str
-        IANA name.
-    """
+    """Return (n,) datetime64 stamps in UTC as local ISO 8601 text with the offset, e.g. 2018-10-28T02:15:00+01:00."""
     zone = ZoneInfo(time_zone)
     stamps = np.asarray(stamps_utc, "datetime64[s]").tolist()
     return [stamp.replace(tzinfo=UTC).astimezone(zone).isoformat() for stamp in stamps]
 
 
 def utc_offset_minutes(stamps_utc: np.ndarray, time_zone: str) -> np.ndarray:
-    """Return local minus UTC of (n,) datetime64 stamps in UTC, (n,) int64 minutes.
-
-    Parameters
-    ----------
-    stamps_utc : (n,) datetime64 array
-    time_zone : str
-        IANA name.
-    """
+    """Return local minus UTC of (n,) datetime64 stamps in UTC, (n,) int64 minutes."""
     # Offsets change a few times a year: look one up per quarter of an hour only.
     quarters = stamps_utc.astype("datetime64[m]").astype(np.int64) // 15
     blocks, where = np.unique(quarters, return_inverse=True)

@@ -61,18 +61,7 @@ def sentence(seconds: float) -> str:
 class StepReport(logging.Handler):
     """Print the running steps and an estimate of what is left, when steps start or end and at least twice a minute.
 
-    Parameters
-    ----------
-    jobs : mapping of rule to int
-        Jobs of the run.
-    seconds : callable of a rule
-        Seconds one of its jobs may take, from :func:`seconds_per_job`.
-    cores : int
-        Cores of the run.
-    write : callable of a text
-        Where lines go.
-    clock : callable
-        Seconds; for tests.
+    ``jobs`` counts the jobs of each rule, ``seconds`` says how long one may take, from :func:`seconds_per_job`.
     """
 
     def __init__(
@@ -94,7 +83,6 @@ class StepReport(logging.Handler):
         self._worked_s, self._start, self._said = 0.0, clock(), -every_s
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of an event of Snakemake's."""
         event = _event(record)
         if event == "JOB_INFO":
             words = (record.rule_name, *dict(record.wildcards or {}).values())
@@ -120,7 +108,6 @@ class StepReport(logging.Handler):
         return max(all_s - begun_s, 0.0) / speed
 
     def say(self) -> None:
-        """Print the line."""
         names = [name for _, name, _ in self._running.values()]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         done = self._steps - sum(self._left.values())
@@ -133,16 +120,10 @@ class StepReport(logging.Handler):
     def listen(
         self, logger: logging.Logger, instead: bool = False, refused: Callable[[], bool] = lambda: False
     ) -> None:
-        """Follow a logger until the process ends.
+        """Follow Snakemake's logger until the process ends.
 
-        Parameters
-        ----------
-        logger : Logger
-            Snakemake's.
-        instead : bool
-            Whether this stands on the terminal instead of what Snakemake counts.
-        refused : callable
-            Whether a job has refused its input: then the terminal gets its sentence, and none of Snakemake's traces.
+        With ``instead`` this stands on the terminal instead of what Snakemake counts. Once a job has ``refused`` its
+        input the terminal gets its sentence, and none of Snakemake's traces.
         """
         for handler in logger.handlers:
             if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
@@ -173,22 +154,11 @@ def _counts(record: logging.LogRecord) -> bool:
 
 
 def in_processes(work: Callable[..., None], calls: Sequence[tuple], processes: int) -> None:
-    """Call ``work`` with the arguments of every entry of ``calls``, dealt to processes round-robin.
+    """Call ``work`` with every entry of ``calls``, dealt to processes round-robin, this one included.
 
-    Parameters
-    ----------
-    work : callable
-        What it does must show outside the process, in files.
-    calls : sequence of tuples
-        Positional arguments.
-    processes : int
-        This one included. Forked, not started again: imports are shared, and a script run by Snakemake cannot be
-        imported a second time.
-
-    Raises
-    ------
-    Exception
-        The first that a call raised; the calls after it in the same process are not made.
+    What it does must show outside the process, in files. Processes are forked, not started again: imports are shared,
+    and a script run by Snakemake cannot be imported a second time. The first error of a call is raised; the calls
+    after it in the same process are not made.
     """
     processes = min(processes, len(calls))
     context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)

@@ -1,7 +1,7 @@
 """Declared schemas: every Parquet file of a study is an instance of one :class:`Table`.
 
-A room lists its tables in ``<room>/tables.py``; :mod:`meterdp.catalogue` gathers them.
-Column names carry units, stamps are UTC starts of intervals.
+A package lists its tables in ``<package>/tables.py``; :mod:`meterdp.catalogue` gathers them. Column names carry
+units, stamps are UTC starts of intervals.
 """
 
 from __future__ import annotations
@@ -41,22 +41,10 @@ class Column:
 class Table:
     """The declared schema of one Parquet artefact.
 
-    Parameters
-    ----------
-    name : str
-        Name of the artefact, written into the file's metadata.
-    audience : {"private", "study", "release"}
-        Who may read it: "private" never leaves the machine, "study" is for the analyst.
-    description : str
-        One sentence.
-    columns : tuple of Column
-        In order.
-    file_name : str, optional
-        Path below the folder of the audience where it is not ``<name>.parquet``; words in angle brackets and stars
-        stand for what distinguishes several files.
-    of_readings : bool
-        Whether it has a row per reading, household by household: whole numbers and stamps are then written as
-        differences.
+    ``audience`` says who may read it: "private" never leaves the machine, "study" is for the analyst. ``file_name``
+    is its path below the folder of the audience where it is not ``<name>.parquet``; words in angle brackets and stars
+    stand for what distinguishes several files. A table ``of_readings`` has a row per reading, household by household:
+    whole numbers and stamps are then written as differences.
     """
 
     name: str

@@ -143,7 +143,7 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
     assert done.returncode == 1 and "write 'classes' if you meant that key" in done.stdout
     program = (
         "from pathlib import Path\n"
-        "from meterdp.core.shipped import shipped\n"
+        "from meterdp.core.provenance import shipped\n"
         "from meterdp.mechanisms.proven.library import SHIPPED, read_library\n"
         "assert shipped('resources/simulator.yaml').is_relative_to(Path(__import__('sys').prefix))\n"
         "from meterdp_papers.registry import PAPERS\n"

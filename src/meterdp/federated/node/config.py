@@ -14,7 +14,7 @@ import zmq
 
 from meterdp.core.config import complete, filled, load_schema, read_files
 from meterdp.core.parquet import read_table
-from meterdp.core.shipped import shipped
+from meterdp.core.provenance import shipped
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph, require_connected, ring
 from meterdp.federated.graph import complete as every_two

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from meterdp.core.provenance import shipped
 from meterdp.core.regular import contents
-from meterdp.core.shipped import shipped
 from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 
