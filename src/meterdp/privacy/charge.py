@@ -20,13 +20,8 @@ Responses = tuple[tuple[float, int, int], ...]
 class Charge:
     """What one release costs.
 
-    Parameters
-    ----------
-    mu : float
-        The Gaussian measurements are within ``total_variation`` of mu-GDP ones (docs/proofs/safe_noise.md).
-    total_variation : float
-    responses : tuple of (assignment epsilon, groups, times)
-        Randomised responses (docs/proofs/group_forecast.md, 3).
+    Its Gaussian measurements are within ``total_variation`` of mu-GDP ones (docs/proofs/safe_noise.md); of its
+    randomised responses it has (assignment epsilon, groups, times) (docs/proofs/group_forecast.md, 3).
     """
 
     mu: float
@@ -34,7 +29,6 @@ class Charge:
     responses: Responses = ()
 
     def delta(self, epsilon: float) -> float:
-        """Return the delta at ``epsilon``."""
         responses = {(a, groups): times for a, groups, times in self.responses}
         return composed_delta(self.mu, responses, epsilon) + price_of_variation(epsilon) * self.total_variation
 
@@ -65,7 +59,6 @@ def counted(responses) -> Counter:
 
 
 def as_responses(times: Mapping[tuple[float, int], int]) -> Responses:
-    """Return counted responses as a charge has them."""
     return tuple((*key, count) for key, count in sorted(times.items()) if count)
 
 

@@ -56,19 +56,9 @@ _FLOAT_SLACK = 1e-9
 
 
 def log_delta(mu: float, epsilon: float) -> float:
-    """Return ln delta(mu, epsilon), with delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2).
+    """Return ln delta(mu, epsilon) in [-inf, 0], delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2).
 
-    Parameters
-    ----------
-    mu : float
-        GDP parameter, non-negative; 0 is perfect privacy, infinity none.
-    epsilon : float
-        Non-negative, may be infinite.
-
-    Returns
-    -------
-    float
-        In [-inf, 0].
+    mu = 0 is perfect privacy, mu = infinity none; epsilon is non-negative and may be infinite.
     """
     _check(mu=mu, epsilon=epsilon)
     if mu == 0 or epsilon == math.inf:
@@ -97,13 +87,7 @@ def _log_normal_density(t: float) -> float:
 def mills_drop(near, width):
     """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s).
 
-    Parameters
-    ----------
-    near, width : float or (n,) float64
-
-    Returns
-    -------
-    float64 or (n,) float64
+    Numbers, or (n,) arrays of them.
     """
     s = np.asarray(near)[..., None] + np.multiply.outer(width, _FROM_LEFT / 2)
     if s.max() <= _SERIES_FROM:
@@ -123,20 +107,9 @@ def delta(mu: float, epsilon: float) -> float:
 
 
 def mu_for(epsilon: float, delta: float) -> float:
-    """Return the largest mu that is (epsilon, delta)-DP, on the safe side.
+    """Return the largest mu that is (epsilon, delta)-DP: ``delta(mu, epsilon) <= delta`` with room for rounding.
 
-    Parameters
-    ----------
-    epsilon : float
-        Non-negative.
-    delta : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        ``delta(mu, epsilon) <= delta`` holds with room for the error of evaluation. 0 for delta = 0, since Gaussian
-        noise of any size is not pure DP; infinity where nothing is asked.
+    0 for delta = 0, since Gaussian noise of any size is not pure DP; infinity where nothing is asked.
     """
     _check(epsilon=epsilon, delta=delta)
     if delta > 1:
@@ -165,20 +138,9 @@ def _largest_mu(epsilon: float, delta: float) -> float:
 
 
 def epsilon_for(mu: float, delta: float) -> float:
-    """Return the smallest epsilon at which a mu-GDP mechanism keeps ``delta``, on the safe side.
+    """Return the smallest epsilon at which a mu-GDP mechanism keeps ``delta``, with room for rounding.
 
-    Parameters
-    ----------
-    mu : float
-        Non-negative.
-    delta : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        ``delta(mu, epsilon) <= delta`` holds with room for the error of evaluation. Infinity for delta = 0, unless mu
-        is 0.
+    Infinity for delta = 0, unless mu is 0.
     """
     _check(mu=mu, delta=delta)
     if delta > 1:
@@ -217,8 +179,8 @@ def _check(**values: float) -> None:
 def signed_delta(mu: float, epsilon: float) -> float:
     """Return sup_S P(S) - e^epsilon Q(S) of a mu-GDP step; ``epsilon`` may be negative.
 
-    For epsilon < 0 the identity H_a(P, Q) = 1 - a + a H_1/a(Q, P) of hockey-stick divergences and the symmetry of
-    the Gaussian pair are used; both of its terms are positive, so no digit is lost.
+    For epsilon < 0 the identity H_a(P, Q) = 1 - a + a H_1/a(Q, P) of hockey-stick divergences and the symmetry of the
+    Gaussian pair are used; both of its terms are positive, so no digit is lost.
     """
     if epsilon >= 0:
         return delta(mu, epsilon)
@@ -226,17 +188,7 @@ def signed_delta(mu: float, epsilon: float) -> float:
 
 
 def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilon: float) -> float:
-    """Return the exact delta of mu-GDP composed with any number of randomised responses.
-
-    Parameters
-    ----------
-    mu : float
-        GDP parameter of all Gaussian measurements together.
-    responses : mapping of (assignment epsilon, groups) to int
-        How often labels were assigned among so many groups at that cost.
-    epsilon : float
-        Non-negative.
-    """
+    """Return the exact delta of mu-GDP with so many randomised responses of each (assignment epsilon, groups)."""
     losses = [(0.0, 1.0)]
     for (assignment_epsilon, groups), times in responses.items():
         for some in (min(_AT_ONCE, times - done) for done in range(0, times if groups > 1 else 0, _AT_ONCE)):
@@ -248,10 +200,7 @@ def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilo
 
 
 def _no_more_than(losses: list[tuple[float, float]], most: int = 1000) -> list[tuple[float, float]]:
-    """Return losses of which there are at most so many, moved up to the next of equal steps where there are more.
-
-    A larger loss has a larger delta: nothing is understated.
-    """
+    """Return at most so many losses; of more, each is moved up to the next of equal steps: nothing is understated."""
     if len(losses) <= most:
         return losses
     low, high = min(losses)[0], max(losses)[0]
@@ -279,17 +228,9 @@ def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tupl
 
 
 def total_variation(std_steps: float) -> float:
-    """Bound the total variation between one discrete Gaussian and a Gaussian rounded to whole steps.
+    """Bound the total variation between a discrete Gaussian of so many steps, two or more, and a rounded Gaussian.
 
-    Parameters
-    ----------
-    std_steps : float
-        Scale of both in steps of the grid, two or more.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two steps, where nothing is proven.
+    Raises ValueError for fewer than two steps, where nothing is proven.
     """
     if not std_steps >= FEWEST_STEPS:
         raise ValueError("the grid is too coarse for the noise")
@@ -299,13 +240,7 @@ def total_variation(std_steps: float) -> float:
 def delta_margin(epsilon: float, entries: int, std_steps: float) -> float:
     """Return how much smaller delta must be when ``entries`` numbers are drawn on a grid, one after the other.
 
-    Parameters
-    ----------
-    epsilon : float
-    entries : int
-        Noise entries of the whole release.
-    std_steps : float
-        Smallest standard deviation of any of them, in steps.
+    ``entries`` are those of the whole release, ``std_steps`` the smallest standard deviation among them, in steps.
     """
     bound = math.exp(epsilon) if epsilon < _LARGEST_EPSILON else math.inf
     return (1 + bound) * entries * total_variation(std_steps)

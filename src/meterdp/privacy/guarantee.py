@@ -30,21 +30,11 @@ UNIT_OF = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release claims.
+    """What a release claims; ``unit`` is what one neighbour changes.
 
-    Parameters
-    ----------
-    unit : str
-        What one neighbour changes.
-    adjacency : Adjacency
-    epsilon, delta : float
-    accountant : str
-        How the steps were added up: the title of an accounting curve, or what the paper says.
-    proof : str
-        Proof note, relative to the repository.
-    family : {"published", "exact", "sound", "model"}
-        Only what is of family "sound", or holds under a stated model of what an adversary does not know, and was
-        drawn with release noise can be shared.
+    ``accountant`` is the title of an accounting curve, or what the paper says of how the steps were added up;
+    ``proof`` a note, relative to the repository. Only what is of family "sound", or holds under a stated model of
+    what an adversary does not know ("model"), and was drawn with release noise can be shared.
     """
 
     unit: str
@@ -63,15 +53,9 @@ class Guarantee:
 class PrivacyBudget:
     """What a charge is made to; the meters of its list say whose privacy is spent.
 
-    Parameters
-    ----------
-    unit, adjacency : str
-        What one neighbour changes. Whatever is computed from a household's readings spends the same budget, however
-        its mechanism names what it sees of them; so the unit makes no difference.
-    population : str
-        Public name of the households, from the configuration; a label.
-    period : str
-        Public name of the time a budget lasts, such as a year.
+    Whatever is computed from a household's readings spends the same budget, however its mechanism names what it sees
+    of them; so ``unit`` makes no difference. ``population`` and ``period``, such as a year, are public labels from
+    the configuration.
     """
 
     unit: str = field(compare=False)

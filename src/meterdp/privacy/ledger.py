@@ -25,7 +25,7 @@ from pathlib import Path
 
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
-from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered, write_whole
 from meterdp.privacy.periods import Interval
 from meterdp.privacy.spent import (
     CANCELLED,
@@ -45,29 +45,13 @@ from meterdp.privacy.spent import (
 class Request:
     """One release, named by public parameters alone.
 
-    Parameters
-    ----------
-    budget : PrivacyBudget
-        Its adjacency says what is protected; population and period are labels.
-    parameters : mapping
-        Mechanism and parameters; whatever shapes the release and is public. JSON.
-    charge : Charge
-    days : (str, str)
-        First and last day of the readings it is drawn from; in the ledger, not in the name.
-    meters : sequence of str, or None
-        The public list. A request without one counts for every meter.
-    periods : tuple of Interval, or None
-        Budget periods that its days are in, in UTC. A request without them counts in all.
-    planned : Charge, optional
-        Responses, and total variation, of all releases that the configuration plans for the budget period.
-    neighbourhoods : str, optional
-        Digest of the public neighbourhoods within which names are hidden.
-    setting : str
-        The setting that asks for it.
-    label : str, optional
-        The population as people write it.
-    former_lists : tuple of str
-        Digests by which an earlier version of the ledger knew the list.
+    ``parameters`` are mechanism and whatever else shapes the release and is public, JSON; budget and parameters make
+    its name. What else there is decides what is charged to whom: ``days``, the first and last of the readings it is
+    drawn from; ``meters``, the public list, without which it counts for every meter; ``periods``, the budget periods
+    its days are in, without which it counts in all; ``planned``, responses of all releases that the configuration
+    plans for the budget period; ``neighbourhoods``, the digest of those within which names are hidden. ``setting`` is
+    the setting that asks for it, ``label`` the population as people write it, and ``former_lists`` are digests by
+    which an earlier version of the ledger knew the list.
     """
 
     budget: PrivacyBudget
@@ -84,20 +68,15 @@ class Request:
 
     @property
     def key(self) -> str:
-        """SHA-256 of budget and parameters: the name of the request."""
         named = {"account": asdict(self.budget), "words": self.parameters}
         return hashlib.sha256(as_json_text(_same_numbers(named)).encode()).hexdigest()
 
 
 class Ledger:
-    """The ledger in one file.
+    """The ledger in one file, created when it does not exist.
 
-    Parameters
-    ----------
-    path : path-like
-        Created when it does not exist. Beside it, and to be backed up with it, lie its key (``.key``), the folder of
-        what was drawn (``.files``) and a copy of the events (``.copy``); a ledger that lacks what the copy has is
-        refused.
+    Beside it, and to be backed up with it, lie its key (``.key``), the folder of what was drawn (``.files``) and a
+    copy of the events (``.copy``); a ledger that lacks what the copy has is refused.
     """
 
     def __init__(self, path):
@@ -107,37 +86,21 @@ class Ledger:
         )
 
     def check(self, requests: Sequence[Request], limit: Limit) -> list[Request]:
-        """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge.
-
-        Raises
-        ------
-        InputError
-            As there.
-        """
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge."""
         with self._opened() as file:
             _checked(file, requests, limit)
-            return [request for request in requests if file.entries.archive_of(request.key) is None]
+            return [request for request in requests if file.entries.known(request.key)["archive"] is None]
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""
         with self._opened() as file:
-            if not file.entries.is_published(request.key):
+            if not file.entries.known(request.key)["published"]:
                 file.append([{"kind": PUBLISHED, "request": request.key}])
 
     def raise_limit(
         self, budget: PrivacyBudget, meters: Sequence[str], periods: tuple[Interval, ...] | None, limit: Limit
     ) -> None:
-        """State another limit for the meters of a list, in the place of those stated before.
-
-        Parameters
-        ----------
-        budget : PrivacyBudget
-            Labels.
-        meters : sequence of str
-        periods : tuple of Interval, or None
-            Budget periods it is for; None for all.
-        limit : Limit
-        """
+        """State another limit for the meters of a list, in the place of earlier ones; for all periods if None."""
         with self._opened() as file:
             digest, events, rows = file.add_list(meters)
             check_periods(
@@ -152,13 +115,7 @@ class Ledger:
             return file.verified()
 
     def verify(self) -> dict[str, int]:
-        """Check every event, every list and every stored file; return how many there are.
-
-        Raises
-        ------
-        InputError
-            Naming what was changed.
-        """
+        """Check every event, list and stored file, naming what was changed; return how many there are."""
         with self._opened() as file:
             events, lists, archives = file.verified(), len(file.lists.bitmaps), file.entries.archives()
         for archive in archives.values():
@@ -168,17 +125,13 @@ class Ledger:
     def stored(self, request_key: str) -> dict[str, bytes]:
         """Return the stored files of a request, none if it has none."""
         with self._opened() as file:
-            archive = file.entries.archive_of(request_key)
+            archive = file.entries.known(request_key)["archive"]
         return {} if archive is None else self._read(archive)
 
     def remaining(self, requests: Sequence[Request], limit: Limit) -> float:
         """Return the largest epsilon, in hundredths, that one more release about the same meters could have.
 
-        Parameters
-        ----------
-        requests : sequence of Request
-            All about the same meters and days; what is not stored yet counts as charged.
-        limit : Limit
+        All requests are about the same meters and days; what of them is not stored yet counts as charged.
         """
         with self._opened() as file:
             charged, _, _ = _checked(file, requests, limit)
@@ -202,17 +155,8 @@ class Ledger:
     def charge(self, requests: Sequence[Request], limit: Limit) -> dict[str, int]:
         """Charge what is not stored yet, all or nothing; return the number of the attempt by request.
 
-        Parameters
-        ----------
-        requests : sequence of Request
-            All about the same meters and days.
-        limit : Limit
-            What the meters may spend in their budget period.
-
-        Raises
-        ------
-        InputError
-            If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
+        All requests are about the same meters and days; the limit is what these may spend in their budget period.
+        Raises InputError if a meter would pass one, the ledger was tampered with, or it cannot be written.
         """
         with self._opened() as file:
             new, events, rows = _checked(file, requests, limit)
@@ -220,7 +164,7 @@ class Ledger:
                 return {}
             attempts, charges = {}, []
             for request, entry in new:
-                attempts[request.key] = 1 + file.entries.attempts(request.key)
+                attempts[request.key] = 1 + file.entries.known(request.key)["attempts"]
                 planned = None if entry.planned is None else asdict(entry.planned)
                 charges.append(
                     {
@@ -261,16 +205,7 @@ class Ledger:
         name = hashlib.sha256(archive).hexdigest()
         with cannot_write(self.path):
             self.files_path.mkdir(mode=0o700, exist_ok=True)
-            part = self.files_path / f".{name}.part"
-            try:
-                with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                    file.write(archive)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(part, self._archive_path(name))
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
+            write_whole(self._archive_path(name), self.files_path / f".{name}.part", archive)
             _sync(self.files_path)
         return name
 
@@ -335,7 +270,7 @@ def _checked(
     file: LedgerFile, requests: Sequence[Request], limit: Limit
 ) -> tuple[list[tuple[Request, Entry]], list, list]:
     """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
-    new = [request for request in requests if file.entries.archive_of(request.key) is None]
+    new = [request for request in requests if file.entries.known(request.key)["archive"] is None]
     if not new:
         return [], [], []
     digest, events, rows = None, [], []

@@ -17,8 +17,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from meterdp.errors import InputError
-from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, stored_lists
+from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed
 from meterdp.privacy.spent import LISTED, Entries
 
 _WAIT_SECONDS = 600
@@ -52,14 +54,7 @@ _CHECKPOINT = (
 class LedgerFile:
     """An open ledger; nobody else may have it open.
 
-    Parameters
-    ----------
-    path, copy_path, key_path : Path
-
-    Raises
-    ------
-    InputError
-        If it cannot be read or written, was tampered with, lacks its key, or is of an earlier version.
+    Raises InputError if it cannot be read or written, was tampered with, lacks its key, or is of an earlier version.
     """
 
     def __init__(self, path: Path, copy_path: Path, key_path: Path):
@@ -87,7 +82,6 @@ class LedgerFile:
             raise
 
     def close(self) -> None:
-        """Close the file."""
         self.base.close()
 
     def _connected(self) -> sqlite3.Connection:
@@ -103,19 +97,24 @@ class LedgerFile:
 
     def _read(self) -> tuple[Entries, tuple[int, str]]:
         """Return what the events add up to, and the number and hash of the last one."""
-        kept = self._checkpoint()
-        entries, number, before = (Entries(), 0, "") if kept is None else kept
+        entries, number, before = self._checkpoint() or (Entries(), 0, "")
+        rows, _ = self._chained(entries, number, before)
+        return entries, (rows[-1][0], rows[-1][2]) if rows else (number, before)
+
+    def _chained(self, entries: Entries, number: int, before: str) -> tuple[list[tuple], list[dict]]:
+        """Add up the events after one of this number and hash, checking their chain; return their rows, and them."""
         with cannot_write(self.path):
-            rows = self.base.execute("SELECT body, hash FROM main.events WHERE number > ? ORDER BY number", (number,))
-            rows = rows.fetchall()
-        for body, digest in rows:
-            if digest != chain(before, body):
+            rows = self.base.execute(
+                "SELECT number, body, hash FROM main.events WHERE number > ? ORDER BY number", (number,)
+            ).fetchall()
+        events = []
+        for expected, (stated, body, digest) in enumerate(rows, start=number + 1):
+            if digest != chain(before, body) or stated != expected:
                 raise tampered(self.path, "has an event that was changed")
-            entries.apply(json.loads(body))
-            number, before = number + 1, digest
-        if number != self._value("SELECT ifnull(max(number), 0) FROM main.events"):
-            raise tampered(self.path, "has an event that was changed")
-        return entries, (number, before)
+            before = digest
+            events.append(json.loads(body))
+            entries.apply(events[-1])
+        return rows, events
 
     def _checkpoint(self) -> tuple[Entries, int, str] | None:
         with cannot_write(self.path):
@@ -154,22 +153,9 @@ class LedgerFile:
             return copy.execute(query).fetchall() if made else []  # a crash came before its first event
 
     def verified(self) -> list[dict]:
-        """Return every event, after checking the chain from the first one, the copy and every list.
-
-        Raises
-        ------
-        InputError
-            If anything was changed or removed.
-        """
-        with cannot_write(self.path):
-            rows = self.base.execute("SELECT number, body, hash FROM main.events ORDER BY number").fetchall()
-        before, events, sums = "", [], Entries()
-        for number, (stated, body, digest) in enumerate(rows, start=1):
-            if digest != chain(before, body) or stated != number:
-                raise tampered(self.path, "has an event that was changed")
-            before = digest
-            events.append(json.loads(body))
-            sums.apply(events[-1])
+        """Return every event, after checking the chain from the first one, the copy and every list."""
+        sums = Entries()
+        rows, events = self._chained(sums, 0, "")
         if sums.state != self.entries.state:
             raise tampered(self.path, "has an event that was changed")
         if self.copy_path.exists():
@@ -181,13 +167,7 @@ class LedgerFile:
 
     @cached_property
     def lists(self) -> MeterLists:
-        """The lists of meters, after checking that none was changed.
-
-        Raises
-        ------
-        InputError
-            If one was.
-        """
+        """The lists of meters, after checking that none was changed."""
         with cannot_write(self.path):
             batches = [row[0] for row in self.base.execute("SELECT hashes FROM main.meters ORDER BY number")]
             bitmaps = dict(self.base.execute("SELECT digest, bitmap FROM main.lists"))
@@ -196,16 +176,12 @@ class LedgerFile:
             name: _digest(bitmap) for name, bitmap in bitmaps.items()
         } != state["lists"]:
             raise tampered(self.path, "has a list of meters that was changed")
-        return stored_lists(batches, bitmaps)
+        return MeterLists(np.frombuffer(b"".join(batches), dtype="<u8"), bitmaps)
 
     def add_list(self, meters: Sequence[str], former: Sequence[str] = ()) -> tuple[str, list, list]:
         """Make a list known to an open ledger; return its digest, and the events and rows that keep it.
 
-        Parameters
-        ----------
-        meters : sequence of str
-        former : sequence of str
-            Digests of its file, by which it may be known.
+        ``former`` are digests of its file, by which it may be known.
         """
         known = self.entries.state["former"]
         if (same := {known.get(one) for one in former}) != {None} and len(same) == 1:
@@ -231,19 +207,9 @@ class LedgerFile:
         return digest, events, rows
 
     def append(self, events: Sequence[dict], rows: Sequence[tuple[str, tuple]] = (), copied: bool = True) -> None:
-        """Add events and what belongs to them, all or nothing.
+        """Add events, and the rows (table, values) that belong to them, all or nothing.
 
-        Parameters
-        ----------
-        events : sequence of dict
-        rows : sequence of (table, values)
-        copied : bool
-            Whether it fails without space for the copy, which the next event brings up to date otherwise.
-
-        Raises
-        ------
-        InputError
-            If they cannot be written; then nothing was.
+        Where not ``copied``, the copy may lack space for them: the next event brings it up to date.
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
         number, before = self._last
@@ -311,12 +277,7 @@ class LedgerFile:
 def _key(path: Path, new: bool) -> bytes:
     if new and not path.exists():
         with cannot_write(path):
-            part = path.with_name(f".{path.name}.part")
-            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(secrets.token_hex(_KEY_BYTES).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
+            write_whole(path, path.with_name(f".{path.name}.part"), secrets.token_hex(_KEY_BYTES).encode())
     try:
         key = bytes.fromhex(path.read_text())
     except (OSError, ValueError):
@@ -324,6 +285,19 @@ def _key(path: Path, new: bool) -> bytes:
     if len(key) != _KEY_BYTES:
         raise _no_key(path)
     return key
+
+
+def write_whole(path: Path, part: Path, data: bytes) -> None:
+    """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or is not there."""
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _no_key(path: Path) -> InputError:
@@ -370,7 +344,6 @@ def _digest(data: bytes) -> str:
 
 
 def tampered(path: Path, what: str) -> InputError:
-    """Return what to say of a ledger that cannot be trusted."""
     return InputError(what, file=path, hint="restore the ledger from a backup; nothing is released until then")
 
 

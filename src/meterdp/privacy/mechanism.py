@@ -20,16 +20,9 @@ Files = Mapping[str, bytes]
 class Mechanism(Protocol):
     """Everything that can be released: fixed by public settings before a record is seen.
 
-    Attributes
-    ----------
-    guarantee : Guarantee
-    loss : Charge
-        What one release costs; the ledger is charged with it.
-    households : int
-        On the public list, or records.
-    parameters : mapping
-        All that shapes the release and is public, JSON. Ledgers know a release by these names and values, which stay
-        for ever.
+    ``loss`` is what one release costs and the ledger is charged, ``households`` how many are on the public list, or
+    records. ``parameters`` is all that shapes the release and is public, JSON: ledgers know a release by these names
+    and values, which stay for ever.
     """
 
     @property
@@ -58,13 +51,8 @@ class Mechanism(Protocol):
 class NoisyQuery:
     """One Gaussian measurement of a sequence.
 
-    Parameters
-    ----------
-    name : str
-    sensitivity : float
-        l2 sensitivity of the exact answer under the adjacency of the release, proven in its note.
-    noise_std : float
-        Standard deviation of the noise on every entry.
+    ``sensitivity`` is the l2 sensitivity of the exact answer under the adjacency of the release, proven in its note;
+    ``noise_std`` the standard deviation of the noise on every entry.
     """
 
     name: str
@@ -83,13 +71,7 @@ Measure = Callable[[NoisyQuery, np.ndarray], np.ndarray]
 
 
 def measure_with(noise: GaussianSource, grid: float) -> Measure:
-    """Return what adds the noise of a source to exact answers.
-
-    Raises
-    ------
-    ValueError
-        If the noise lives on another grid than the one the mechanism was calibrated for.
-    """
+    """Return what adds noise to exact answers, on the grid that the mechanism was calibrated for."""
     if noise.grid != grid:
         raise ValueError("the mechanism was calibrated for another grid than that of the noise")
     return lambda query, exact: noise.add_gaussian(exact, query.noise_std)
@@ -98,10 +80,7 @@ def measure_with(noise: GaussianSource, grid: float) -> Measure:
 def delta_beside_the_grid(epsilon: float, delta: float, entries: int, records: int) -> float:
     """Return what is left of delta for continuous noise, of a release of so many entries (docs/proofs/safe_noise.md).
 
-    Raises
-    ------
-    InputError
-        If nothing is, by public numbers alone.
+    Raises InputError if nothing is, by public numbers alone.
     """
     margin = delta_margin(epsilon, entries, FEWEST_NOISE_STEPS)
     if margin >= delta:
@@ -111,13 +90,7 @@ def delta_beside_the_grid(epsilon: float, delta: float, entries: int, records: i
 
 
 def check_grid(query: NoisyQuery, largest_sum: float, grid: float) -> None:
-    """Refuse a query whose noise or sums the grid does not hold; a study's grid of 0 holds all.
-
-    Raises
-    ------
-    InputError
-        By public numbers alone.
-    """
+    """Refuse, by public numbers alone, a query whose noise or sums the grid does not hold; a grid of 0 holds all."""
     if grid > 0 and query.noise_std < FEWEST_NOISE_STEPS * grid:
         raise noise_too_small("decrease epsilon")
     if grid > 0 and (query.noise_std > MOST_STD_STEPS * grid or largest_sum >= MOST_STEPS * grid):
@@ -129,7 +102,6 @@ def check_grid(query: NoisyQuery, largest_sum: float, grid: float) -> None:
 
 
 def noise_too_small(hint: str) -> InputError:
-    """Return the refusal of noise of so few steps that the grid would show."""
     return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)
 
 
@@ -145,21 +117,11 @@ def clipped(z: np.ndarray, radius: float) -> np.ndarray:
 
 
 def grouped_sums(y: np.ndarray, group: np.ndarray, groups: int, grid: float) -> np.ndarray:
-    """Return the sum of the rows of each group, (G, d) float64.
+    """Return the (G, d) sums of the rows of (N, d) y by (N,) group 0..G-1, which is public or already released.
 
     Replacing one row, its group unchanged, moves one sum by at most twice the radius of a ball that holds all rows:
-    replace-one sensitivity. With a grid each row is rounded to its multiples first, and sums below 2^53 steps are
-    exact in any order (docs/proofs/safe_noise.md).
-
-    Parameters
-    ----------
-    y : (N, d) float64
-    group : (N,) int array
-        0..G-1, public or already released.
-    groups : int
-        G.
-    grid : float
-        A power of two, or 0 for plain floating-point sums, which are for studies only.
+    replace-one sensitivity. With a grid, a power of two, each row is rounded to its multiples first, and sums below
+    2^53 steps are exact in any order (docs/proofs/safe_noise.md); plain sums, with a grid of 0, are for studies only.
     """
     sums = np.zeros((groups, y.shape[1]))
     np.add.at(sums, group, np.rint(y / grid) if grid > 0 else y)

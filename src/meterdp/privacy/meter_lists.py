@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,12 +52,8 @@ def digest_of(hashes: np.ndarray) -> str:
 class MeterLists:
     """The lists that a ledger knows.
 
-    Parameters
-    ----------
-    hashes : (M,) uint64 array
-        Of every meter of any list, in the order of their numbers.
-    bitmaps : dict of str to bytes
-        Of every list by its digest: one bit for every meter number, the first in the highest bit.
+    ``hashes`` are those of the meters of all lists, (M,) uint64, in the order of their numbers; ``bitmaps`` has for
+    the digest of every list one bit for every number, the first in the highest bit.
     """
 
     hashes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype="<u8"))
@@ -107,8 +103,3 @@ class MeterLists:
     def share_meters(self, one: str | None, other: str | None) -> bool:
         """Whether two lists have a meter in common; None stands for every meter, whoever that is."""
         return one is None or other is None or bool((self._bits(one) & self._bits(other)).any())
-
-
-def stored_lists(batches: Iterable[bytes], bitmaps: Mapping[str, bytes]) -> MeterLists:
-    """Return lists as a ledger stores them: hashes of new meters in batches, and bitmaps."""
-    return MeterLists(np.frombuffer(b"".join(batches), dtype="<u8"), dict(bitmaps))

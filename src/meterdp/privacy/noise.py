@@ -26,10 +26,7 @@ MOST_STD_STEPS = 2.0**45
 class GaussianSource(Protocol):
     """What a sound mechanism may draw: its only noise is Gaussian, added to exact statistics.
 
-    Attributes
-    ----------
-    grid : float
-        Statistics and answers are whole multiples of it; 0 for any real numbers, which is for studies only.
+    Statistics and answers are whole multiples of ``grid``; it is 0 for any real numbers, which is for studies only.
     """
 
     grid: float
@@ -59,7 +56,7 @@ class NoiseSource(ResponseSource, Protocol):
 
 
 def keep_probability(assignment_epsilon: float, groups: int) -> float:
-    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
+    """Return the probability with which randomised response over so many groups reports the right one."""
     return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
 
 
@@ -69,19 +66,9 @@ class SafeNoise:
     grid = GRID
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
-        """Return ``exact`` plus discrete Gaussian noise, on the grid.
+        """Return multiples of the grid plus discrete Gaussian noise of a standard deviation in their unit.
 
-        Parameters
-        ----------
-        exact : float64 array
-            Whole multiples of the grid.
-        std : float
-            Standard deviation of the noise, in the unit of ``exact``.
-
-        Raises
-        ------
-        ArithmeticError
-            If an entry is not on the grid or too large to stay exact. The message holds no value.
+        Raises ArithmeticError, with no value in its message, if an entry is off the grid or too large to stay exact.
         """
         steps = exact / self.grid
         if not 0 < std / self.grid <= MOST_STD_STEPS:
@@ -94,17 +81,7 @@ class SafeNoise:
         return noisy * self.grid
 
     def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        """Return the labels after randomised response.
-
-        Parameters
-        ----------
-        label : (N,) int array
-            0..K-1.
-        groups : int
-            K, two or more.
-        assignment_epsilon : float
-            ln of the odds of the right label against any one other; what is drawn costs no more.
-        """
+        """Return (N,) labels 0..K-1 after randomised response that costs no more than stated; K is two or more."""
         respond = response(groups, assignment_epsilon)
         return np.array([respond(int(one)) for one in label], dtype=np.int64)
 
@@ -112,10 +89,7 @@ class SafeNoise:
 def response(groups: int, assignment_epsilon: float):
     """Return OpenDP's randomised response over 0..K-1, which by its own account costs at most ``assignment_epsilon``.
 
-    Raises
-    ------
-    ArithmeticError
-        If no probability near the nominal one does.
+    Raises ArithmeticError if no probability near the nominal one does.
     """
     from opendp import measurements
     from opendp.mod import enable_features

@@ -18,13 +18,7 @@ _MOST_AHEAD, _MOST_BEHIND = timedelta(hours=14), timedelta(hours=12)
 
 
 def day_of(text: str | date) -> date:
-    """Return a calendar day, in whichever form of ISO 8601 it is written.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Return a calendar day, in whichever form of ISO 8601 it is written; raise ValueError if it is none."""
     if isinstance(text, datetime) or not isinstance(text, date | str):
         raise ValueError("no day")
     return text if isinstance(text, date) else date.fromisoformat(text)
@@ -33,10 +27,7 @@ def day_of(text: str | date) -> date:
 def days_of(period: str) -> list[tuple[date, date]]:
     """Return the first and last day of every period that a text names, several of them separated by commas.
 
-    Raises
-    ------
-    ValueError
-        If a part is no year, month or pair of days, or two parts share a day.
+    Raises ValueError if a part is no year, month or pair of days, or two parts share a day.
     """
     spans = sorted(_span(part.strip()) for part in period.split(","))
     if any(later[0] <= earlier[1] for earlier, later in itertools.pairwise(spans)):
@@ -59,18 +50,9 @@ def _span(text: str) -> tuple[date, date]:
 
 
 def interval_of(first: date, last: date, time_zone: str | None) -> Interval:
-    """Return the interval from the first midnight of ``first`` to that after ``last``.
+    """Return the interval from the first midnight of ``first`` to that after ``last``, in an IANA time zone.
 
-    Parameters
-    ----------
-    first, last : date
-    time_zone : str or None
-        IANA name; None for one nobody knows: then whatever could be meant is inside.
-
-    Raises
-    ------
-    ValueError
-        If there is no such zone.
+    Of a zone that nobody knows, None, whatever could be meant is inside. Raises ValueError if there is no such zone.
     """
     end = last + timedelta(days=1)
     if time_zone is None:

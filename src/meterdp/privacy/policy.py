@@ -18,15 +18,9 @@ RELEASABLE = ("sound", "model")
 
 
 def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
-    """Refuse what may not leave, whatever made it.
-
-    Raises
-    ------
-    InputError
-        If the mechanism has no proof, delta is too large for so many households, or there are too few of them.
-    """
+    """Refuse what may not leave: no proof, too large a delta for its households, or too few or many of them."""
     if guarantee.family not in RELEASABLE:
-        raise _refused(
+        raise refused(
             "release",
             f"is of family '{guarantee.family}', which is for study only",
             "release a mechanism with a proof",
@@ -38,42 +32,30 @@ def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
 def refusals_of_list(delta: float, households: int, limit: Limit) -> Iterator[InputError]:
     """Yield what :func:`check_release` refuses about a release of some delta for so many households."""
     if households < FEWEST_HOUSEHOLDS:
-        yield _refused(
+        yield refused(
             "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
         )
     if households > MOST_HOUSEHOLDS:
-        yield _refused(
-            "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
-        )
+        yield refused("export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart")
     largest = 1 / households
     if delta > min(limit.delta, largest):
         problem = f"must not exceed 1/N = {largest:.3g} or release.cap_delta = {limit.delta:g}"
-        yield _refused("release.delta", f"is {delta:g}, but {problem}", "use a smaller delta")
+        yield refused("release.delta", f"is {delta:g}, but {problem}", "use a smaller delta")
     if limit.delta > largest:
         problem = f"is {limit.delta:g}, but must not exceed 1/N = {largest:.3g}"
-        yield _refused("release.cap_delta", problem, "use a smaller one")
+        yield refused("release.cap_delta", problem, "use a smaller one")
 
 
 def check_groups(households: Sequence[int]) -> None:
-    """Refuse public groups that are too small.
-
-    Parameters
-    ----------
-    households : sequence of int
-        Of each group.
-
-    Raises
-    ------
-    InputError
-        If one has fewer than ``FEWEST_IN_GROUP``.
-    """
+    """Refuse public groups, by the households of each, of which one has fewer than ``FEWEST_IN_GROUP``."""
     if min(households) < FEWEST_IN_GROUP:
-        raise _refused(
+        raise refused(
             "release.forecast_groups",
             f"makes a group of fewer than {FEWEST_IN_GROUP} households",
             "join small circuits in export.meters, or use 'one' or 'assigned'",
         )
 
 
-def _refused(field: str, problem: str, hint: str) -> InputError:
+def refused(field: str, problem: str, hint: str) -> InputError:
+    """Return the refusal of a setting."""
     return InputError(problem, file="config", field=field, hint=hint)

@@ -15,13 +15,7 @@ from meterdp.privacy.policy import check_release
 
 @dataclass(frozen=True)
 class Part:
-    """A mechanism, and what the ledger is asked for it.
-
-    Raises
-    ------
-    ValueError
-        If the ledger would be charged anything but the loss of the mechanism.
-    """
+    """A mechanism, and what the ledger is asked for it, which must be the loss of the mechanism."""
 
     request: Request
     mechanism: Mechanism
@@ -36,25 +30,12 @@ def release(
 ) -> list[dict[str, bytes]]:
     """Return the files of parts that are of no use without one another: all are charged, or none.
 
-    Each is drawn at most once: the same request gets the stored files, byte for byte. Other processes may use the
-    ledger while noise is drawn; one that asks for the same release waits.
+    All are about the same meters and days. Each is drawn at most once: the same request gets the stored files, byte
+    for byte. Other processes may use the ledger while noise is drawn; one that asks for the same release waits.
+    ``ready`` is called between charge and draw; if it raises, nothing was drawn, and the charge is taken back.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        All about the same meters and days.
-    records
-        What the mechanisms take.
-    ledger : Ledger
-    limit : Limit
-        What the meters may spend in their budget period.
-    ready : callable, optional
-        Called between charge and draw. If it raises, nothing was drawn, and the charge is taken back.
-
-    Raises
-    ------
-    InputError
-        If the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be written.
+    Raises InputError if the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be
+    written.
     """
     for part in parts:
         check_release(part.mechanism.guarantee, part.mechanism.households, limit)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
 from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap
+from meterdp.privacy.policy import refused
 
 # Kinds of events in a ledger.
 CHARGED, CANCELLED, STORED, PUBLISHED = "charged", "cancelled", "stored", "published"
@@ -38,24 +38,11 @@ _MOST_EPSILON = 50.0
 class Entry:
     """A charge, or a raised limit, as far as the budget is concerned.
 
-    Parameters
-    ----------
-    budget : PrivacyBudget
-        Its adjacency decides what adds up, its names are labels.
-    meters : str or None
-        Digest of the list it counts for; None for every meter.
-    periods : tuple of Interval, or None
-        The budget periods it counts in; None for all.
-    charge : Charge
-    limit : Limit
-        The limit stated with it.
-    planned : Charge or None
-        Responses, and total variation, that the releases of the period may have if this is the first; None for a
-        charge of an earlier version and for another attempt, which come on top.
-    neighbourhoods : str or None
-        Digest of the neighbourhoods within which names are hidden.
-    raises : bool
-        Whether its limit takes the place of earlier ones.
+    ``meters`` is the digest of the list it counts for, None for every meter; ``periods`` are those it counts in, None
+    for all. ``limit`` is stated with it, and takes the place of earlier ones if it ``raises``. ``planned`` are
+    responses, and total variation, that the releases of the period may have if this is the first; it is None for a
+    charge of an earlier version and for another attempt, which come on top. ``neighbourhoods`` is the digest of those
+    within which names are hidden.
     """
 
     budget: PrivacyBudget
@@ -86,22 +73,9 @@ class Entry:
 
 
 def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, setting: str) -> None:
-    """Refuse a release that any of its meters cannot afford in one of its budget periods.
+    """Refuse what is to be charged together if any of its meters cannot afford it in one of its budget periods.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        Everything so far, oldest first.
-    new : Entry
-        All that is to be charged together.
-    lists : MeterLists
-    setting : str
-        Which setting of the configuration asks for the release.
-
-    Raises
-    ------
-    InputError
-        Saying how much would fit.
+    ``entries`` are all so far, oldest first; ``setting`` asks for the release. The refusal says how much would fit.
     """
     check_periods(entries, new, lists)
     for period in new.periods or (None,):
@@ -109,21 +83,21 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
         _check_kinds(earlier, new, lists)
         spent = list(_most_spent(earlier, new, lists))
         if not all(one.responses_fit for one in spent):
-            raise _refused(
+            raise refused(
+                "release.forecast_groups",
                 "would assign households to groups at random, which the first release of the budget period did not "
                 "plan",
-                "release.forecast_groups",
                 "set it to one or circuit, or ask for the same groups as then",
             )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
         left = _left(spent, new)
         limit = min((one.limit for one in spent), key=lambda limit: limit.epsilon)
-        raise _refused(
+        raise refused(
+            setting,
             f"would spend more on its meters in '{new.budget.period}' than the limit of epsilon {limit.epsilon:g} at "
             f"delta {limit.delta:g}; "
             + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
-            setting,
             "ask for less, wait for the next budget period, or have the limit raised (meterdp ledger raise)",
         )
 
@@ -164,11 +138,11 @@ def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Non
         if entry.meters not in shared or entry.raises:
             continue
         if entry.kind != new.kind:
-            raise _refused(
+            raise refused(
+                "release.forecast_protects",
                 "cannot be given beside what was released about these meters: files that hide only whose they "
                 "are say more about readings than a guarantee for readings allows, and their neighbourhoods may "
                 "not change",
-                "release.forecast_protects",
                 "release one or the other in a budget period",
             )
 
@@ -181,10 +155,10 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
             continue
         others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
         if any(others) and lists.share_meters(entry.meters, new.meters):
-            raise _refused(
+            raise refused(
+                "release.budget_period",
                 f"shares days with '{entry.budget.period}', in which readings of these meters were charged, "
                 "without being the same time",
-                "release.budget_period",
                 "use that period, or one that shares no day with it in UTC",
             )
 
@@ -254,12 +228,9 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
 
 
 class _Meters:
-    """What each of the meters of a release has spent, (m,) arrays.
+    """What each of the m meters of a release has spent, (m,) arrays.
 
-    Attributes
-    ----------
-    times : (dict, dict)
-        How often labels were drawn as planned, and beyond that, by kind of response.
+    ``times`` has how often labels were drawn as planned, and beyond that, by kind of response.
     """
 
     def __init__(self, earlier: Sequence[Entry], new: Entry, lists: MeterLists):
@@ -277,7 +248,6 @@ class _Meters:
             self._add(lists.on_both(name, new.meters), mine)
 
     def _add(self, on: np.ndarray, mine: Sequence[tuple[int, Entry]]) -> None:
-        """Add what was charged to one list."""
         charged = [entry for _, entry in mine if not entry.raises]
         self._mu2 += on * sum(entry.mu**2 for entry in charged)
         self._variation += on * sum(entry.charge.total_variation for entry in charged)
@@ -333,22 +303,14 @@ def _add(one, other) -> dict:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {*one, *other}}
 
 
-def _refused(problem: str, field: str, hint: str) -> InputError:
-    return InputError(problem, file="config", field=field, hint=hint)
-
-
 _KEPT = ("kind", "account", "request", "attempt", "mu", "total_variation", "responses", "cap", "meters", "periods")
 _ALSO_KEPT = ("planned", "neighbourhoods")
+# Cancelled attempts count, too.
+_NEW_REQUEST = {"attempts": 0, "archive": None, "published": False}
 
 
 class Entries:
-    """Charges, limits, lists and stored releases.
-
-    Parameters
-    ----------
-    state : dict, optional
-        What :attr:`state` was; JSON.
-    """
+    """Charges, limits, lists and stored releases; ``state`` is JSON, from which they can be made again."""
 
     def __init__(self, state: dict | None = None):
         self.state = state or {"charges": [], "requests": {}, "lists": {}, "batches": [], "former": {}, "zones": {}}
@@ -403,11 +365,11 @@ class Entries:
         self.state["charges"].append(kept)
 
     def _of(self, request: str) -> dict:
-        return self.state["requests"].setdefault(request, {"attempts": 0, "archive": None, "published": False})
+        return self.state["requests"].setdefault(request, dict(_NEW_REQUEST))
 
-    def attempts(self, request: str) -> int:
-        """Return how often a request was charged, cancelled attempts included."""
-        return self.state["requests"].get(request, {"attempts": 0})["attempts"]
+    def known(self, request: str) -> Mapping:
+        """Return how often a request was charged, the digest of what was stored for it, and if that was published."""
+        return self.state["requests"].get(request, _NEW_REQUEST)
 
     def is_charged(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> bool:
         """Whether a charge for a request stands that counts for these meters in these periods."""
@@ -416,14 +378,6 @@ class Entries:
             for one in self.state["charges"]
             if one.get("request") == request and "cancelled" not in one
         )
-
-    def is_published(self, request: str) -> bool:
-        """Whether the files of a request were published."""
-        return self.state["requests"].get(request, {"published": False})["published"]
-
-    def archive_of(self, request: str) -> str | None:
-        """Return the digest of what was drawn for a request, if it was stored."""
-        return self.state["requests"].get(request, {"archive": None})["archive"]
 
     def archives(self) -> dict[str, str]:
         """Return the digest of what was drawn, by request."""

@@ -22,7 +22,7 @@ from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.release.kinds import refused
+from meterdp.privacy.policy import refused
 from meterdp.release.service import ReleaseService, as_json, checksums, request_parameters, sentence
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
+from meterdp.privacy.policy import refused
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
@@ -102,11 +103,6 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
                 f"is {release['feeder_days']}, more than the {days} days of the period",
                 "use fewer days, or a longer period",
             )
-
-
-def refused(field: str, problem: str, hint: str) -> InputError:
-    """Return the refusal of a setting."""
-    return InputError(problem, file="config", field=field, hint=hint)
 
 
 KINDS: Mapping[str, Kind] = {

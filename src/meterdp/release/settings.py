@@ -17,8 +17,9 @@ from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
+from meterdp.privacy.policy import refused
 from meterdp.release import kinds
-from meterdp.release.kinds import CRATE, ENTRY, KINDS, refused
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 
 SIMULATED = "simulated households"
 _FILE_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")

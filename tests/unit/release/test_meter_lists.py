@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from meterdp.privacy.meter_lists import MeterLists, hashed, plain_name, stored_lists
+from meterdp.privacy.meter_lists import MeterLists, hashed, plain_name
 
 KEY = b"k" * 32
 
@@ -56,7 +56,10 @@ def test_lists_are_the_sets_they_were_made_of(seed):
         digest, bitmap, new = lists.add(hashes)
         sets[digest] = set(hashes.tolist())
         rows.append((digest, bitmap, new))
-    again = stored_lists([new for _, _, new in rows], {digest: bitmap for digest, bitmap, _ in rows})
+    again = MeterLists(
+        np.frombuffer(b"".join(new for _, _, new in rows), dtype="<u8"),
+        {digest: bitmap for digest, bitmap, _ in rows},
+    )
     for one in (lists, again):
         known = set(one.hashes.tolist())
         assert known == set().union(*sets.values()) and one.count(None) == len(known) + 1
