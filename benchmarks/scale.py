@@ -107,8 +107,8 @@ def arrow(export: str, folder: Path) -> dict:
 def _profile(part: Path, config: dict) -> int:
     """Do what workflow/scripts/profile_shard.py does; return how many households there are."""
     from meterdp.core.parquet import open_table
-    from meterdp.profiles.gaps import process_shard
     from meterdp.profiles.grid import read_shard_in_pieces
+    from meterdp.profiles.shard import process_shard
     from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
     households, forecast = 0, config["forecast"]

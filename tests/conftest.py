@@ -19,6 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 WHOLE_RUNS = ("test_study.py", "test_release.py", "test_leaks.py", "test_release_again.py", "test_reproduce.py")
 
 
+def config_of(written=None) -> dict:
+    """The complete configuration of a study: what is written, and the defaults."""
+    from meterdp.core.config import complete, load_schema
+
+    return complete(written or {}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+
+
 def pytest_collection_modifyitems(items):
     """Put whole runs first, in their order, then other long files: none must be what a worker starts last."""
 

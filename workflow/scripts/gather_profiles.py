@@ -3,8 +3,7 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.kept import refuse_nobody
-from meterdp.profiles.quality import refuse_by_policy, summarise
+from meterdp.profiles.quality import refuse_by_policy, refuse_nobody, summarise
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES, QUALITY, QUALITY_SUMMARY
 from meterdp.profiles.vector import VectorRules, hour_rows
 

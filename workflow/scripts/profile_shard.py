@@ -1,8 +1,8 @@
 """Judge the readings of one shard; write its quality table, log load and profile vectors."""
 
 from meterdp.core.job import job
-from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
 params, output = snakemake.params, snakemake.output

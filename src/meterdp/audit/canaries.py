@@ -31,8 +31,8 @@ from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import release_unrecorded
-from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard
+from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 from meterdp.release.mixture import ReleasedMixture

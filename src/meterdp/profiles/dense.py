@@ -1,4 +1,4 @@
-"""Log load of shards as dense arrays: what the forecasting rooms read."""
+"""Log load of shards as dense arrays: what the packages of forecasts read."""
 
 from __future__ import annotations
 
@@ -14,17 +14,9 @@ from meterdp.profiles.tables import LOG_LOAD
 
 @dataclass(frozen=True)
 class LogLoad:
-    """Log load of H households on one grid.
+    """Log load of H households on one grid of T slots, with its seasonal part, (H, T) log kWh each.
 
-    Parameters
-    ----------
-    household : (H,) int32
-    log_kwh : (H, T) float64
-        Log of the clipped energy per interval, NaN where missing.
-    seasonal_log_kwh : (H, T) float64
-        Seasonal part.
-    calendar : Calendar or None
-        Calendar of the T slots; None without households.
+    The log is that of the clipped energy, NaN where missing; without households there is no calendar.
     """
 
     household: np.ndarray
@@ -39,21 +31,9 @@ class LogLoad:
 
 
 def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int, time_zone: str) -> LogLoad:
-    """Read some households of some parts of the table ``log_load``.
+    """Read some households of parts of the table ``log_load``; those a part does not hold are skipped.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        Parts, in the order of the households.
-    households : (n,) int array
-        Households wanted; those a part does not hold are skipped.
-    interval_minutes : int
-    time_zone : str
-
-    Returns
-    -------
-    LogLoad
-        In ascending order of the household.
+    Parts come in the order of the households, which is kept.
     """
     ids, logs, seasons, calendar = [], [], [], None
     for path in paths:

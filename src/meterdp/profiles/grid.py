@@ -25,19 +25,7 @@ DAY_MINUTES = 24 * 60
 
 @dataclass(frozen=True)
 class Calendar:
-    """Local calendar of ``slot_count`` intervals from ``start`` on.
-
-    Parameters
-    ----------
-    start : datetime
-        UTC start of slot 0.
-    slot_count : int
-        Number of slots T.
-    interval_minutes : int
-        Length of a slot.
-    time_zone : str
-        IANA name.
-    """
+    """Local calendar of T = ``slot_count`` intervals, from the UTC start of slot 0 on; the zone is an IANA name."""
 
     start: datetime
     slot_count: int
@@ -84,7 +72,6 @@ class Calendar:
 
     @property
     def slots_per_hour(self) -> int:
-        """Slots of an hour."""
         return 60 // self.interval_minutes
 
     def slot_at(self, day: date, hour: int) -> int:
@@ -92,16 +79,11 @@ class Calendar:
         local = datetime.combine(day, time(hour), ZoneInfo(self.time_zone))
         return int((local.astimezone(UTC) - self.start.astimezone(UTC)) / timedelta(minutes=self.interval_minutes))
 
-    @cached_property
-    def first_midnight(self) -> int:
-        """First slot that starts a local day."""
-        hits = np.flatnonzero(self.minute_of_day == 0)
-        return int(hits[0]) if hits.size else 0
-
     def window(self, days: int) -> slice:
         """Slots of the first ``days`` x 24 h from the first local midnight on: the training window."""
-        length = days * self.slots_per_day
-        return slice(self.first_midnight, self.first_midnight + length)
+        midnights = np.flatnonzero(self.minute_of_day == 0)
+        first = int(midnights[0]) if midnights.size else 0
+        return slice(first, first + days * self.slots_per_day)
 
     def same_time_before(self, days: int) -> np.ndarray:
         """Slot with the same local time so many days before, (T,) int64, -1 where there is none.
@@ -140,17 +122,7 @@ class Calendar:
 
 @dataclass(frozen=True)
 class Shard:
-    """Dense readings of one shard.
-
-    Parameters
-    ----------
-    household : (H,) int32
-        Dense household index.
-    energy_kwh : (H, T) float64
-        Energy, NaN where there is no reading.
-    calendar : Calendar
-        Calendar of the T slots.
-    """
+    """Dense readings of one shard: (H,) int32 indices of households and (H, T) kWh, NaN where there is no reading."""
 
     household: np.ndarray
     energy_kwh: np.ndarray
@@ -158,23 +130,14 @@ class Shard:
 
 
 def read_shard(path, interval_minutes: int, time_zone: str) -> Shard:
-    """Read one part of the canonical readings into memory.
-
-    Raises
-    ------
-    InputError
-        If the part does not hold every household on the same slots.
-    """
+    """Read one part of the canonical readings; InputError if its households are not all on the same slots."""
     return _as_shard(path, read_table(path, READINGS), interval_minutes, time_zone, None)
 
 
 def read_shard_in_pieces(path, interval_minutes: int, time_zone: str) -> Iterator[Shard]:
     """Yield the same households some at a time, as they were written; one empty piece of an empty part.
 
-    Raises
-    ------
-    InputError
-        As above; households must not differ in their slots from those of the piece before.
+    InputError as above, and if households differ in their slots from those of the piece before.
     """
     calendar = None
     for table in read_row_groups(path, READINGS):
@@ -202,11 +165,4 @@ def _as_shard(path, table: pa.Table, interval_minutes: int, time_zone: str, like
         household[first].astype(np.int32),
         energy.reshape(first.size, slots),
         like or Calendar(start, slots, interval_minutes, time_zone),
-    )
-
-
-def long_stamps(calendar: Calendar, households: int) -> pa.Array:
-    """Stamps of a long table: the grid repeated for each household."""
-    return pa.array(np.tile(calendar.start_utc, households), type=pa.timestamp("us")).cast(
-        pa.timestamp("us", tz="UTC")
     )

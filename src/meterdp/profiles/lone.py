@@ -1,10 +1,11 @@
-"""Single readings that are no use of energy: catch-ups after a gap, spikes, and registers set back.
+"""Single readings that are no use of energy: catch-ups after a gap, spikes, and registers set back; and gaps.
 
 An export of differences of a register has them where readings failed (the next difference holds the energy of the
 gap), where a telegram was garbled, and where a meter was exchanged under the same id or its register began again.
 Each is judged against the household's own other readings; a household with fewer than a day of them is not judged.
+Readings may also come in a longer interval than the grid's, and short gaps be filled from the days before.
 
-Gaps: readings that come in a longer interval than the grid's, and short gaps filled from the days before.
+Readings are (H, T) kWh, NaN where there is none; ``plausible`` marks those to judge by.
 """
 
 from __future__ import annotations
@@ -21,22 +22,8 @@ def catch_ups(
 
     One is larger than ``factor`` times the largest plausible reading that follows no gap, and within the factor
     ``tolerance`` of what the household uses in so many intervals: the sum over the gap and its own slot of the mean
-    of its plausible readings at that local hour.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        NaN where there is no reading.
-    plausible : (H, T) bool
-        Readings to judge by.
-    calendar : Calendar
-        Of the T slots.
-    factor, tolerance : float
-
-    Returns
-    -------
-    (H, T) int32
-        Slots of the gap before such a reading, 0 for all others.
+    of its plausible readings at that local hour. Returns the slots of the gap before such a reading, (H, T) int32, 0
+    for all others.
     """
     out = np.zeros(energy_kwh.shape, np.int32)
     given = np.isfinite(energy_kwh)
@@ -64,19 +51,8 @@ def catch_ups(
 def spread_over_gaps(energy_kwh: np.ndarray, gap_slots: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """Spread catch-ups evenly over gaps of at most ``longest`` slots that begin after the first reading.
 
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-    gap_slots : (H, T) int32
-        From :func:`catch_ups`.
-    longest : int
-
-    Returns
-    -------
-    energy_kwh : (H, T) float64
-        Other catch-ups as they are.
-    repaired : (H, T) bool
-        Slots that hold a part.
+    ``gap_slots`` is from :func:`catch_ups`. Returns the readings, other catch-ups as they are, and which slots hold a
+    part.
     """
     out, repaired = energy_kwh.copy(), np.zeros(energy_kwh.shape, bool)
     for i, t in zip(*np.nonzero((gap_slots > 0) & (gap_slots <= longest)), strict=True):
@@ -88,23 +64,11 @@ def spread_over_gaps(energy_kwh: np.ndarray, gap_slots: np.ndarray, longest: int
 
 
 def register_resets(energy_kwh: np.ndarray, plausible: np.ndarray, factor: float, fewest: int) -> np.ndarray:
-    """Find negative readings that are a register set back: minus what it stood at.
+    """Find negative readings that are a register set back, minus what it stood at; (H, T) bool.
 
     All negative readings of the household stand alone, and each is more than ``factor`` times the size of its largest
-    plausible reading. A household that feeds in has others, and is not judged.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-    plausible : (H, T) bool
-        Readings to judge by.
-    factor : float
-    fewest : int
-        With fewer plausible readings from zero on a household is not judged.
-
-    Returns
-    -------
-    (H, T) bool
+    plausible reading. A household that feeds in has others, and is not judged, nor is one with less than ``fewest``
+    plausible readings from zero on.
     """
     with np.errstate(invalid="ignore"):
         negative = energy_kwh < 0
@@ -116,20 +80,10 @@ def register_resets(energy_kwh: np.ndarray, plausible: np.ndarray, factor: float
 
 
 def spikes(energy_kwh: np.ndarray, plausible: np.ndarray, factor: float, fewest: int) -> np.ndarray:
-    """Find single readings outside the plausible range, ``factor`` times as large as the largest plausible one.
+    """Find single readings outside the plausible range, ``factor`` times as large as the largest plausible one; (H,
+    T) bool.
 
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-    plausible : (H, T) bool
-        Readings to judge by.
-    factor : float
-    fewest : int
-        With fewer plausible readings a household is not judged.
-
-    Returns
-    -------
-    (H, T) bool
+    A household with less than ``fewest`` plausible readings is not judged.
     """
     strange = np.isfinite(energy_kwh) & ~plausible
     size = np.abs(energy_kwh)
@@ -141,7 +95,6 @@ def spikes(energy_kwh: np.ndarray, plausible: np.ndarray, factor: float, fewest:
 
 
 def _largest(values: np.ndarray) -> np.ndarray:
-    """Return the largest value of every household, (H,); 0 without a slot."""
     return values.max(axis=1, initial=0.0)
 
 
@@ -158,23 +111,12 @@ _DAYS_BACK, _FEWEST_DAYS = 7, 2
 
 
 def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
-    """Find stretches of readings of a longer interval, such as hours in a half-hourly export.
+    """Find readings that hold the energy of more than their slot, such as hours in a half-hourly export; (H, T) bool.
 
     A stretch is a run of readings with no two in neighbouring slots. It is coarse if it has at least six, reaches
     over ``min_slots`` from the first to the last, and the most frequent distance of neighbours is that of more than
     half of them and divides nine in ten. An ordinary reading next to it belongs to it: which of the slots between
     them a reading is of is not known.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        NaN where missing.
-    min_slots : float
-
-    Returns
-    -------
-    (H, T) bool
-        Readings that hold the energy of more than their slot.
     """
     out = np.zeros(energy_kwh.shape, bool)
     given = np.isfinite(energy_kwh)
@@ -198,24 +140,11 @@ def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
 
 
 def filled(usable_kwh: np.ndarray, calendar: Calendar, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fill gaps of at most ``longest`` slots by the mean of the same local time on the seven days before.
+    """Fill gaps of at most ``longest`` slots by the mean of the same local time on the seven days before, and mark
+    them.
 
     Only the past is looked at, so that a reading filled in knows nothing that a forecast from there must not know. A
     slot with readings on fewer than two of the days stays missing; what was filled in fills no other.
-
-    Parameters
-    ----------
-    usable_kwh : (H, T) float64
-        NaN where missing.
-    calendar : Calendar
-        Of the T slots.
-    longest : int
-
-    Returns
-    -------
-    usable_kwh : (H, T) float64
-    repaired : (H, T) bool
-        Slots that were filled.
     """
     missing = np.isnan(usable_kwh)
     wanted = np.zeros(missing.shape, bool)

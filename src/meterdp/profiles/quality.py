@@ -94,25 +94,10 @@ class QualityRules:
         return self.policies[kind] == REPAIR
 
 
-def in_long_runs(values: np.ndarray, min_length: int) -> np.ndarray:
-    """Mark entries of runs of one finite non-zero value longer than ``min_length``.
-
-    Parameters
-    ----------
-    values : (H, T) float64
-    min_length : int
-
-    Returns
-    -------
-    (H, T) bool
-    """
-    out = np.zeros(values.shape, dtype=bool)
-    _mark_long_runs(values, min_length, out)
-    return out
-
-
 @numba.njit(cache=True, nogil=True)
-def _mark_long_runs(values, min_length, out):
+def in_long_runs(values, min_length):
+    """Mark entries of runs of one finite non-zero value longer than ``min_length``, (H, T) bool."""
+    out = np.zeros(values.shape, np.bool_)
     for i in range(values.shape[0]):
         begin = 0
         for t in range(1, values.shape[1] + 1):
@@ -121,25 +106,14 @@ def _mark_long_runs(values, min_length, out):
             if t - begin > min_length and values[i, begin] != 0 and np.isfinite(values[i, begin]):
                 out[i, begin:t] = True
             begin = t
+    return out
 
 
 def judge(shard: Shard, rules: QualityRules, least_kwh: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Apply the rules to a shard.
+    """Apply the rules to a shard: rows of the table ``quality``, and usable readings (H, T) kWh, NaN where missing.
 
-    Parameters
-    ----------
-    shard : Shard
-        Readings (H, T).
-    rules : QualityRules
-    least_kwh : float
-        Readings below it are ``negative``: 0, or the public lower bound of an interval where that is below zero.
-
-    Returns
-    -------
-    quality : DataFrame
-        Rows of the table ``quality``, one per household.
-    usable_kwh : (H, T) float64
-        Readings as later stages use them, NaN where missing.
+    Readings below ``least_kwh`` are ``negative``: 0, or the public lower bound of an interval where that is below
+    zero.
     """
     tables, usable = [], np.empty(shard.energy_kwh.shape)
     for begin in range(0, max(len(usable), 1), _AT_ONCE):
@@ -230,20 +204,7 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
 
 
 def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None:
-    """End a study with the first finding that its policy refuses.
-
-    Parameters
-    ----------
-    quality : DataFrame
-        Rows of the table ``quality``, of all shards.
-    policies : mapping
-        Of the configuration; with a public list of meters none refuses.
-
-    Raises
-    ------
-    InputError
-        If a household has readings of such a kind.
-    """
+    """End a study with the first kind of finding in the rows of the table ``quality`` that its policy refuses."""
     for kind, column in KINDS.items():
         households = int((quality[column] > 0).sum())
         if policies[kind] == REFUSE and households:
@@ -255,14 +216,28 @@ def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None
             )
 
 
-def summarise(quality: pd.DataFrame, meters: pd.DataFrame) -> pd.DataFrame:
-    """Count households by reason, readings by rule and repeated rows: rows of the table ``quality_summary``.
+_REMEDIES = {
+    "too_few_readings": "`meterdp check` proposes the days that keep most meters (export.first_day, export.last_day)",
+    "implausible_readings": "see export.unit and quality.plausible_power_kw",
+    "stuck_meter": "see quality.stuck_hours",
+}
 
-    Parameters
-    ----------
-    quality, meters : DataFrame
-        Rows of the tables ``quality`` and ``meters``.
-    """
+
+def refuse_nobody(quality: pd.DataFrame) -> None:
+    """Refuse a study without a single household that is kept, with the commonest reason and what helps."""
+    if quality["kept"].any():
+        return
+    # No log says how many are kept, not even roughly: tables and report do.
+    problem, hint = "there is none", "export readings of homes"
+    if len(quality):
+        reason = quality["reason"].mode().iloc[0]
+        problem = f"most of them: {reason.replace('_', ' ')}"
+        hint = _REMEDIES.get(reason, "see the section quality of the configuration")
+    raise InputError(f"leaves no household to study; {problem}", field="quality", hint=hint)
+
+
+def summarise(quality: pd.DataFrame, meters: pd.DataFrame) -> pd.DataFrame:
+    """Count households by reason, readings by rule and repeated rows: rows of the table ``quality_summary``."""
     households = quality["reason"].value_counts()
     rows = [("households", r, int(households.get(r, 0)), m) for r, m in HOUSEHOLD_RULES.items()]
     rows.append(("readings", "expected_readings", int(quality["expected_readings"].sum()), "slots of the grid"))

@@ -67,8 +67,6 @@ class Season:
         Weight of a day over that of the day after it, in (0, 1].
     other_day_weight : float
         Factor on a weekend day for a working day, and the other way round, in (0, 1].
-    log_scale : LogScale
-        Of the log load, which ``kwh`` averages as energy.
     """
 
     method: str
@@ -99,21 +97,9 @@ class Season:
 
 
 def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
-    """Return the log of the seasonal part of every slot.
+    """Return the log of the seasonal part of every slot, (H, T), of the log load (H, T), NaN where missing.
 
-    Parameters
-    ----------
-    log_kwh : (H, T) float64
-        Log load, NaN where missing.
-    calendar : Calendar
-        Of the T slots.
-    season : Season
-        Public settings.
-
-    Returns
-    -------
-    (H, T) float64
-        Finite everywhere: empty slots fall back to the time of day, then to the household's mean, then to 0.
+    It is finite everywhere: empty slots fall back to the time of day, then to the household's mean, then to 0.
     """
     if season.scale == "kwh":
         part = seasonal_part(season.log_scale.kwh(log_kwh), calendar, replace(season, scale="log"))

@@ -43,25 +43,11 @@ _NEARLY_ALL, _HALF = 0.99, 0.5
 def unit_slips(
     energy_kwh: np.ndarray, calendar: Calendar, min_hours: float, tolerance: float, power_kw: float
 ) -> np.ndarray:
-    """Find the unit slips of every household.
+    """Find the unit slips of every household in (H, T) kWh, NaN where missing.
 
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        NaN where missing.
-    calendar : Calendar
-        Of the T slots.
-    min_hours : float
-        Shortest slip.
-    tolerance : float
-        Factor that a level may be off.
-    power_kw : float
-        No household draws so much all day.
-
-    Returns
-    -------
-    (H, T) int8
-        Power of ten by which a reading is too large, 0 for the others and where there is none.
+    ``min_hours`` is the shortest slip, ``tolerance`` the factor that a level may be off, and no household draws
+    ``power_kw`` all day. Returns the power of ten by which a reading is too large, (H, T) int8, 0 where there is no
+    slip.
     """
     out = np.zeros(energy_kwh.shape, np.int8)
     if not energy_kwh.size:
@@ -113,18 +99,6 @@ def _medians(values, group, groups):
     return out
 
 
-@numba.njit(cache=True, nogil=True)
-def _gains(above_usual, known, power):
-    """Return by how much each slot is nearer to ``power`` than to 0; ``_NEVER`` where a slip is known."""
-    out = np.zeros(len(above_usual))
-    for t in range(len(out)):
-        if known[t] != 0:
-            out[t] = _NEVER
-        elif not np.isnan(above_usual[t]):
-            out[t] = np.abs(above_usual[t]) - np.abs(above_usual[t] - power)
-    return out
-
-
 @numba.njit(cache=True)
 def best_stretch(gain):
     """Return begin, end and sum of the stretch with the largest sum of ``gain``, (T,); the first of several."""
@@ -143,7 +117,9 @@ def _likeliest(energy, log_size, above_usual, known, calendar: Calendar, slots: 
     """Return begin, end and power of the likeliest slip of one household that is not ``known``, or None."""
     best, answer = 0.0, None
     for power in POWERS:
-        gain = _gains(above_usual, known, power)
+        # By how much each slot is nearer to the power than to 0.
+        nearer = np.nan_to_num(np.abs(above_usual) - np.abs(above_usual - power))
+        gain = np.where(known != 0, _NEVER, nearer)
         for _ in range(_MOST_TRIED):
             begin, end, total = best_stretch(gain)
             if total <= best:

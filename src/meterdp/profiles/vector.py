@@ -54,19 +54,10 @@ class VectorRules:
 
 
 def hourly_energy(energy_kwh: np.ndarray, first_slot: int, hours: int, slots_per_hour: int) -> np.ndarray:
-    """Return hourly energies from ``first_slot`` on.
+    """Return hourly energies (H, hours) of (H, T) kWh from ``first_slot`` on.
 
     An hour with at least half of its intervals counts at the mean of those there are; otherwise it is NaN, as is an
     hour outside the readings.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-    first_slot, hours, slots_per_hour : int
-
-    Returns
-    -------
-    (H, hours) float64, kWh
     """
     slots = first_slot + np.arange(hours * slots_per_hour)
     inside = (slots >= 0) & (slots < energy_kwh.shape[1])
@@ -96,27 +87,11 @@ def _days(rules: VectorRules, calendar: Calendar) -> list[date]:
 def profile_vectors(
     usable_kwh: np.ndarray, kept: np.ndarray, calendar: Calendar, rules: VectorRules
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the profile vector of every household.
+    """Return the profile vector of every household, (H, d) clipped log energy per hour, and which are valid, (H,).
 
-    Parameters
-    ----------
-    usable_kwh : (H, T) float64
-        Readings after the quality rules, NaN where missing.
-    kept : (H,) bool
-        Households the quality rules keep.
-    calendar : Calendar
-    rules : VectorRules
-
-    Returns
-    -------
-    log_kwh : (H, d) float64
-        Clipped log energy per hour; the public default record where not valid.
-    valid : (H,) bool
-
-    Raises
-    ------
-    InputError
-        If the half-day lies outside the export's period.
+    Readings are (H, T) kWh after the quality rules, NaN where missing; ``kept`` marks the households these keep. A
+    vector that is not valid is the public default record. InputError if the half-day lies outside the export's
+    period.
     """
     if len(usable_kwh) == 0:
         return np.empty((0, rules.hours)), np.empty(0, dtype=bool)
@@ -160,15 +135,7 @@ def hour_rows(rules: VectorRules) -> dict[str, list]:
 
 @dataclass(frozen=True)
 class Records:
-    """Profile vectors of all households of an export.
-
-    Parameters
-    ----------
-    household : (N,) int32
-    log_kwh : (N, d) float64
-        The public default record where not valid.
-    valid : (N,) bool
-    """
+    """Profile vectors of all households of an export, (N, d) log kWh; the public default record where not valid."""
 
     household: np.ndarray
     log_kwh: np.ndarray

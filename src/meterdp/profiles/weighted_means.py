@@ -10,14 +10,7 @@ import numpy as np
 def weighted_means(values, sources, weights, out):
     """Fill ``out`` with weighted means over the finite of every slot's sources, NaN where there is none.
 
-    Parameters
-    ----------
-    values : (H, T) float64
-    sources : (B, T) int64
-        Slots, or -1 for none.
-    weights : (B, T) float64
-    out : (H, T) float64
-        Filled in place.
+    ``values`` and ``out`` are (H, T); ``sources`` are (B, T) slots, -1 for none, with their (B, T) ``weights``.
     """
     households, slots = values.shape
     stretches = _stretches(sources)

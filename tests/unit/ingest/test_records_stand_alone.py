@@ -25,8 +25,8 @@ from meterdp.ingest.meter_list import MeterList, read_meter_list, write_meter_li
 from meterdp.ingest.readers.csv_rows import CsvRows
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import INGEST_REPORT, METERS
-from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard
+from meterdp.profiles.shard import process_shard
 from tests.conftest import ROOT
 
 REWRITES = int(os.environ.get("METERDP_REWRITES", "120"))

@@ -3,18 +3,19 @@
 from datetime import UTC, datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
+from meterdp.core.stamps import utc_column
 from meterdp.ingest.tables import READINGS
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.gaps import process_shard
-from meterdp.profiles.grid import Calendar, long_stamps, read_shard
+from meterdp.profiles.grid import Calendar, read_shard
+from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
-from tests.conftest import ROOT
+from tests.conftest import config_of
 
-QUALITY_CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))["quality"]
+QUALITY_CONFIG = config_of()["quality"]
 PROFILES_CONFIG = {
     "vector": "half_day",
     "date": "auto",
@@ -39,11 +40,9 @@ def part(tmp_path):
     energy = np.random.default_rng(2).gamma(2.0, 0.1, (5, calendar.slot_count))
     energy[1] = 0.0
     energy[3, 50:60] = np.nan
-    import pyarrow as pa
-
     columns = {
         "household": np.repeat(np.arange(3, 8), calendar.slot_count),
-        "interval_start_utc": long_stamps(calendar, 5),
+        "interval_start_utc": utc_column(np.tile(calendar.start_utc, 5)),
         "energy_kwh": pa.array(energy.ravel(), from_pandas=True),
     }
     write_table(tmp_path / "part-000.parquet", READINGS, columns)
@@ -69,14 +68,8 @@ def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
     assert np.isfinite(load.seasonal_log_kwh).all()
     assert np.array_equal(load.residual_log_kwh, load.log_kwh - load.seasonal_log_kwh, equal_nan=True)
     assert tables.profiles["valid"].tolist() == [True, False, True, True, True]
-
-
-def test_no_wanted_household_gives_empty_arrays(part, tmp_path):
-    path, *_ = part
-    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
-    write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
-    load = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), 15, "Europe/Zurich")
-    assert load.log_kwh.shape[0] == 0 and load.residual_log_kwh.shape[0] == 0
+    nobody = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), 15, "Europe/Zurich")
+    assert nobody.log_kwh.shape[0] == 0 and nobody.residual_log_kwh.shape[0] == 0
 
 
 def test_a_part_without_households_passes_through(tmp_path):

@@ -2,13 +2,16 @@
 
 import dataclasses
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
-from meterdp.core.config import complete, load_schema
+from meterdp.core.parquet import read_table, write_table
 from meterdp.errors import InputError
+from meterdp.ingest.tables import METERS
 from meterdp.profiles.grid import Calendar, Shard
 from meterdp.profiles.quality import (
     HOUSEHOLD_RULES,
@@ -17,19 +20,18 @@ from meterdp.profiles.quality import (
     in_long_runs,
     judge,
     refuse_by_policy,
+    refuse_nobody,
     summarise,
 )
-from tests.conftest import ROOT
+from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY
+from tests.conftest import config_of
 
-CONFIG = complete(
-    {"quality": {"plausible_power_kw": [-10, 80]}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-)
-RULES = QualityRules.from_config(CONFIG["quality"])
+RULES = QualityRules.from_config(config_of({"quality": {"plausible_power_kw": [-10, 80]}})["quality"])
 SLOTS = 96 * 10
 
 
 @pytest.fixture
-def readings(rng=None):
+def readings():
     generator = np.random.default_rng(3)
     return generator.gamma(2.0, 0.1, size=(8, SLOTS)) + 0.001
 
@@ -112,16 +114,15 @@ def test_a_refusal_counts_households_and_says_what_to_do(readings, kind):
 
 
 def test_a_list_of_meters_goes_with_no_refusal():
-    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
     export = {"path": "readings.csv", "time_zone": "Europe/Zurich"}
     refusing = {kind: {"quality": {"policies": {kind: "refuse"}}} for kind in KINDS}
     refusing["rows"] = {"export": {"conflicting_rows": "refuse"}}
     for settings in refusing.values():
         own = settings.get("export", {})
-        complete({**settings, "export": export | own}, schema)
+        config_of({**settings, "export": export | own})
         for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
             with pytest.raises(InputError, match="is 'refuse', but with a public list of meters"):
-                complete({**settings, "export": export | own | more}, schema)
+                config_of({**settings, "export": export | own | more})
 
 
 @pytest.mark.parametrize("policy", ["repair", "quarantine"])
@@ -137,3 +138,59 @@ def test_a_reading_below_zero_that_the_scale_holds_is_no_fault(readings, policy)
     assert np.array_equal(usable[0, 40:48], readings[0, 40:48]) and usable[1, 100] == 0
     assert usable[0, 60] == -2.5 if policy == "repair" else np.isnan(usable[0, 60])
     assert quality["kept"].all() and np.array_equal(usable[2:], readings[2:])
+
+
+def table(**counts: int) -> pd.DataFrame:
+    reasons = [reason for reason, count in counts.items() for _ in range(count)]
+    return pd.DataFrame({"reason": reasons, "kept": [reason == "kept" for reason in reasons]})
+
+
+def zeros(declared, n, **columns):
+    """A table of n empty rows, except for some columns."""
+    empty = {c.name: pa.array([None] * n, c.type) if c.nullable else None for c in declared.columns}
+    for column in declared.columns:
+        if pa.types.is_list(column.type):
+            empty[column.name] = [[]] * n
+        elif pa.types.is_string(column.type):
+            empty[column.name] = [""] * n
+        elif empty[column.name] is None:
+            empty[column.name] = pa.array(np.zeros(n, np.int64)).cast(column.type)
+    return empty | columns
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 11, 50, 99])
+def test_no_log_tells_how_many_are_kept_not_even_roughly(repository, tmp_path, capfd, left_out):
+    """The script of the workflow: the same words whether all, most, half or hardly any of the households are kept."""
+    kept = np.arange(100) >= left_out
+    reason = np.where(kept, "kept", "too_few_readings").tolist()
+    write_table(tmp_path / "quality", QUALITY, zeros(QUALITY, 100, kept=kept, reason=reason))
+    write_table(tmp_path / "meters", METERS, zeros(METERS, 100))
+    write_table(tmp_path / "profiles", PROFILES, zeros(PROFILES, 100))
+    config = config_of()
+
+    class Inputs(SimpleNamespace):
+        def __iter__(self):
+            return iter(())
+
+    snakemake = SimpleNamespace(
+        input=Inputs(quality=[tmp_path / "quality"], meters=tmp_path / "meters", profiles=[tmp_path / "profiles"]),
+        output=SimpleNamespace(
+            **{name: tmp_path / f"{name}.out" for name in ("quality", "profiles", "summary", "hours")}
+        ),
+        params=SimpleNamespace(policies=config["quality"]["policies"], listed=False, profiles=config["profiles"]),
+        log=[tmp_path / "gather.log"],
+    )
+    script = repository / "workflow/scripts/gather_profiles.py"
+    exec(compile(script.read_text(), script, "exec"), {"snakemake": snakemake})
+    assert (tmp_path / "gather.log").read_text() == "" and capfd.readouterr() == ("", "")
+    rows = read_table(tmp_path / "summary.out", QUALITY_SUMMARY).to_pandas()
+    assert rows.set_index("reason").loc["kept", "item_count"] == 100 - left_out
+
+
+@pytest.mark.parametrize("reason", sorted(set(HOUSEHOLD_RULES) - {"kept"}))
+def test_nobody_left_is_refused_with_the_reason(reason):
+    refuse_nobody(table(kept=1, **{reason: 50}))
+    with pytest.raises(InputError, match=f"leaves no household to study; .*{reason.replace('_', ' ')}"):
+        refuse_nobody(table(**{reason: 50}))
+    with pytest.raises(InputError, match="leaves no household to study; there is none; export readings of homes"):
+        refuse_nobody(table())

@@ -39,10 +39,9 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS
 from meterdp.mixture.draws import Mixture
-from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard_in_pieces
-from meterdp.profiles.kept import refuse_nobody
-from meterdp.profiles.quality import refuse_by_policy
+from meterdp.profiles.quality import refuse_by_policy, refuse_nobody
+from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 

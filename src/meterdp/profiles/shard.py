@@ -1,4 +1,4 @@
-"""One shard through the ``profiles`` room: judge, log, seasonal mean, profile vector."""
+"""One shard through the package ``profiles``: judge, log, seasonal mean, profile vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
-from meterdp.profiles.grid import Shard, long_stamps
+from meterdp.core.stamps import utc_column
+from meterdp.profiles.grid import Shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.profiles.vector import VectorRules, profile_vectors
@@ -18,7 +19,7 @@ from meterdp.profiles.vector import VectorRules, profile_vectors
 
 @dataclass(frozen=True)
 class ShardTables:
-    """Rows of the tables ``quality``, ``log_load`` and ``profiles`` for households of one shard."""
+    """Rows of the tables ``quality``, ``log_load`` (of kept households) and ``profiles`` for one shard."""
 
     quality: pd.DataFrame
     log_load: Mapping
@@ -28,23 +29,10 @@ class ShardTables:
 def process_shard(
     shard: Shard, quality: Mapping, profiles: Mapping, train_days: int, horizon_steps: int
 ) -> ShardTables:
-    """Judge the readings of a shard and derive what later stages use.
+    """Judge the readings of a shard and derive what later stages use, by these sections of the configuration.
 
-    Parameters
-    ----------
-    shard : Shard
-        Readings (H, T).
-    quality, profiles : mapping
-        Sections of the configuration.
-    train_days : int
-        Length of the first training window.
-    horizon_steps : int
-        Steps of a forecast: a rolling season is known so many slots ahead.
-
-    Returns
-    -------
-    ShardTables
-        Log load only of the households that are kept.
+    ``train_days`` is the length of the first training window. A rolling season is known ``horizon_steps`` slots
+    ahead.
     """
     rules = VectorRules.from_config(profiles)
     minutes = shard.calendar.interval_minutes
@@ -59,7 +47,7 @@ def process_shard(
         judged,
         {
             "household": np.repeat(shard.household[kept], shard.calendar.slot_count),
-            "interval_start_utc": long_stamps(shard.calendar, int(kept.sum())),
+            "interval_start_utc": utc_column(np.tile(shard.calendar.start_utc, kept.sum())),
             "log_kwh": _with_nulls(logged),
             "seasonal_log_kwh": season.ravel(),
             "residual_log_kwh": _with_nulls(logged - season),
