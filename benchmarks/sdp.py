@@ -21,8 +21,7 @@ from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.reference.label_flip import mean_changes
 from meterdp.mixture.gmm import fit_labels
-from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
-from meterdp.solvers.ellipsoid.program import solve
+from meterdp.solvers.ellipsoid import solve, with_cvxpy, with_cvxpy_at_once
 from meterdp_papers.liu.errata_inputs import TABLE_1, household_mixture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,12 +55,12 @@ def as_printed(z: np.ndarray) -> np.ndarray:
 
 def precision_form(z: np.ndarray) -> np.ndarray:
     """Solve the precision form with every point as a row. Returns M."""
-    return np.linalg.inv(sdp_cvxpy.solve_all_rows(z)[0])
+    return np.linalg.inv(with_cvxpy_at_once(z)[0])
 
 
 def cutting_planes(z: np.ndarray) -> np.ndarray:
     """Solve the precision form with the rows that matter. Returns M."""
-    factor = sdp_cvxpy.solve(z)[0]
+    factor = with_cvxpy(z)[0]
     return np.linalg.inv(factor.T @ factor)
 
 

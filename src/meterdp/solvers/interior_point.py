@@ -2,121 +2,19 @@
 
 x = (t, svec K, rest) with convex f_i; the solver of :mod:`meterdp.class_noise.designs.joint.common_noise` and
 :mod:`meterdp.class_noise.designs.transport.barycentre`. Promises nothing: whoever calls it certifies the gap from its
-multipliers.
-
-The small dense algebra of a step of :mod:`meterdp.solvers.interior_point`, compiled: in NumPy, calls cost most.
+multipliers. The dense algebra of a step is compiled: in NumPy, calls cost most.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numba import njit
 from scipy.linalg.lapack import dpotrf, dpotrs
-
-from meterdp.solvers.smallest_ball import Packing, unpacked
-
-
-@njit(cache=True, error_model="numpy")
-def scale(k, z):
-    """Return what a step needs of K and Z, both (d, d) and symmetric.
-
-    Returns
-    -------
-    values, root : (d,), (d, d) float64 arrays
-        Eigenvalues of K, and its eigenvectors over the square roots of these; values[0] <= 0 where K is not positive
-        definite, and the rest is then not to be used.
-    inverse : (d, d) float64 array
-        K^-1.
-    scaling : (d, d) float64 array
-        W^-1 with W^-1 K W^-1 = Z, the scaling of Nesterov and Todd.
-    root_z : (d, d) float64 array
-        Eigenvectors of Z over the square roots of its eigenvalues.
-    """
-    values, vectors = np.linalg.eigh(k)
-    if values[0] <= 0:
-        return values, k, k, k, k
-    root = vectors / np.sqrt(values)
-    inverse = root @ root.T
-    half = (vectors * np.sqrt(values)) @ vectors.T
-    half_inverse = root @ np.ascontiguousarray(vectors.T)
-    inner, axes = np.linalg.eigh(half @ z @ half)
-    middle = (axes * np.sqrt(np.maximum(inner, 0.0))) @ axes.T
-    scaling = half_inverse @ middle @ half_inverse
-    values_z, vectors_z = np.linalg.eigh(z)
-    return values, root, inverse, scaling, vectors_z / np.sqrt(np.maximum(values_z, 1e-300))
-
-
-@njit(cache=True, error_model="numpy")
-def aimed(steps, jacobian, slack, weight, broken, k, z, root, inverse, scaling, root_z, rows, columns, centring, lag):
-    """Return the step whose aim the predictor suggests.
-
-    Parameters
-    ----------
-    steps : (2, n) float64 array
-        Solutions for complementarity zero, and what each unit of it adds.
-    centring : (2,) float64 array
-        Limits of the share of the present complementarity aimed at.
-    lag : float
-        Least complementarity aimed at, in units of what breaking the constraints costs.
-
-    Returns
-    -------
-    x, slack, weight, z : (n,), (m,), (m,), (d, d) float64 arrays
-        Changes.
-    primal, dual : float
-        How far x and slack, and weight and z, can go.
-    complementarity : float
-        Of all constraints together at present.
-    """
-    d, count = k.shape[0], slack.size + k.shape[0]
-    # Everything is affine in the aim.
-    packed = slice(1, 1 + rows.size)
-    at_zero, by_aim = unpacked(steps[0, packed], rows, columns), unpacked(steps[1, packed], rows, columns)
-    closing_zero, closing_aim = -broken - jacobian @ steps[0], -(jacobian @ steps[1])
-    z_zero, z_aim = -z - scaling @ at_zero @ scaling, inverse - scaling @ by_aim @ scaling
-
-    rise = -(weight * closing_zero) / slack - weight
-    primal = min(1.0, _ratio(slack, closing_zero), _matrix_ratio(root, at_zero))
-    dual = min(1.0, _ratio(weight, rise), _matrix_ratio(root_z, z_zero))
-    total = left = 0.0
-    for i in range(slack.size):
-        total += weight[i] * slack[i]
-        left += (weight[i] + dual * rise[i]) * (slack[i] + primal * closing_zero[i])
-    for i in range(d):
-        for j in range(d):
-            total += z[i, j] * k[i, j]
-            left += (z[i, j] + dual * z_zero[i, j]) * (k[i, j] + primal * at_zero[i, j])
-    share = min(max((left / total) ** 3, centring[0]), centring[1])
-    # Slacks must not vanish before the constraints they stand for are met.
-    aim = max(total / count * share, lag * (weight * np.abs(broken)).max())
-
-    closing = closing_zero + aim * closing_aim
-    rise = (aim - weight * closing) / slack - weight
-    step_z = z_zero + aim * z_aim
-    primal = min(_ratio(slack, closing), _matrix_ratio(root, at_zero + aim * by_aim))
-    dual = min(_ratio(weight, rise), _matrix_ratio(root_z, step_z))
-    return steps[0] + aim * steps[1], closing, rise, step_z, primal, dual, total
-
-
-@njit(cache=True, error_model="numpy")
-def _ratio(value, change):
-    """Return how far positive values can change, in (0, inf], before one is zero."""
-    least = np.inf
-    for i in range(value.size):
-        if change[i] < 0:
-            least = min(least, -value[i] / change[i])
-    return least
-
-
-@njit(cache=True, error_model="numpy")
-def _matrix_ratio(root, change):
-    """Return the same for a positive definite matrix, given by its eigenvectors over the roots of its eigenvalues."""
-    lowest = np.linalg.eigvalsh(np.ascontiguousarray(root.T) @ change @ root)[0]
-    return -1.0 / lowest if lowest < 0 else np.inf
-
 
 STEPS = 80
 TO_BOUNDARY = 0.9
@@ -128,6 +26,68 @@ OVERSHOOT, HALVINGS = 10.0, 3
 LAG = 0.1
 # Relative addition to the diagonal of the Newton matrix, against directions without curvature.
 RIDGE = 1e-13
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Symmetric (d, d) matrices as vectors of length d (d + 1) / 2 with the same inner product.
+
+    ``rows`` and ``columns`` are the entries in the order of the vector: the lower triangle row by row, for compiled
+    code, where ``svec`` takes the upper.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @classmethod
+    def of(cls, d: int) -> Packing:
+        return cls(*np.tril_indices(d))
+
+    @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        return np.where(self.rows == self.columns, 1.0, math.sqrt(2))
+
+    def pack(self, matrices: np.ndarray) -> np.ndarray:
+        """Pack symmetric matrices (..., d, d)."""
+        return matrices[..., self.rows, self.columns] * self._scale
+
+    def unpack(self, packed: np.ndarray) -> np.ndarray:
+        return unpacked(packed, self.rows, self.columns)
+
+    def product(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the matrix of the quadratic form tr(K left K right) in packed K, for symmetric (d, d) matrices."""
+        out = np.empty((self.size, self.size))
+        fill_product(left, right, self.rows, self.columns, out)
+        return out
+
+
+@njit(cache=True)
+def unpacked(packed, rows, columns):
+    """Return the (d, d) matrix of a packed vector."""
+    d = rows[-1] + 1
+    out = np.empty((d, d))
+    for p in range(rows.size):
+        i, j = rows[p], columns[p]
+        out[i, j] = out[j, i] = packed[p] if i == j else packed[p] / math.sqrt(2)
+    return out
+
+
+@njit(cache=True)
+def fill_product(left, right, rows, columns, out):
+    """Fill :meth:`Packing.product`, entry by entry: a matrix of the basis has at most two."""
+    for p in range(rows.size):
+        i, j = rows[p], columns[p]
+        for q in range(p, rows.size):
+            k, m = rows[q], columns[q]
+            value = left[j, k] * right[m, i] + left[j, m] * right[k, i] + left[i, k] * right[m, j]
+            value += left[i, m] * right[k, j] + right[j, k] * left[m, i] + right[j, m] * left[k, i]
+            value += right[i, k] * left[m, j] + right[i, m] * left[k, j]
+            value *= (0.5 if i == j else math.sqrt(0.5)) * (0.25 if k == m else 0.5 * math.sqrt(0.5))
+            out[p, q] = out[q, p] = value
 
 
 @dataclass
@@ -159,25 +119,15 @@ class Problem(Protocol):
 
 
 def minimise(problem: Problem, packing: Packing, x: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best x found and its multipliers (m,), not normalised.
+    """Return the best x found, of a start strictly inside, and its multipliers (m,), not normalised.
 
-    Parameters
-    ----------
-    problem : Problem
-    packing : Packing
-        Of K, entries 1 .. packing.size of x.
-    x : (n,) float64 array
-        Start, strictly inside.
-    target : float
-        Relative gap aimed at.
+    K is packed in the entries 1 .. packing.size of x; ``target`` is the relative gap aimed at.
 
-    Notes
-    -----
     Newton on the perturbed optimality conditions, K and its multiplier Z in the scaling of Nesterov and Todd. Slacks
-    are separate variables: they stay positive while the constraints they stand for may be broken on the way, so
-    steps are long although the constraints are curved. A predictor with the same factorisation sets the centring.
-    Steps that break the constraints too much are halved: the iterates would otherwise wander far from the central
-    path and take almost twice as many steps.
+    are separate variables: they stay positive while the constraints they stand for may be broken on the way, so steps
+    are long although the constraints are curved. A predictor with the same factorisation sets the centring. Steps
+    that break the constraints too much are halved: the iterates would otherwise wander far from the central path and
+    take almost twice as many steps.
     """
     where = slice(1, 1 + packing.size)
     slack = -problem.constraints(x)
@@ -233,3 +183,81 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
         x = state.x + primal * step_x
     dual = min(dual, primal)
     return Iterate(x, slack + primal * closing, weight + dual * rise, z + dual * step_z)
+
+
+@njit(cache=True, error_model="numpy")
+def scale(k, z):
+    """Return what a step needs of K and Z, both (d, d) and symmetric.
+
+    The eigenvalues of K (if the first is not positive, K is not positive definite and the rest is not to be used),
+    its eigenvectors over their square roots, K^-1, W^-1 with W^-1 K W^-1 = Z (the scaling of Nesterov and Todd), and
+    the eigenvectors of Z over the square roots of its eigenvalues.
+    """
+    values, vectors = np.linalg.eigh(k)
+    if values[0] <= 0:
+        return values, k, k, k, k
+    root = vectors / np.sqrt(values)
+    inverse = root @ root.T
+    half = (vectors * np.sqrt(values)) @ vectors.T
+    half_inverse = root @ np.ascontiguousarray(vectors.T)
+    inner, axes = np.linalg.eigh(half @ z @ half)
+    middle = (axes * np.sqrt(np.maximum(inner, 0.0))) @ axes.T
+    scaling = half_inverse @ middle @ half_inverse
+    values_z, vectors_z = np.linalg.eigh(z)
+    return values, root, inverse, scaling, vectors_z / np.sqrt(np.maximum(values_z, 1e-300))
+
+
+@njit(cache=True, error_model="numpy")
+def aimed(steps, jacobian, slack, weight, broken, k, z, root, inverse, scaling, root_z, rows, columns, centring, lag):
+    """Return the step whose aim the predictor suggests.
+
+    ``steps`` (2, n) holds the solutions for complementarity zero and what each unit of it adds, ``centring`` (2,) the
+    limits of the share of the present complementarity aimed at, and ``lag`` the least aimed at, in units of what
+    breaking the constraints costs. Returns the changes of x (n,), slack (m,), weight (m,) and z (d, d), how far x and
+    slack, and weight and z, can go, and the present complementarity of all constraints together.
+    """
+    d, count = k.shape[0], slack.size + k.shape[0]
+    # Everything is affine in the aim.
+    packed = slice(1, 1 + rows.size)
+    at_zero, by_aim = unpacked(steps[0, packed], rows, columns), unpacked(steps[1, packed], rows, columns)
+    closing_zero, closing_aim = -broken - jacobian @ steps[0], -(jacobian @ steps[1])
+    z_zero, z_aim = -z - scaling @ at_zero @ scaling, inverse - scaling @ by_aim @ scaling
+
+    rise = -(weight * closing_zero) / slack - weight
+    primal = min(1.0, _ratio(slack, closing_zero), _matrix_ratio(root, at_zero))
+    dual = min(1.0, _ratio(weight, rise), _matrix_ratio(root_z, z_zero))
+    total = left = 0.0
+    for i in range(slack.size):
+        total += weight[i] * slack[i]
+        left += (weight[i] + dual * rise[i]) * (slack[i] + primal * closing_zero[i])
+    for i in range(d):
+        for j in range(d):
+            total += z[i, j] * k[i, j]
+            left += (z[i, j] + dual * z_zero[i, j]) * (k[i, j] + primal * at_zero[i, j])
+    share = min(max((left / total) ** 3, centring[0]), centring[1])
+    # Slacks must not vanish before the constraints they stand for are met.
+    aim = max(total / count * share, lag * (weight * np.abs(broken)).max())
+
+    closing = closing_zero + aim * closing_aim
+    rise = (aim - weight * closing) / slack - weight
+    step_z = z_zero + aim * z_aim
+    primal = min(_ratio(slack, closing), _matrix_ratio(root, at_zero + aim * by_aim))
+    dual = min(_ratio(weight, rise), _matrix_ratio(root_z, step_z))
+    return steps[0] + aim * steps[1], closing, rise, step_z, primal, dual, total
+
+
+@njit(cache=True, error_model="numpy")
+def _ratio(value, change):
+    """Return how far positive values can change, in (0, inf], before one is zero."""
+    least = np.inf
+    for i in range(value.size):
+        if change[i] < 0:
+            least = min(least, -value[i] / change[i])
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def _matrix_ratio(root, change):
+    """Return the same for a positive definite matrix, given by its eigenvectors over the roots of its eigenvalues."""
+    lowest = np.linalg.eigvalsh(np.ascontiguousarray(root.T) @ change @ root)[0]
+    return -1.0 / lowest if lowest < 0 else np.inf

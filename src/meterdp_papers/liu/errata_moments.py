@@ -23,7 +23,7 @@ from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
-from meterdp.solvers.ellipsoid import program as sdp
+from meterdp.solvers import ellipsoid as sdp
 from meterdp_papers.common.tables import Finding, averaged, defect
 from meterdp_papers.liu.errata_inputs import (
     DELTA,

@@ -35,7 +35,7 @@ from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource
-from meterdp.solvers.ellipsoid import program as sdp
+from meterdp.solvers import ellipsoid as sdp
 from meterdp_papers.liu.setting import EPSILONS, RUNS, Run, curve, public_settings, read, releases
 from meterdp_papers.liu.tables import SHOWN, VARIANTS
 

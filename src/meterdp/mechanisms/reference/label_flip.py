@@ -40,7 +40,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Sees
 from meterdp.mixture.gmm import Fit
 from meterdp.privacy.guarantee import Family, Guarantee
-from meterdp.solvers.ellipsoid import program as sdp
+from meterdp.solvers import ellipsoid as sdp
 
 # Whose difference vectors (10) ranges over: "all" is every record whose label may flip, "leaving" the members of the
 # class alone, as (10) is printed; a record that enters is then not covered.

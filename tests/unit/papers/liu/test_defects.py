@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits, load_iris
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mixture.gmm import fit_labels
-from meterdp.solvers.ellipsoid import program as sdp
+from meterdp.solvers import ellipsoid as sdp
 from meterdp_papers.liu import errata_moments as liu_covariances
 from meterdp_papers.liu import errata_moments as liu_means
 from meterdp_papers.liu.errata_inputs import moved_labels, paper_records, paper_settings

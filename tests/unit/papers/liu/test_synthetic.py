@@ -17,7 +17,7 @@ from scipy.stats import multivariate_normal, norm
 
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp.solvers.ellipsoid import program as sdp
+from meterdp.solvers import ellipsoid as sdp
 from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.data import iris

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from meterdp.class_noise.designs.joint import newton_kernel as kernel
-from meterdp.solvers.interior_point import minimise
-from meterdp.solvers.smallest_ball import Packing, smallest_ball
+from meterdp.solvers.interior_point import Packing, minimise
+from meterdp.solvers.smallest_ball import smallest_ball
 
 # Relative gap aimed at in mu^2, and by the first round.
 TARGET, FIRST_TARGET = 1e-3, 1e-2

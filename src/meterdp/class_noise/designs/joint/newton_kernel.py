@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from meterdp.solvers.smallest_ball import fill_product, unpacked
+from meterdp.solvers.interior_point import fill_product, unpacked
 
 
 @njit(cache=True, error_model="numpy")

@@ -20,8 +20,8 @@ import numpy as np
 
 from meterdp.class_noise.neighbourhoods.graph import components
 from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries
-from meterdp.solvers.interior_point import minimise
-from meterdp.solvers.smallest_ball import Packing, smallest_ball
+from meterdp.solvers.interior_point import Packing, minimise
+from meterdp.solvers.smallest_ball import smallest_ball
 
 TARGET = 1e-6
 # Eigenvalues of a distribution below this share of the largest variance of the component are raised to it in the

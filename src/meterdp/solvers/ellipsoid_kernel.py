@@ -36,7 +36,6 @@ def interior_point(points, factor, weights, target):
         G with X = G'G and |G z_n| < 1.
     weights : (M,) float64
         Dual weights, positive, not normalised: at the optimum X^-2 = sum_n weight_n z_n z_n'.
-    target : float
 
     Returns
     -------

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.solvers.ellipsoid import own as sdp_own
-from meterdp.solvers.ellipsoid import program as sdp
-from meterdp.solvers.ellipsoid.interior import interior_point
-from meterdp.solvers.ellipsoid.program import SOLVERS, solve
+from meterdp.solvers import ellipsoid
+from meterdp.solvers.ellipsoid import SOLVERS, solve
+from meterdp.solvers.ellipsoid_kernel import interior_point
 
 ACCURACY = {"own": 1e-9, "cvxpy": 1e-6}
 both_solvers = pytest.mark.parametrize("solver", SOLVERS)
@@ -150,41 +149,38 @@ def test_own_solver_agrees_with_cvxpy(n, d):
 
 def test_a_missing_cvxpy_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cvxpy", None)
-    monkeypatch.delitem(sys.modules, "meterdp.solvers.ellipsoid.with_cvxpy", raising=False)
-    monkeypatch.delattr("meterdp.solvers.ellipsoid.with_cvxpy", raising=False)
     with pytest.raises(InputError, match=r"needs the package cvxpy.*pip install 'meterdp\[study\]'"):
         solve(gaussian(50, 1), "cvxpy")
 
 
-@both_solvers
-def test_one_point_needs_noise_in_its_direction_only(solver):
-    """Closed form: M = z z'."""
-    z = np.array([[3.0, 4.0]])
-    assert solve(z, solver).matrix == pytest.approx(z.T @ z, rel=1e-6)
-
-
-@both_solvers
-def test_one_dimension_is_the_longest_point(solver):
-    z = gaussian(50, 1)
-    assert solve(z, solver).matrix[0, 0] == pytest.approx(np.square(z).max(), rel=1e-6)
-
-
-@both_solvers
-def test_orthogonal_points_give_their_closed_form(solver):
-    """Closed form: z = s_i e_i forces M_ii >= s_i^2, so M = diag(s_i^2); a turn of the points turns M."""
-    s = np.array([1.0, 2.0, 5.0])
-    turn = np.linalg.qr(gaussian(3, 3))[0]
-    assert solve(np.diag(s) @ turn, solver).matrix == pytest.approx(turn.T @ np.diag(s**2) @ turn, rel=1e-5, abs=1e-5)
-
-
-@both_solvers
-@pytest.mark.parametrize("d", [2, 5])
-def test_corners_of_a_box_give_their_closed_form(d, solver):
-    """Closed form: by symmetry M is diagonal; sum s_i^2 / m_i = 1 with least sum m_i gives m_i = s_i sum s_j."""
+def corners_of_a_box(d):
+    """By symmetry M is diagonal; sum s_i^2 / m_i = 1 with least sum m_i gives m_i = s_i sum s_j."""
     s = np.arange(1.0, d + 1)
-    corners = np.array(list(itertools.product(*[(-side, side) for side in s])))
-    assert solve(corners, solver).matrix == pytest.approx(np.diag(s * s.sum()), rel=1e-4, abs=1e-3)
-    assert np.trace(solve(corners, solver).matrix) == pytest.approx(s.sum() ** 2, rel=ACCURACY[solver])
+    return np.array(list(itertools.product(*[(-side, side) for side in s]))), np.diag(s * s.sum())
+
+
+def orthogonal_points():
+    """z = s_i e_i forces M_ii >= s_i^2, so M = diag(s_i^2); a turn of the points turns M."""
+    s, turn = np.array([1.0, 2.0, 5.0]), np.linalg.qr(gaussian(3, 3))[0]
+    return np.diag(s) @ turn, turn.T @ np.diag(s**2) @ turn
+
+
+CLOSED_FORMS = {
+    "one point": (np.array([[3.0, 4.0]]), np.outer([3.0, 4.0], [3.0, 4.0])),
+    "one dimension, the longest point": (gaussian(50, 1), np.square(gaussian(50, 1)).max()),
+    "orthogonal points": orthogonal_points(),
+    "corners of a square": corners_of_a_box(2),
+    "corners of a box in five dimensions": corners_of_a_box(5),
+}
+
+
+@both_solvers
+@pytest.mark.parametrize("case", CLOSED_FORMS)
+def test_closed_forms(case, solver):
+    z, matrix = CLOSED_FORMS[case]
+    solution = solve(z, solver)
+    assert solution.matrix == pytest.approx(matrix, rel=1e-4, abs=1e-3 if "box" in case or "square" in case else 1e-5)
+    assert np.trace(solution.matrix) == pytest.approx(np.trace(np.atleast_2d(matrix)), rel=ACCURACY[solver])
 
 
 def test_no_points_and_zero_points_need_no_noise():
@@ -221,7 +217,7 @@ def test_no_solver_is_trusted(monkeypatch, seed):
     z = rng.normal(size=(100, 4))
     best = np.trace(solve(z).matrix)
     answer = rng.normal(size=(4, 4)), np.arange(100), rng.normal(size=100)
-    monkeypatch.setattr(sdp_own, "solve", lambda points, work: answer)
+    monkeypatch.setattr(ellipsoid, "own", lambda points, work: answer)
     solution = solve(z)
     assert reach(solution.matrix, z) <= 1
     assert np.trace(solution.matrix) / (1 + solution.relative_gap) < best < np.trace(solution.matrix)
@@ -231,7 +227,7 @@ def test_no_solver_is_trusted(monkeypatch, seed):
 def test_an_early_end_is_feasible_with_its_honest_gap(monkeypatch, seed):
     z = gaussian(5000, 6, seed)
     best = np.trace(solve(z).matrix)
-    monkeypatch.setattr(sdp_own, "ROUNDS", 1)
+    monkeypatch.setattr(ellipsoid, "ROUNDS", 1)
     solution = solve(z)
     assert reach(solution.matrix, z) <= 1
     assert solution.relative_gap > 1e-6
@@ -250,8 +246,8 @@ def test_points_that_touch_the_optimum_are_never_eliminated(make, d, count):
     kept = []
     for target in (3.0, 1.0, 0.3, 0.1, 1e-2, 1e-3, 1e-6):
         factor, weights, value, _, reweighting = interior_point(points[:count], start, np.ones(count), target)
-        w, leverage = sdp_own._price(points, factor)
-        keep = sdp_own._may_be_active(w, leverage, weights.sum(), value, max(w.max(), 1.0), reweighting)
+        w, leverage = ellipsoid._price(points, factor)
+        keep = ellipsoid._may_be_active(w, leverage, weights.sum(), value, max(w.max(), 1.0), reweighting)
         assert keep[touching].all()
         kept.append(keep.sum())
     assert touching.any()
@@ -290,5 +286,5 @@ def test_no_weights_prove_more_than_the_optimum(seed):
     """Weak duality: whatever the weights, negative or not normalised, the bound stays below the optimum."""
     z = gaussian(50, 3)
     weights = np.random.default_rng(seed).normal(size=50)
-    assert sdp._lower_bound(z, weights) < np.trace(solve(z).matrix)
-    assert sdp._lower_bound(z, 7 * weights) == pytest.approx(sdp._lower_bound(z, weights))
+    assert ellipsoid._lower_bound(z, weights) < np.trace(solve(z).matrix)
+    assert ellipsoid._lower_bound(z, 7 * weights) == pytest.approx(ellipsoid._lower_bound(z, weights))
