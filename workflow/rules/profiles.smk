@@ -47,7 +47,7 @@ rule gather_profiles:
     params:
         profiles=config["profiles"],
         listed=lookup("meters", within=config["export"]) is not None or SIMULATED,
-        policies=lookup("policies", within=config["quality"]),
+        refuse=lookup("refuse", within=config["quality"]),
         code=code_of("gather_profiles"),
     script:
         "../scripts/gather_profiles.py"

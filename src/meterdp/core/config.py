@@ -33,6 +33,7 @@ REMOVED = {
     "quality.catch_up_hours": "it is 24 (docs/data_quality.md)",
     "quality.coarse_hours": "it is 24 (docs/data_quality.md)",
     "quality.gap_intervals": "it is 4 (docs/data_quality.md)",
+    "quality.policies": "quality.repair lists the kinds of readings to repair, quality.refuse those that end a study",
     "profiles.max_floor_share": "half of the hours may be at the lower bound",
     "profiles.seasonal": "the season is the rolling mean; reproductions have their paper's",
     "profiles.seasonal_scale": "the season is a mean of logs",
@@ -362,14 +363,19 @@ def _across_keys(config, source) -> Iterator[InputError]:
         )
     # A simulated export brings its own list.
     if config["export"]["meters"] is not None or config["export"]["path"] is None:
-        policies = {f"quality.policies.{kind}": policy for kind, policy in config["quality"]["policies"].items()}
-        for field, policy in (policies | {"export.conflicting_rows": config["export"]["conflicting_rows"]}).items():
-            if policy == "refuse":
+        for field, refuses in (
+            ("quality.refuse", config["quality"]["refuse"]),
+            ("export.conflicting_rows", config["export"]["conflicting_rows"] == "refuse"),
+        ):
+            if refuses:
                 yield refuse(
                     field,
-                    "is 'refuse', but with a public list of meters no reading may decide whether a run ends",
-                    "choose another policy, or leave out export.meters",
+                    "ends a run for what a meter's rows hold, which none may where the list of meters is public",
+                    "leave it out, or leave out export.meters",
                 )
+    for kind in config["quality"]["refuse"]:
+        if kind in config["quality"]["repair"]:
+            yield refuse("quality.refuse", f"names {kind}, as does quality.repair", "choose one of them")
     yield from _of_federation(config, refuse)
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]

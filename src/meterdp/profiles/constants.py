@@ -19,12 +19,24 @@ QUALITY = {
     "spike_factor": 10,
     # A reading after a gap may be a catch-up if it is so many times the household's largest that follows no gap.
     "catch_up_factor": 1.5,
-    # Longest gap that the energy of a catch-up is spread over, where its policy is repair.
+    # Longest gap that the energy of a catch-up is spread over, where it is repaired.
     "catch_up_hours": 24,
     # Readings several intervals apart for longer count as those of a longer interval.
     "coarse_hours": 24,
-    # Longest gap that is filled, where the policy of gaps is repair: an hour of quarter hours.
+    # Longest gap that is filled, where gaps are repaired: an hour of quarter hours.
     "gap_intervals": 4,
+}
+# Kinds of readings that may be refused, and the column of the table ``quality`` that counts them; a gap may only be
+# repaired.
+KINDS = {
+    "coarse_interval": "coarse_readings",
+    "unit_slip": "unit_slip_readings",
+    "catch_up": "catch_up_readings",
+    "register_reset": "register_reset_readings",
+    "spike": "spike_readings",
+    "implausible": "implausible_readings",
+    "stuck": "stuck_readings",
+    "negative": "negative_readings",
 }
 # The season moves with the origin of a forecast; reproductions state that of their paper.
 SEASON = {
@@ -43,9 +55,11 @@ VECTOR = {"max_floor_share": 0.5}
 
 def with_constants(quality: Mapping, profiles: Mapping) -> tuple[dict, dict]:
     """Return both sections with their constants, in the order in which manifests have always had them."""
-    last = {"policies": quality["policies"]}, {"default_kwh_per_hour": profiles["default_kwh_per_hour"]}
-    quality, profiles = (
-        {key: value for key, value in section.items() if key not in end}
-        for section, end in zip((quality, profiles), last, strict=True)
-    )
-    return {**quality, **QUALITY, **last[0]}, {**profiles, **VECTOR, **last[1], **SEASON}
+    quality, profiles = dict(quality), dict(profiles)
+    repaired, refused = quality.pop("repair"), quality.pop("refuse")
+    last = {"default_kwh_per_hour": profiles.pop("default_kwh_per_hour")}
+    policies = {
+        kind: "repair" if kind in repaired else "refuse" if kind in refused else "quarantine"
+        for kind in (*KINDS, "gap")
+    }
+    return {**quality, **QUALITY, "policies": policies}, {**profiles, **VECTOR, **last, **SEASON}

@@ -3,12 +3,12 @@
 Every rule looks at one household and at constants of the configuration, so that an unusual household changes
 nothing for another, given the period: without a public export.first_day and export.last_day the grid, and with it
 every share of missing readings, follows the stamps of all meters. A reading that breaks a rule counts as missing
-unless the policy of its kind repairs it, a household that breaks one is left out, and all are counted.
+unless its kind is repaired, a household that breaks one is left out, and all are counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numba
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.errors import InputError
-from meterdp.profiles.constants import QUALITY
+from meterdp.profiles.constants import KINDS, QUALITY
 from meterdp.profiles.grid import Shard
 from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.unit_slip import unit_slips
@@ -40,29 +40,16 @@ READING_RULES = {
     "spike_readings": "single implausible readings far above all others, taken as missing",
     "implausible_readings": "other readings outside the plausible power range, taken as missing",
     "stuck_readings": "readings in a long run of one non-zero value, taken as missing",
-    "repaired_readings": "slots with a value that a policy repaired",
+    "repaired_readings": "slots with a repaired value",
     "zero_readings": "readings of exactly zero, kept",
-    "negative_readings": "readings below zero and the public bounds, by policy clipped before the log, or missing",
+    "negative_readings": "readings below zero and the public bounds, at the lower bound if repaired, else missing",
 }
 ROW_RULES = {
     "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",
     "conflicting_rows": "rows not used because another of the same meter and interval says otherwise",
 }
-# Data-quality rules with a policy, and the count of the quality table that reports them; gaps are no reason to
-# refuse.
-KINDS = {
-    "coarse_interval": "coarse_readings",
-    "unit_slip": "unit_slip_readings",
-    "catch_up": "catch_up_readings",
-    "register_reset": "register_reset_readings",
-    "spike": "spike_readings",
-    "implausible": "implausible_readings",
-    "stuck": "stuck_readings",
-    "negative": "negative_readings",
-}
 # Households judged in one go: a rule needs a few copies of their readings.
 _AT_ONCE = 64
-QUARANTINE, REPAIR, REFUSE = "quarantine", "repair", "refuse"
 
 
 @dataclass(frozen=True)
@@ -82,7 +69,8 @@ class QualityRules:
     catch_up_hours: float
     coarse_hours: float
     gap_intervals: int
-    policies: Mapping[str, str]
+    repair: Collection[str]
+    refuse: Collection[str]
 
     @classmethod
     def from_config(cls, config: Mapping) -> QualityRules:
@@ -91,7 +79,7 @@ class QualityRules:
 
     def repairs(self, kind: str) -> bool:
         """Whether readings of a kind are repaired; they are missing otherwise."""
-        return self.policies[kind] == REPAIR
+        return kind in self.repair
 
 
 @numba.njit(cache=True, nogil=True)
@@ -147,7 +135,7 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
 
     with np.errstate(invalid="ignore"):
         plausible = (usable >= low) & (usable <= high)
-    # A reading quarantined before leaves no gap that a meter could catch up on.
+    # A reading taken as missing before leaves no gap that a meter could catch up on.
     sent = np.where(missing, np.nan, np.nan_to_num(usable))
     gap_slots = catch_ups(sent, plausible, calendar, rules.catch_up_factor, rules.level_tolerance)
     found["catch_up"] = gap_slots > 0
@@ -203,16 +191,16 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
     return quality, usable
 
 
-def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None:
-    """End a study with the first kind of finding in the rows of the table ``quality`` that its policy refuses."""
+def refuse_kinds(quality: pd.DataFrame, refused: Collection[str]) -> None:
+    """End a study with the first refused kind of readings that the table ``quality`` counts."""
     for kind, column in KINDS.items():
         households = int((quality[column] > 0).sum())
-        if policies[kind] == REFUSE and households:
+        if kind in refused and households:
             raise InputError(
-                f"refuses such readings, and {households:,} of {len(quality):,} households have some",
+                f"names {kind}, and {households:,} of {len(quality):,} households have such readings",
                 file="config",
-                field=f"quality.policies.{kind}",
-                hint=f"correct the export, or set it to {QUARANTINE}",
+                field="quality.refuse",
+                hint="correct the export, or leave the kind out, so that they count as missing",
             )
 
 

@@ -22,7 +22,7 @@ QUALITY = Table(
         Column("implausible_readings", COUNT, "readings", "other readings outside the public plausible power range"),
         Column("stuck_readings", COUNT, "readings", "readings in a long run of one non-zero value"),
         Column("negative_readings", COUNT, "readings", "plausible readings below zero and the public bounds"),
-        Column("repaired_readings", COUNT, "readings", "slots with a value that a policy repaired"),
+        Column("repaired_readings", COUNT, "readings", "slots with a repaired value"),
         Column("zero_readings", COUNT, "readings", "usable readings of exactly zero"),
         Column("kept", FLAG, "1", "whether the study uses the household"),
         Column("reason", TEXT, "", "'kept' or the first rule that left it out"),

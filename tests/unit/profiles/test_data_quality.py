@@ -19,8 +19,8 @@ CALENDAR = Calendar(datetime(2018, 10, 7, 22, tzinfo=UTC), DAY * DAYS, 15, "Euro
 KINDS = ("coarse", "unit_slip", "catch_up", "register_reset", "spike", "implausible", "stuck")
 
 
-def rules(**policies) -> QualityRules:
-    return QualityRules.from_config(config_of({"quality": {"policies": policies}})["quality"])
+def rules(repair=("negative",)) -> QualityRules:
+    return QualityRules.from_config(config_of({"quality": {"repair": list(repair)}})["quality"])
 
 
 def home() -> np.ndarray:
@@ -117,7 +117,7 @@ class Case:
     found: dict = field(default_factory=dict)
     repaired: object = field(default_factory=dict)
     reason: str = "kept"
-    policies: dict = field(default_factory=dict)
+    repair: tuple[str, ...] = ("negative",)
 
 
 A, B = 5 * DAY + 17, 7 * DAY + 50  # two days and a third
@@ -152,11 +152,11 @@ CASES = [
     ),
     Case(
         "a slip that is repaired",
-        times(A, B, 1000), {"unit_slip": slice(A, B)}, "original", policies={"unit_slip": "repair"},
+        times(A, B, 1000), {"unit_slip": slice(A, B)}, "original", repair=("unit_slip",),
     ),
     Case(
         "a slip downwards that is repaired",
-        times(A, B, 0.1), {"unit_slip": slice(A, B)}, "original", policies={"unit_slip": "repair"},
+        times(A, B, 0.1), {"unit_slip": slice(A, B)}, "original", repair=("unit_slip",),
     ),
     Case(
         "a slip of eight days leaves the home out",
@@ -165,7 +165,7 @@ CASES = [
     Case(
         "a slip of eight days is repaired and the home kept",
         times(A, A + 8 * DAY, 1000), {"unit_slip": slice(A, A + 8 * DAY)}, "original",
-        policies={"unit_slip": "repair"},
+        repair=("unit_slip",),
     ),
     Case("not found: 10 times too large without a last digit", together(unrounded, times(A, B, 10))),
     Case(
@@ -199,15 +199,15 @@ CASES = [
     Case(
         "the energy of 20 hours spread",
         gap_before(A, 80), {"catch_up": [A]},
-        {(A - 80, A + 1): lambda kwh: kwh[A - 80 : A + 1].sum() / 81}, policies={"catch_up": "repair"},
+        {(A - 80, A + 1): lambda kwh: kwh[A - 80 : A + 1].sum() / 81}, repair=("catch_up",),
     ),
     Case(
         "the energy of 30 hours is not spread",
-        gap_before(A, 120), {"catch_up": [A]}, policies={"catch_up": "repair"},
+        gap_before(A, 120), {"catch_up": [A]}, repair=("catch_up",),
     ),
     Case(
         "energy from before the period is not spread",
-        gap_before(80, 80), {"catch_up": [80]}, policies={"catch_up": "repair"},
+        gap_before(80, 80), {"catch_up": [80]}, repair=("catch_up",),
     ),
     Case(
         "the energy of ten days is no spike",
@@ -241,7 +241,7 @@ CASES = [
     Case("a long run of one value", put({(A, B): 0.2}), {"stuck": slice(A, B)}),
     Case(
         "feed-in taken as missing",
-        put({A: -0.3, B: -0.2, B + 1: -0.1}), {"negative": [A, B, B + 1]}, policies={"negative": "quarantine"},
+        put({A: -0.3, B: -0.2, B + 1: -0.1}), {"negative": [A, B, B + 1]}, repair=(),
     ),
     Case("gaps stay", put({(A, A + 3): np.nan})),
     Case(
@@ -262,7 +262,7 @@ CASES = [
 def test_every_reading_of_a_hostile_household_has_its_verdict(case):
     before, kwh = home(), home()
     case.change(kwh)
-    quality, usable = judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(**case.policies))
+    quality, usable = judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(case.repair))
     expected, gone = kwh.copy(), np.zeros(len(kwh), bool)
     for kind in (*KINDS, "negative"):
         marks = np.zeros(len(kwh), bool)
@@ -295,7 +295,7 @@ def test_short_gaps_are_filled_from_the_same_local_time_of_the_days_before():
     ]
     for gap in gaps:
         kwh[gap] = np.nan
-    quality, usable = judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(gap="repair"))
+    quality, usable = judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(("gap",)))
     minute, day = CALENDAR.minute_of_day, CALENDAR.local_day
     for t in np.flatnonzero(np.isnan(kwh)):
         same = {}
@@ -312,7 +312,7 @@ def test_short_gaps_are_filled_from_the_same_local_time_of_the_days_before():
 
 def reasons(kwh) -> list[str]:
     """Whether a household is kept, without and with gaps filled."""
-    judged = (judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(gap=gap)) for gap in ("quarantine", "repair"))
+    judged = (judge(Shard(np.array([0]), kwh[None], CALENDAR), rules(kinds)) for kinds in ((), ("gap",)))
     return [quality["reason"].item() for quality, _ in judged]
 
 

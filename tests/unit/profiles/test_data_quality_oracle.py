@@ -268,7 +268,7 @@ def test_a_household_is_judged_alike_in_any_company(repair):
     """Bit for bit, with everything repaired or nothing, whoever stands beside it."""
     rng = np.random.default_rng(5)
     kinds = ("unit_slip", "catch_up", "gap", "negative") if repair else ()
-    rules = QualityRules.from_config(config_of({"quality": {"policies": dict.fromkeys(kinds, "repair")}})["quality"])
+    rules = QualityRules.from_config(config_of({"quality": {"repair": list(kinds)}})["quality"])
     rows = np.array([messy(rng) for _ in range(120)])
 
     def judged(some):

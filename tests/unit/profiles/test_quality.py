@@ -19,7 +19,7 @@ from meterdp.profiles.quality import (
     QualityRules,
     in_long_runs,
     judge,
-    refuse_by_policy,
+    refuse_kinds,
     refuse_nobody,
     summarise,
 )
@@ -105,38 +105,39 @@ def test_a_household_without_any_reading_is_left_out():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_counts_households_and_says_what_to_do(readings, kind):
     quality, _ = judge(shard(readings), RULES)
-    refusing = dict(RULES.policies) | {kind: "refuse"}
-    refuse_by_policy(quality, refusing)  # nothing of the kind: no refusal
+    refuse_kinds(quality, [kind])  # nothing of the kind: no refusal
     quality.loc[[2, 5], KINDS[kind]] = 3
-    refuse_by_policy(quality, RULES.policies)
-    with pytest.raises(InputError, match=rf"quality.policies.{kind}': .* 2 of 8 households have some; .*quarantine"):
-        refuse_by_policy(quality, refusing)
+    refuse_kinds(quality, RULES.refuse)
+    with pytest.raises(
+        InputError, match=rf"quality.refuse': names {kind}, and 2 of 8 households have such readings; "
+    ):
+        refuse_kinds(quality, [kind])
 
 
 def test_a_list_of_meters_goes_with_no_refusal():
     export = {"path": "readings.csv", "time_zone": "Europe/Zurich"}
-    refusing = {kind: {"quality": {"policies": {kind: "refuse"}}} for kind in KINDS}
+    refusing = {kind: {"quality": {"refuse": [kind], "repair": []}} for kind in KINDS}
     refusing["rows"] = {"export": {"conflicting_rows": "refuse"}}
     for settings in refusing.values():
         own = settings.get("export", {})
         config_of({**settings, "export": export | own})
         for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
-            with pytest.raises(InputError, match="is 'refuse', but with a public list of meters"):
+            with pytest.raises(InputError, match="which none may where the list of meters is public"):
                 config_of({**settings, "export": export | own | more})
 
 
-@pytest.mark.parametrize("policy", ["repair", "quarantine"])
-def test_a_reading_below_zero_that_the_scale_holds_is_no_fault(readings, policy):
+@pytest.mark.parametrize("repair", [("negative",), ()])
+def test_a_reading_below_zero_that_the_scale_holds_is_no_fault(readings, repair):
     """Feed-in of two hours down to -2 kWh and one reading of -2.5 kWh, with a public lower bound of -2.2 kWh."""
     readings[0, 40:48] = np.linspace(-0.1, -2.0, 8)
     readings[0, 60] = -2.5
     readings[1, 100] = 0.0
-    rules = dataclasses.replace(RULES, policies={**RULES.policies, "negative": policy})
+    rules = dataclasses.replace(RULES, repair=repair)
     plain, _ = judge(shard(readings), rules)
     quality, usable = judge(shard(readings), rules, -2.2)
     assert plain.loc[0, "negative_readings"] == 9 and quality.loc[0, "negative_readings"] == 1
     assert np.array_equal(usable[0, 40:48], readings[0, 40:48]) and usable[1, 100] == 0
-    assert usable[0, 60] == -2.5 if policy == "repair" else np.isnan(usable[0, 60])
+    assert usable[0, 60] == -2.5 if repair else np.isnan(usable[0, 60])
     assert quality["kept"].all() and np.array_equal(usable[2:], readings[2:])
 
 
@@ -177,7 +178,7 @@ def test_no_log_tells_how_many_are_kept_not_even_roughly(repository, tmp_path, c
         output=SimpleNamespace(
             **{name: tmp_path / f"{name}.out" for name in ("quality", "profiles", "summary", "hours")}
         ),
-        params=SimpleNamespace(policies=config["quality"]["policies"], listed=False, profiles=config["profiles"]),
+        params=SimpleNamespace(refuse=config["quality"]["refuse"], listed=False, profiles=config["profiles"]),
         log=[tmp_path / "gather.log"],
     )
     script = repository / "workflow/scripts/gather_profiles.py"
