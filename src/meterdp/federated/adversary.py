@@ -26,23 +26,12 @@ def known_sums(
 ) -> list[tuple[int, ...]]:
     """Return the groups of honest nodes whose sums are known exactly after every summation, in order.
 
-    Parameters
-    ----------
-    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
-    graph : Graph
-    corrupt : collection of int
-        Nodes that collude, none or more. In a federated sum the server, which is none of them, is corrupt.
-    cycle : sequence of int, optional
-        Of secure summation.
-    eavesdropper : bool
-        Whether, besides, somebody hears all messages but the encrypted first exchange (of subspace and edge masks).
-
-    Notes
-    -----
-    Federated, (6): every node's own. Secure summation, (11) and (12): a stretch of the cycle between two corrupt
-    nodes, as its partial sums are known at both ends: the first node's random number cancels once the sum is known.
-    Subspace, (10): the honest nodes that are joined without passing a corrupt one; other combinations are hidden by
-    the dual variables between honest neighbours. Masks on edges: the same groups.
+    In a federated sum the server, which is none of the nodes, is corrupt besides: it knows every node's own (6). By
+    secure summation a stretch of the cycle between two corrupt nodes is known, as its partial sums are at both ends:
+    the first node's random number cancels once the sum is known (11), (12). By subspace perturbation (10) and masks
+    on edges it is the honest nodes that are joined without passing a corrupt one; other combinations are hidden by
+    the dual variables or masks between honest neighbours. An ``eavesdropper`` hears all messages but the encrypted
+    first exchange of these two.
     """
     honest = [i for i in range(graph.nodes) if i not in set(corrupt)]
     if scheme == "federated" or (scheme == "secure_sum" and eavesdropper):
@@ -68,18 +57,7 @@ def known_sums(
 def smallest_group(scheme: str, graph: Graph, colluding: int, cycle: Sequence[int] | None = None) -> int:
     """Return how many honest nodes are in the smallest group that the worst ``colluding`` nodes know the sum of.
 
-    Parameters
-    ----------
-    scheme : str
-    graph : Graph
-    colluding : int
-        t; up to so many nodes collude.
-    cycle : sequence of int, optional
-
-    Raises
-    ------
-    InputError
-        If no honest node is left, or there are too many sets of nodes to look through.
+    Raises :class:`InputError` if no honest node is left, or there are too many sets of nodes to look through.
     """
     n = graph.nodes
     if not 0 <= colluding < n:
@@ -117,18 +95,10 @@ def require_few_sets(nodes: int, colluding: int) -> None:
 
 @dataclass(frozen=True)
 class Solvable:
-    """Whether the records behind a known sum follow from the sums of some iterations.
+    """Whether the records behind the known sum of a group follow from the sums of some iterations.
 
-    Parameters
-    ----------
-    group : tuple of int
-        Honest nodes.
-    unknowns : int
-        Numbers in their records.
-    per_iteration : int
-        Sums of them that one iteration tells.
-    from_iteration : int
-        First number of iterations whose sums are as many as the unknowns.
+    ``unknowns`` are the numbers in their records, ``per_iteration`` the sums that one iteration tells; those of
+    ``from_iteration`` iterations are the first to be as many, 0 where none are.
     """
 
     group: tuple[int, ...]
@@ -140,25 +110,15 @@ class Solvable:
 def solvable(
     groups: Sequence[Sequence[int]], records: Mapping[int, int] | Sequence[int], dimension: int, classes: int
 ) -> list[Solvable]:
-    """Count equations and unknowns of every group, from public numbers.
+    """Count equations and unknowns of every group, from public numbers: ``records`` of every node, ``dimension`` d, K
+    ``classes``.
 
     As many equations as unknowns pin down the records, up to their order within the group, except in unlucky cases:
     the sums are smooth functions of the records that change from iteration to iteration with the mixture. Nothing
     says that fewer protect: one sum over two records of one household already tells much.
 
-    Parameters
-    ----------
-    groups : sequence of sequence of int
-        From :func:`known_sums`.
-    records : mapping or sequence of int
-        Number of records of every node, where public; or a public guess.
-    dimension, classes : int
-        d and K.
-
-    Notes
-    -----
-    Of the K (1 + d + d (d + 1)/2) sums of the first iteration one is the number of records. Of those of a later one
-    d + d (d + 1)/2 follow from an earlier one besides: over all classes, first and second moments do not depend on
+    Of the K (1 + d + d (d + 1)/2) sums of the first iteration one is the number of records. Of those of a later one d
+    + d (d + 1)/2 follow from an earlier one besides: over all classes, first and second moments do not depend on
     responsibilities.
     """
     moments = dimension + dimension * (dimension + 1) // 2

@@ -17,52 +17,25 @@ from meterdp.federated.graph import Graph, complete, hamiltonian_cycle, read_gra
 from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import EdgeMasks, Federated, RingSum, Summation
 
-SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
-    "federated": lambda graph, generator: Federated(graph),
-    "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
-    "subspace": lambda graph, generator: Subspace(graph, generator),
-    "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
-}
-
-
-def scheme(name: str, graph: Graph, generator: np.random.Generator) -> Summation:
-    """Return a scheme over a graph, with its own choice of constants, for simulation.
-
-    Parameters
-    ----------
-    name : str
-    graph : Graph
-    generator : numpy.random.Generator
-        Of masks, and of the order of activations.
-
-    Raises
-    ------
-    InputError
-        If there is no such scheme, or the graph does not allow it.
-    """
-    if name not in SCHEMES:
-        raise InputError(f"there is no scheme '{name}'", field="scheme", hint=f"choose from {', '.join(SCHEMES)}")
-    return SCHEMES[name](graph, generator)
-
-
 # Standard deviation of the noise of ``subspace``, in units of the statistics or of a circuit's share of the noise.
 # It is much larger than these, and so small that rounding, about 1e-15 of it, spoils no sum.
 MASK_STD = 1e5
+
+# The setting federation.scheme: all nodes in one process, and masks from one generator.
+SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
+    "federated": lambda graph, generator: Federated(graph),
+    "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
+    "subspace": lambda graph, generator: Subspace(graph, generator, mask_std=MASK_STD),
+    "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
+}
 
 GRAPHS = {"complete": complete, "ring": ring}
 
 
 @dataclass(frozen=True)
 class Circuits:
-    """The nodes of a federation of circuits.
-
-    Parameters
-    ----------
-    names : tuple of n str
-        In ascending order; the first is node 0.
-    node : (N,) int array
-        Of every household, by its dense index.
-    graph : Graph
+    """The nodes of a federation of circuits: their names in ascending order, and the node (N,) of every household by
+    its dense index.
     """
 
     names: tuple[str, ...]
@@ -73,10 +46,8 @@ class Circuits:
     def of(cls, meters: pa.Table, federation: Mapping) -> Circuits:
         """Take the table ``meters`` and the section ``federation`` of the configuration.
 
-        Raises
-        ------
-        InputError
-            If a meter has no circuit, there are too few circuits, or the graph does not join them.
+        Raises :class:`InputError` if a meter has no circuit, there are too few circuits, or the graph does not join
+        them.
         """
         named = meters.sort_by("household")["circuit"].to_pylist()
         if any(name is None for name in named):
@@ -103,27 +74,10 @@ class Circuits:
                 field="federation.colluding",
                 hint=f"lower it to {n - 2} or less",
             )
-        return cls(tuple(names.tolist()), node, graph_of(federation["graph"], names.tolist()))
-
-
-def graph_of(graph: str, names: list[str]) -> Graph:
-    """Return a graph of :data:`GRAPHS`, or that of an edge file."""
-    return GRAPHS[graph](len(names)) if graph in GRAPHS else read_graph(graph, names)
+        names, asked = tuple(names.tolist()), federation["graph"]
+        return cls(names, node, GRAPHS[asked](n) if asked in GRAPHS else read_graph(asked, names))
 
 
 def graph_file(federation: Mapping) -> str | None:
     """Return the edge file that a federation needs, if any."""
     return federation["graph"] if federation["by"] is not None and federation["graph"] not in GRAPHS else None
-
-
-def summation_of(federation: Mapping, graph: Graph, generator: np.random.Generator) -> Summation:
-    """Return the scheme of the section ``federation``, all nodes in one process and masks from one generator.
-
-    Raises
-    ------
-    InputError
-        If the graph does not allow it, as secure summation needs a cycle through all nodes.
-    """
-    if federation["scheme"] == Subspace.name:
-        return Subspace(graph, generator, mask_std=MASK_STD)
-    return scheme(federation["scheme"], graph, generator)

@@ -28,21 +28,10 @@ def entries_of(classes: int, dimension: int) -> int:
 
 
 def local_statistics(x: np.ndarray, mixture: Mixture) -> tuple[np.ndarray, float]:
-    """Return a node's intermediate updates (4), summed over its records, and their log-likelihood.
+    """Return a node's intermediate updates (4), summed over its records x (n_i, d), and their log-likelihood.
 
-    Parameters
-    ----------
-    x : (n_i, d) float64
-        The node's records, none or more.
-    mixture : Mixture
-        Of the last iteration.
-
-    Returns
-    -------
-    statistics : (q,) float64
-        a_j (K), then b_j (K d), then svec of C_j about the means of ``mixture``.
-    log_likelihood : float
-        Sum of ln p(x) under ``mixture``; it is no part of what is sent.
+    The statistics (q,) are a_j (K), then b_j (K d), then svec of C_j about the means of ``mixture``, that of the last
+    iteration. The log-likelihood is no part of what is sent.
     """
     if not len(x):
         return np.zeros(entries_of(mixture.classes, mixture.dimension)), 0.0
@@ -55,18 +44,10 @@ def local_statistics(x: np.ndarray, mixture: Mixture) -> tuple[np.ndarray, float
 
 
 def m_step(total: np.ndarray, mixture: Mixture, update: Update, eigenvalue_floor: float) -> Mixture:
-    """Return the mixture that follows from the sums over all nodes, (5).
+    """Return the mixture that follows from the sums (q,) of :func:`local_statistics` over all nodes, (5).
 
-    Parameters
-    ----------
-    total : (q,) float64
-        Sum of :func:`local_statistics` under ``mixture``.
-    mixture : Mixture
-    update : {"printed", "textbook"}
-        (3) as printed, with the deviations from the old means in the new covariances (defect D2), or from the new
-        ones, which the same sums give.
-    eigenvalue_floor : float
-        Public lower bound of eigenvalues of covariances.
+    "printed" is (3) with the deviations from the old means in the new covariances (defect D2), "textbook" from the
+    new ones, which the same sums give. Covariances have no eigenvalue below the public ``eigenvalue_floor``.
     """
     k, d = mixture.means.shape
     counts, sums, about = total[:k], total[k : k + k * d].reshape(k, d), smat(total[k + k * d :].reshape(k, -1), d)
@@ -86,17 +67,9 @@ def m_step(total: np.ndarray, mixture: Mixture, update: Update, eigenvalue_floor
 class EmRun:
     """What a fit over nodes came to.
 
-    Parameters
-    ----------
-    mixture : Mixture
-        Of node 0.
-    log_likelihood : (T + 1,) float64
-        Of all records under the mixtures of all iterations, that of the start first; each node's records under its
-        own mixture.
-    spread : float
-        Largest difference between two nodes' parameters at the end.
-    rounds, messages, numbers : int
-        Of all iterations.
+    ``log_likelihood`` (T + 1,) is of all records under the mixtures of all iterations, the start first, each node's
+    records under its own mixture; ``spread`` the largest difference between node 0's parameters and another's at the
+    end; the counts are of all iterations.
     """
 
     mixture: Mixture
@@ -115,26 +88,7 @@ def distributed_em(
     update: Update = "textbook",
     eigenvalue_floor: float = 1e-6,
 ) -> EmRun:
-    """Fit one mixture to the records of all nodes (Algorithm 2).
-
-    Parameters
-    ----------
-    parts : sequence of (n_i, d) float64
-        The records of every node.
-    start : Mixture
-        Public.
-    iterations : int
-        T.
-    summation : Summation
-    update : {"printed", "textbook"}
-    eigenvalue_floor : float
-        Public.
-
-    Raises
-    ------
-    InputError
-        If there are not as many parts as nodes.
-    """
+    """Fit one mixture to the records (n_i, d) of all nodes, from a public start (Algorithm 2)."""
     n = summation.graph.nodes
     if len(parts) != n:
         raise InputError(f"are of {len(parts)} nodes where the graph has {n}", field="parts", hint="give one each")

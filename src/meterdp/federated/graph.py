@@ -30,14 +30,8 @@ CHORD = (0, 2)
 class Graph:
     """An undirected graph without loops.
 
-    Parameters
-    ----------
-    nodes : int
-        n; nodes are 0..n-1.
-    edges : (m, 2) int array
-        Ends of every edge, the smaller first, each edge once and in order.
-    positions : (n, 2) float64, optional
-        Where nodes are drawn.
+    Nodes are 0..n-1; ``edges`` (m, 2) int holds each edge once and in order, the smaller end first; ``positions`` (n,
+    2) is where nodes are drawn.
     """
 
     nodes: int
@@ -46,12 +40,8 @@ class Graph:
 
     @classmethod
     def of(cls, nodes: int, pairs, positions: np.ndarray | None = None) -> Graph:
-        """Return the graph of any pairs of nodes, each once or more, in any order.
-
-        Raises
-        ------
-        InputError
-            If a pair joins a node with itself or names one that is not there.
+        """Return the graph of any pairs of nodes, each once or more, in any order; refuse loops and nodes that are
+        not there.
         """
         pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         if nodes < 1 or (pairs.size and (pairs.min() < 0 or pairs.max() >= nodes)):
@@ -129,15 +119,8 @@ class Graph:
 class Arcs:
     """The 2m directed edges of a graph, by tail and then by head.
 
-    Parameters
-    ----------
-    tail, head : (2m,) int array
-    reverse : (2m,) int array
-        Place of the opposite arc.
-    starts : (n + 1,) int array
-        Arcs of node i are starts[i] to starts[i + 1].
-    signs : (2m,) float64
-        B_{i|j} of Li et al.: 1 where the tail has the higher number, otherwise -1.
+    ``reverse`` is the place of the opposite arc, the arcs of node i are starts[i] to starts[i + 1], and ``signs`` is
+    B_{i|j} of Li et al.: 1 where the tail has the higher number, otherwise -1.
     """
 
     tail: np.ndarray
@@ -164,12 +147,8 @@ def complete(nodes: int) -> Graph:
 
 
 def five_node_example(chord: bool = True) -> Graph:
-    """Return the example of Li et al. (Fig. 1): a ring of five, in which :data:`CORRUPT` are corrupt.
-
-    Parameters
-    ----------
-    chord : bool
-        Whether :data:`CHORD` is among the edges.
+    """Return the example of Li et al. (Fig. 1): a ring of five, in which :data:`CORRUPT` are corrupt, with or without
+    our :data:`CHORD`.
     """
     five = ring(5)
     return Graph.of(5, [*five.edges.tolist(), CHORD], five.positions) if chord else five
@@ -178,22 +157,10 @@ def five_node_example(chord: bool = True) -> Graph:
 def random_geometric(
     nodes: int, generator: np.random.Generator, radius: float | None = None, draws: list | None = None
 ) -> Graph:
-    """Return points uniform in the unit square, joined where they are near, redrawn until all hang together.
+    """Return points uniform in the unit square, joined where they are near, redrawn until the graph is connected.
 
-    Parameters
-    ----------
-    nodes : int
-        n, two or more.
-    generator : numpy.random.Generator
-    radius : float, optional
-        sqrt(2 ln(n) / n) by default, with which the graph is connected with probability 1 - 1/n^2 (Li et al., 5.1).
-    draws : list, optional
-        Gets the number of graphs that were drawn.
-
-    Raises
-    ------
-    InputError
-        If no graph of many is connected.
+    The default radius sqrt(2 ln(n) / n) makes the graph connected with probability 1 - 1/n^2 (Li et al., 5.1).
+    ``draws`` gets the number of graphs that were drawn.
     """
     radius = math.sqrt(2 * math.log(nodes) / nodes) if radius is None else radius
     for drawn in range(1, MOST_DRAWS + 1):
@@ -210,16 +177,8 @@ def random_geometric(
 def read_graph(path, names: Sequence[str]) -> Graph:
     """Read a connected graph from a CSV file with the header ``node,neighbour`` and an edge a row.
 
-    Parameters
-    ----------
-    path : path-like
-    names : sequence of str
-        Names of all nodes; the first is node 0.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, names a node that is not there, or does not join all nodes.
+    ``names`` are those of all nodes, the first of node 0. Raises :class:`InputError` for a file that cannot be read,
+    names a node that is not there, or does not join all nodes.
     """
     place = {name: i for i, name in enumerate(names)}
     pairs = []
@@ -234,8 +193,7 @@ def read_graph(path, names: Sequence[str]) -> Graph:
                 cells = [cell.strip() for cell in row]
                 if not any(cells):
                     continue
-                bad = len(cells) != 2 or cells[0] == cells[1] or not set(cells) <= set(place)
-                if bad:
+                if len(cells) != 2 or cells[0] == cells[1] or not set(cells) <= set(place):
                     raise InputError(
                         "does not name two different nodes",
                         file=path,
@@ -270,18 +228,9 @@ _SMALL = 20
 def hamiltonian_cycle(graph: Graph) -> tuple[int, ...]:
     """Return all nodes in an order in which neighbours, and the last and the first, are joined; node 0 is first.
 
-    Paths are extended at random and turned where they cannot be (Pósa's rotations), the same way for everybody;
-    small graphs without success are searched completely.
-
-    Parameters
-    ----------
-    graph : Graph
-        Three nodes or more.
-
-    Raises
-    ------
-    InputError
-        If there is none, or if none was found, which the message tells apart.
+    Paths are extended at random and turned where they cannot be (Pósa's rotations), the same way for everybody; small
+    graphs without success are searched completely. The :class:`InputError` tells whether there is no cycle or none
+    was found.
     """
     require_connected(graph)
     joined = [set(graph.neighbours(i).tolist()) for i in range(graph.nodes)]
@@ -289,8 +238,8 @@ def hamiltonian_cycle(graph: Graph) -> tuple[int, ...]:
     if obstacle is None:
         found = _by_rotations(joined)
         if found is None and graph.nodes <= _SMALL:
-            found = _by_search(joined)
-            obstacle = None if found else "a complete search"
+            found, exhausted = _by_search(joined)
+            obstacle = "a complete search" if exhausted else None
         if found is not None:
             at = found.index(0)
             return tuple(found[at:] + found[:at])
@@ -339,19 +288,15 @@ def _by_rotations(joined: list[set[int]]) -> list[int] | None:
     return None
 
 
-def _by_search(joined: list[set[int]]) -> list[int] | None:
-    """Return a cycle from a complete search, None if there is none or the search is too long."""
+def _by_search(joined: list[set[int]]) -> tuple[list[int] | None, bool]:
+    """Return a cycle, if one was found, and whether the search for it was complete."""
     n, steps = len(joined), 0
     path, used = [0], {0}
     branches = [sorted(joined[0])]
     while branches:
         steps += 1
         if steps > _STEPS:
-            raise InputError(
-                "was searched for a Hamiltonian cycle, which secure summation needs, and none was found",
-                field="graph",
-                hint="add edges, or use the scheme 'subspace', which needs none",
-            )
+            return None, False
         if not branches[-1]:
             branches.pop()
             used.discard(path.pop())
@@ -362,6 +307,6 @@ def _by_search(joined: list[set[int]]) -> list[int] | None:
         path.append(node)
         used.add(node)
         if len(path) == n and 0 in joined[node]:
-            return path
+            return path, True
         branches.append(sorted(joined[node] - used))
-    return None
+    return None, True

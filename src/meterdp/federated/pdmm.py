@@ -39,19 +39,9 @@ def primal_step(
 ) -> np.ndarray:
     """Return y of (8), for all nodes at once or for one alone.
 
-    Parameters
-    ----------
-    values : (n, q) float64
-        s_i.
-    from_neighbours : (arcs, q) float64
-        y_j of the head of every arc i|j, arcs of a node together.
-    dual_in : (arcs, q) float64
-        lambda_{j|i}.
-    signs : (arcs,) float64
-        B_{i|j}.
-    starts : (n + 1,) int array
-        Arcs of node i are starts[i] to starts[i + 1]; every node has one or more.
-    c : float
+    ``values`` (n, q) is s_i. Of every arc i|j, arcs of a node together: ``from_neighbours`` (arcs, q) is y_j of the
+    head, ``dual_in`` lambda_{j|i}, ``signs`` (arcs,) B_{i|j}. Arcs of node i are starts[i] to starts[i + 1], one or
+    more.
     """
     sums = np.add.reduceat(c * from_neighbours - signs[:, None] * dual_in, starts[:-1], axis=0)
     return (values + sums) / (1 + c * np.diff(starts))[:, None]
@@ -60,16 +50,8 @@ def primal_step(
 def dual_step(
     dual_in: np.ndarray, own: np.ndarray, from_neighbours: np.ndarray, signs: np.ndarray, c: float
 ) -> np.ndarray:
-    """Return lambda_{i|j} of the corrected (9), (arcs, q).
-
-    Parameters
-    ----------
-    dual_in : (arcs, q) float64
-        lambda_{j|i}.
-    own, from_neighbours : (arcs, q) float64
-        The new y_i and the y_j that it was made of.
-    signs : (arcs,) float64
-    c : float
+    """Return lambda_{i|j} of the corrected (9), (arcs, q), from lambda_{j|i}, the new y_i and the y_j that it was
+    made of.
     """
     return dual_in + c * signs[:, None] * (own - from_neighbours)
 
@@ -78,17 +60,10 @@ def dual_step(
 class Stop:
     """When a consensus ends: after a public number of rounds, or when nodes agree and stand still.
 
-    Li et al. stop at a distance from the average, which no node knows, and print the condition the wrong way round
-    (defect D3).
-
-    Parameters
-    ----------
-    rounds : int, optional
-        That many; nothing that nodes hold decides. n activations are a round of the asynchronous schedule.
-    tolerance : float, optional
-        Until, in one round, no y changed and no two neighbours differed by more. In the unit of the values.
-    most : int
-        Rounds after which a consensus that has not settled is an error.
+    ``tolerance``, in the unit of the values, is met by a round in which no y changed and no two neighbours differed
+    by more; after ``most`` rounds without that the consensus has failed. n activations are a round of the
+    asynchronous schedule. Li et al. stop at a distance from the average, which no node knows, and print the condition
+    the wrong way round (defect D3).
     """
 
     rounds: int | None = None
@@ -102,17 +77,10 @@ class Stop:
 
 @dataclass(frozen=True)
 class Consensus:
-    """What a consensus came to.
+    """What a consensus came to: every node's idea of the average (n, q), and y after every round (rounds, n, q) if
+    asked for.
 
-    Parameters
-    ----------
-    at_node : (n, q) float64
-        Every node's idea of the average.
-    rounds : int
-    messages : int
-        Of y over one edge each and, once, of the dual variables.
-    trace : (rounds, n, q) float64 or None
-        y after every round, if asked for.
+    ``messages`` are of y over one edge each and, once, of the dual variables.
     """
 
     at_node: np.ndarray
@@ -133,34 +101,15 @@ def consensus(
     generator: np.random.Generator | None = None,
     traced: bool = False,
 ) -> Consensus:
-    """Average the nodes' values.
+    """Average the nodes' values s_i (n, q); ``dual_noise`` (2m, q) is lambda_{i|j} at the start, in the order of
+    ``graph.arcs``.
 
-    Parameters
-    ----------
-    graph : Graph
-        Connected, two nodes or more.
-    values : (n, q) float64
-        s_i.
-    dual_noise : (2m, q) float64
-        lambda_{i|j} at the start, in the order of ``graph.arcs``.
-    stop : Stop
-    c : float
-        The constant of (8) and (9), positive.
-    schedule : {"synchronous", "asynchronous"}
-        All nodes at once, or one at a time drawn uniformly (Algorithm 1).
-    dual_update : {"corrected", "corrected_neighbours", "printed", "printed_neighbours"}
-        (9) as corrected or as printed, by an active node for its own lambda_{i|j}, or, as line 6 of Algorithm 1 says,
-        by its neighbours for their lambda_{j|i}. As printed it diverges in the first case and settles on a wrong
-        average in the second (defect D1): these are there to be shown.
-    generator : numpy.random.Generator, optional
-        Of the order of activations.
-    traced : bool
-        Whether to keep y of every round.
+    ``c`` is the constant of (8) and (9). Nodes act all at once, or one at a time drawn uniformly from ``generator``
+    (Algorithm 1). ``dual_update`` is (9) as corrected or as printed, by an active node for its own lambda_{i|j}, or,
+    as line 6 of Algorithm 1 says, by its neighbours for their lambda_{j|i}. As printed it diverges in the first case
+    and settles on a wrong average in the second (defect D1): these are there to be shown.
 
-    Raises
-    ------
-    InputError
-        If the graph does not hang together, or the consensus has not settled within the rounds allowed.
+    Raises :class:`InputError` for a graph in parts or a consensus that has not settled within the rounds allowed.
     """
     require_connected(graph)
     if not c > 0:
@@ -247,17 +196,6 @@ def rounds_for(graph: Graph, c: float, accuracy: float, schedule: Schedule = "sy
     """Return a public number of rounds after which an average is exact to ``accuracy`` times the dual noise.
 
     It is what public numbers in place of values and dual noise need, and a quarter more.
-
-    Parameters
-    ----------
-    graph : Graph
-    c, accuracy : float
-    schedule : {"synchronous", "asynchronous"}
-
-    Raises
-    ------
-    InputError
-        If that many rounds are not enough for any accuracy.
     """
     # More columns are more directions that a slow part may hide in.
     values = fixed_normals("rounds of a consensus, values", (graph.nodes, 8))
@@ -294,20 +232,9 @@ def constant_for(graph: Graph) -> float:
 class Subspace:
     """Sums by consensus with subspace noise, all nodes in one process.
 
-    Parameters
-    ----------
-    graph : Graph
-        Connected.
-    generator : numpy.random.Generator
-        Of the dual noise and of the order of activations: for simulation.
-    mask_std : float
-        Standard deviation of lambda_{i|j} at the start, in the unit of the values. Rounding leaves an error of about
-        1e-16 times it.
-    c : float, optional
-        By default :func:`constant_for` the graph.
-    stop : Stop, optional
-        By default the public number of rounds for :data:`ACCURACY`.
-    schedule : {"synchronous", "asynchronous"}
+    ``mask_std`` is the standard deviation of lambda_{i|j} at the start, in the unit of the values; rounding leaves an
+    error of about 1e-16 times it. ``c`` is by default :func:`constant_for` the graph, ``stop`` the public number of
+    rounds for :data:`ACCURACY`.
     """
 
     graph: Graph
@@ -320,16 +247,13 @@ class Subspace:
 
     @cached_property
     def constant(self) -> float:
-        """The constant c."""
         return self.c or constant_for(self.graph)
 
     @cached_property
     def stopping(self) -> Stop:
-        """When a consensus ends."""
         return self.stop or Stop(rounds=rounds_for(self.graph, self.constant, ACCURACY, self.schedule))
 
     def total(self, values: np.ndarray) -> Totals:
-        """Average, times n; see :class:`~meterdp.federated.summation.Summation`."""
         n, q = values.shape
         dual_noise = self.mask_std * self.generator.standard_normal((len(self.graph.arcs.tail), q))
         out = consensus(

@@ -40,16 +40,9 @@ MASK_RATIO = 1e4
 
 @dataclass(frozen=True)
 class SharedSums:
-    """How nodes add up what they have put noise on: the one thing that shares of noise and sums are both made of.
+    """How ``colluding`` of the nodes share noise and add up what they have put it on.
 
-    Parameters
-    ----------
-    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
-    graph : Graph
-    colluding : int
-        t.
-    mask_ratio : float
-        Of the dual noise of subspace perturbation to a node's share of the noise.
+    ``mask_ratio`` is that of the dual noise of subspace perturbation to a node's share of the noise.
     """
 
     scheme: str
@@ -59,12 +52,10 @@ class SharedSums:
 
     @cached_property
     def cycle(self) -> tuple[int, ...] | None:
-        """The cycle of secure summation."""
         return hamiltonian_cycle(self.graph) if self.scheme == RingSum.name else None
 
     @cached_property
     def shares(self) -> Shares:
-        """By which the mechanism is calibrated."""
         return shares_for(self.scheme, self.graph, self.colluding, self.cycle, self.mask_ratio)
 
     @property
@@ -73,19 +64,9 @@ class SharedSums:
         return self.scheme == Subspace.name
 
     def summation(self, generator: np.random.Generator, grid: float) -> Summation:
-        """Return the scheme, all nodes in one process, for simulation.
+        """Return the scheme, all nodes in one process, for simulation; ``grid`` of the noise is 0 in a study.
 
-        Parameters
-        ----------
-        generator : numpy.random.Generator
-            Of masks.
-        grid : float
-            Of the noise; 0 in a study.
-
-        Raises
-        ------
-        InputError
-            For a grid and masks that are real numbers: their rounding can be more than its steps.
+        Masks that are real numbers are refused for a grid: their rounding can be more than its steps.
         """
         if grid > 0 and self.finite_masks:
             raise InputError(
@@ -113,22 +94,8 @@ def shares_for(
 ) -> Shares:
     """Return how the noise must be shared so that any ``colluding`` nodes see enough of it, from public numbers.
 
-    Parameters
-    ----------
-    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
-    graph : Graph
-    colluding : int
-        t.
-    cycle : sequence of int, optional
-        Of secure summation.
-    mask_ratio : float
-        Of the dual noise of subspace perturbation to a node's share of the noise (standard deviations); infinite for
-        ideal masks.
-
-    Raises
-    ------
-    InputError
-        If no honest node is left, or there are too many sets of nodes to look through.
+    ``mask_ratio`` is of the dual noise of subspace perturbation to a node's share of the noise (standard deviations);
+    infinite for ideal masks. Raises as :func:`~meterdp.federated.adversary.smallest_group`.
     """
     group = smallest_group(scheme, graph, colluding, cycle)
     if scheme != Subspace.name or np.isinf(mask_ratio) or group == 1:
@@ -145,13 +112,6 @@ def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> fl
 
     One over the largest entry on the diagonal of (I + mask_ratio^2/2 L)^-1, L the Laplacian of the honest part of the
     graph; for large masks the nodes of its smallest connected part.
-
-    Parameters
-    ----------
-    graph : Graph
-    corrupt : sequence of int
-    mask_ratio : float
-        As in :func:`shares_for`.
     """
     fewest = np.inf
     for nodes in graph.components(corrupt):
@@ -165,14 +125,12 @@ def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> fl
 def release_at_node(
     sound: Proven, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
 ) -> Released:
-    """Run a node's side of a release: its records and its share of the noise, and sums from everybody.
+    """Run a node's side of a release: its records x (n_i, d) and its share of the noise, and sums from everybody.
 
     Parameters
     ----------
     sound : Proven
         Calibrated, with ``shares`` among its public settings; the same at every node.
-    x : (n_i, d) float64
-        The node's records, none or more.
     noise : GaussianSource
         The node's own.
     total : callable
@@ -180,8 +138,6 @@ def release_at_node(
         vector for what is in it: that would tell something of this node's alone.
     finite_masks : bool
         Of the scheme; vectors are then in units of the node's share of the noise, so that masks have a scale.
-    draws : int
-        Runs at once, for studies.
 
     Returns
     -------
@@ -215,25 +171,9 @@ def release_together(
 ) -> list[Released]:
     """Run all nodes in one process, a thread each, and return what every one of them holds at the end.
 
-    Parameters
-    ----------
-    sound : Proven
-        Calibrated for ``shared.shares``.
-    shared : SharedSums
-    parts : sequence of (n_i, d) float64
-        Records of every node.
-    noises : sequence of GaussianSource
-        One for every node, independent of each other.
-    generator : numpy.random.Generator
-        Of masks: for simulation.
-    draws : int
-
-    Raises
-    ------
-    InputError
-        If the records are not as many as public, or the scheme cannot be used on a grid.
-    ValueError
-        If mechanism, nodes and noises do not belong together.
+    ``noises`` are one source for every node, independent of each other; ``generator`` makes masks, for simulation.
+    Raises :class:`InputError` if the records are not as many as public or the scheme cannot be used on a grid,
+    ValueError if mechanism, nodes and noises do not belong together.
     """
     n, public = len(parts), sound.public
     if public.sound.shares != shared.shares:
@@ -283,17 +223,8 @@ def release_together(
 def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | None:
     """Return how the circuits share the noise, None where there are none.
 
-    Parameters
-    ----------
-    federation : mapping, optional
-        Section of the configuration.
-    meters : pyarrow.Table
-        Table ``meters``; of a release, that of the public list.
-
-    Raises
-    ------
-    InputError
-        As :meth:`~meterdp.federated.circuits.Circuits.of`, or if the graph does not allow the scheme.
+    ``meters`` is the table of that name, of a release that of the public list. Raises as
+    :meth:`~meterdp.federated.circuits.Circuits.of`, or if the graph does not allow the scheme.
     """
     if federation is None or federation["by"] is None:
         return None

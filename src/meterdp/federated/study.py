@@ -19,7 +19,7 @@ import numpy as np
 from meterdp.accounting.responses import epsilon_after
 from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group, solvable
-from meterdp.federated.circuits import SCHEMES, Circuits, summation_of
+from meterdp.federated.circuits import SCHEMES, Circuits
 from meterdp.federated.em import EmRun, distributed_em, entries_of
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.shared_noise import sums_of
@@ -37,14 +37,7 @@ _MOST_HOUSEHOLDS = 10**9
 
 @dataclass(frozen=True)
 class FederatedFit:
-    """What the circuits came to.
-
-    Parameters
-    ----------
-    start : Mixture
-    pooled, run : EmRun
-        The one sum the start is made of, and the fit.
-    """
+    """The start, the one sum it is made of, and the fit."""
 
     start: Mixture
     pooled: EmRun
@@ -56,25 +49,15 @@ def fit_over_circuits(
 ) -> FederatedFit:
     """Fit one mixture to the valid records of all circuits.
 
-    Parameters
-    ----------
-    records : Records
-        Of all N households.
-    circuits : Circuits
-    federation, mixture : mapping
-        Sections of the configuration.
-    generator : numpy.random.Generator
-        Of the random numbers that mask what is sent: for a study, in which they hide nothing from who runs it.
-
-    Raises
-    ------
-    InputError
-        If the graph does not allow the scheme, or there are fewer valid records than classes.
+    ``federation`` and ``mixture`` are sections of the configuration. ``generator`` masks what is sent: for a study,
+    in which that hides nothing from who runs it. Raises :class:`InputError` if the graph does not allow the scheme,
+    or there are fewer valid records than classes.
     """
     require_records(records, mixture["classes"])
     node = circuits.node[records.household]
     parts = [records.log_kwh[records.valid & (node == i)] for i in range(circuits.graph.nodes)]
-    summation, floor = summation_of(federation, circuits.graph, generator), mixture["eigenvalue_floor"]
+    summation = SCHEMES[federation["scheme"]](circuits.graph, generator)
+    floor = mixture["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
     start = start_from(pooled.mixture, mixture["classes"], floor)
     steps = federation["iterations"]
@@ -157,18 +140,7 @@ COLLUDING = (1, 3, 6)
 def protection_rows(
     circuits: Circuits, federation: Mapping, dimension: int, classes: int, epsilon: float, delta: float
 ) -> list[dict[str, object]]:
-    """Return rows of the table ``federation_protects``.
-
-    Parameters
-    ----------
-    circuits : Circuits
-    federation : mapping
-        Section of the configuration.
-    dimension, classes : int
-        d and K.
-    epsilon, delta : float
-        Of the sound release.
-    """
+    """Return rows of the table ``federation_protects``; epsilon and delta are those of the sound release."""
     n, graph = len(circuits.names), circuits.graph
     solvable = solvable_households(dimension, classes, federation["iterations"])
     chosen = federation["scheme"]
@@ -190,10 +162,10 @@ def protection_rows(
             rows.append(_row("transcript", scheme, own, "circuits", t, group, solvable))
     once = solvable_households(dimension, classes, 1)
     rows.append(_row("mixture", "", True, "everybody", group=n, solvable=once))
-    return rows + [
-        _row("sound", chosen, t in (None, federation["colluding"]), _whom(t), t, epsilon=seen, delta=delta)
-        for t, seen in sound_epsilons(graph, federation, (None, *collude), epsilon, delta)
-    ]
+    for t, seen in sound_epsilons(graph, federation, (None, *collude), epsilon, delta):
+        against, used = "everybody" if t is None else "circuits", t in (None, federation["colluding"])
+        rows.append(_row("sound", chosen, used, against, t, epsilon=seen, delta=delta))
+    return rows
 
 
 def sound_epsilons(
@@ -201,15 +173,8 @@ def sound_epsilons(
 ) -> Iterator[tuple[int | None, float]]:
     """Yield what colluding circuits see of a sound release, as epsilon at ``delta`` (docs/proofs/shared_noise.md).
 
-    Parameters
-    ----------
-    graph : Graph
-    federation : mapping
-        Section of the configuration; the release is calibrated for its number of colluding circuits.
-    colluding : sequence of int or None
-        Numbers of circuits; None for whoever has the released files alone.
-    epsilon, delta : float
-        Of the release.
+    The release is calibrated for the configuration's number of colluding circuits; ``colluding`` holds other numbers
+    of them, and None for whoever has the released files alone.
     """
 
     mu, calibrated = gaussian.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
@@ -217,10 +182,6 @@ def sound_epsilons(
         hiding = graph.nodes if t is None else sums_of(federation, graph, t).shares.honest
         seen = mu * math.sqrt(calibrated.honest / hiding)
         yield t, epsilon_after(seen, 0.0, 1, delta, 1)
-
-
-def _whom(colluding: int | None) -> str:
-    return "everybody" if colluding is None else "circuits"
 
 
 def _cycle(scheme: str, graph: Graph) -> tuple[int, ...] | None:

@@ -28,18 +28,8 @@ from meterdp.federated.graph import Graph, require_connected
 
 @dataclass(frozen=True)
 class Totals:
-    """The result of one summation.
-
-    Parameters
-    ----------
-    at_node : (n, q) float64
-        The sum, as every node knows it.
-    rounds : int
-        How often nodes waited for each other.
-    messages : int
-        Sent over one edge each.
-    numbers : int
-        Numbers of eight bytes in all messages.
+    """The sum as every node knows it, (n, q), how often nodes waited for each other, messages over one edge each, and
+    the numbers of eight bytes in them.
     """
 
     at_node: np.ndarray
@@ -55,12 +45,7 @@ class Summation(Protocol):
     graph: Graph
 
     def total(self, values: np.ndarray) -> Totals:
-        """Sum the vectors of all nodes.
-
-        Parameters
-        ----------
-        values : (n, q) float64
-        """
+        """Sum the vectors of all nodes, (n, q) float64."""
 
 
 # Sums of absolute values below 2^22 are exact to n 2^-41.
@@ -68,23 +53,11 @@ STEP = 2.0**-40
 
 
 def encoded(values: np.ndarray, step: float, nodes: int, wraps: bool = False) -> np.ndarray:
-    """Return numbers as multiples of ``step``, whole numbers modulo 2^64.
+    """Return numbers as multiples of ``step``, a power of two, in whole numbers modulo 2^64; as many such numbers as
+    ``nodes`` must fit.
 
-    Parameters
-    ----------
-    values : float64 array
-    step : float
-        A power of two.
-    nodes : int
-        So many such numbers must fit.
-    wraps : bool
-        Whether a number that does not fit is taken modulo 2^64: where a refusal would tell something of a node's
-        value, and public numbers say that the sum fits.
-
-    Raises
-    ------
-    InputError
-        If a number is not finite, or too large and must not wrap. The message holds no value.
+    A number that is not finite or does not fit is refused without being named. With ``wraps`` it is taken modulo 2^64
+    instead: where a refusal would tell something of a node's value, and public numbers say that the sum fits.
     """
     most = np.inf if wraps else 2.0**62 / nodes * step
     if not (np.abs(values) < most).all():
@@ -108,22 +81,10 @@ def decoded(words: np.ndarray, step: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RingSum:
-    """The scheme, all nodes in one process.
+    """Secure summation, all nodes in one process: ``generator`` hides nothing from who knows its seed.
 
-    Parameters
-    ----------
-    graph : Graph
-    cycle : tuple of int
-        All nodes once; the first begins.
-    generator : numpy.random.Generator
-        Of the random numbers: they hide nothing from who knows its seed, so this is for simulation.
-    arithmetic : {"modular", "real"}
-    step : float
-        Public resolution of modular sums.
-    mask_std : float
-        Of the Gaussian random numbers of real sums.
-    wraps : bool
-        As in :func:`encoded`.
+    ``cycle`` holds all nodes once, the first begins. Modular sums have the public resolution ``step`` and wrap as in
+    :func:`encoded`; real ones are masked by Gaussian numbers of ``mask_std``.
     """
 
     graph: Graph
@@ -136,16 +97,8 @@ class RingSum:
     name: ClassVar[str] = "secure_sum"
 
     def partials(self, values: np.ndarray) -> np.ndarray:
-        """Return what every node of the cycle sends to the next, in the order of the cycle.
-
-        Parameters
-        ----------
-        values : (n, q) float64
-
-        Returns
-        -------
-        (n + 1, q) uint64 or float64
-            The random numbers of the first node, which stay there, and n messages.
+        """Return the random numbers of the first node, which stay there, and the n messages along the cycle: (n + 1,
+        q) uint64 or float64.
         """
         q = values.shape[1]
         if self.arithmetic == "real":
@@ -157,7 +110,6 @@ class RingSum:
         return np.cumsum(np.vstack([mask, own[list(self.cycle)]]), axis=0, dtype=own.dtype)
 
     def total(self, values: np.ndarray) -> Totals:
-        """Sum along the cycle and tell along it; see :class:`~meterdp.federated.summation.Summation`."""
         n, q = values.shape
         partials = self.partials(values)
         total = partials[-1] - partials[0]
@@ -168,18 +120,10 @@ class RingSum:
 
 @dataclass(frozen=True)
 class EdgeMasks:
-    """The scheme, all nodes in one process. Masked values are summed up a tree of the graph, the result comes down.
+    """Masks on edges, all nodes in one process. Masked values are summed up a tree of the graph, the result comes
+    down.
 
-    Parameters
-    ----------
-    graph : Graph
-        Connected.
-    generator : numpy.random.Generator
-        Of the masks, for simulation.
-    step : float
-        Public resolution.
-    wraps : bool
-        As in :func:`~meterdp.federated.summation.encoded`.
+    ``wraps`` is as in :func:`encoded`.
     """
 
     graph: Graph
@@ -192,12 +136,7 @@ class EdgeMasks:
         require_connected(self.graph)
 
     def masked(self, values: np.ndarray) -> np.ndarray:
-        """Return what every node shows, (n, q) uint64.
-
-        Parameters
-        ----------
-        values : (n, q) float64
-        """
+        """Return what every node shows, (n, q) uint64."""
         own = encoded(values, self.step, len(values), self.wraps)
         masks = self.generator.integers(2**64, size=(len(self.graph.edges), values.shape[1]), dtype=np.uint64)
         np.subtract.at(own, self.graph.edges[:, 0], masks)
@@ -205,7 +144,6 @@ class EdgeMasks:
         return own
 
     def total(self, values: np.ndarray) -> Totals:
-        """Mask and sum; see :class:`~meterdp.federated.summation.Summation`."""
         n, q = values.shape
         total = decoded(self.masked(values).sum(axis=0, dtype=np.uint64), self.step)
         depth = tree_depth(self.graph)
@@ -227,28 +165,19 @@ def tree_of(graph: Graph) -> np.ndarray:
 
 def tree_depth(graph: Graph) -> int:
     """Return how many edges the farthest node is from node 0."""
-    parent, depth = tree_of(graph), 0
-    for node in range(graph.nodes):
-        steps = 0
-        while parent[node] >= 0:
-            node, steps = parent[node], steps + 1
-        depth = max(depth, steps)
+    parent, at, depth = tree_of(graph), np.arange(graph.nodes), -1
+    while (at >= 0).any():
+        at, depth = np.where(at >= 0, parent[at], -1), depth + 1
     return depth
 
 
 @dataclass(frozen=True)
 class Federated:
-    """The server is none of the nodes; the edges of the graph are not used.
-
-    Parameters
-    ----------
-    graph : Graph
-    """
+    """Sums at a server, which is none of the nodes and answers each; the edges of the graph are not used."""
 
     graph: Graph
     name: ClassVar[str] = "federated"
 
     def total(self, values: np.ndarray) -> Totals:
-        """Sum at the server, which answers every node; see :class:`~meterdp.federated.summation.Summation`."""
         n, q = values.shape
         return Totals(np.tile(values.sum(axis=0), (n, 1)), 2, 2 * n, 2 * n * q)

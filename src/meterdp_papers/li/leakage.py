@@ -35,27 +35,10 @@ _ROUNDING = 1e-12
 def mutual_information(
     x: np.ndarray, view: np.ndarray, generator: np.random.Generator, neighbours: int = NEIGHBOURS
 ) -> float:
-    """Estimate the mutual information of two continuous quantities.
+    """Estimate the mutual information (nats) of x (N, p) and the view (N, r) from N independent trials.
 
-    Parameters
-    ----------
-    x : (N, p) float64
-        One row per independent trial.
-    view : (N, r) float64
-    generator : numpy.random.Generator
-        Breaks ties.
-    neighbours : int
-        k.
-
-    Returns
-    -------
-    float
-        In nats; below zero at times, where there is none.
-
-    Raises
-    ------
-    InputError
-        If there are no more trials than neighbours.
+    It is below zero at times, where there is none. ``generator`` breaks ties. Raises :class:`InputError` if there are
+    no more trials than neighbours k.
     """
     if len(x) <= neighbours:
         raise InputError("has too few trials", field="trials", hint=f"use more than {neighbours}")
@@ -80,15 +63,8 @@ def _spread_out(part: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Information:
-    """An estimated mutual information, in nats.
-
-    Parameters
-    ----------
-    value : float
-        From all trials together.
-    standard_error : float
-        From batches; NaN where there are too few trials for them.
-    batches : int
+    """A mutual information (nats) estimated from all trials together, with a standard error from batches: NaN where
+    there are too few trials for them.
     """
 
     value: float
@@ -132,10 +108,7 @@ def linfoot(information):
 def of_a_sum(group: int) -> float:
     """Return I(X_1; X_1 + ... + X_h) of h independent normal records of one variance: 1/2 ln(h/(h - 1)).
 
-    Parameters
-    ----------
-    group : int
-        h; the sum over one node is its record, and the information infinite.
+    The sum over one node is its record, and the information infinite.
     """
     return float("inf") if group == 1 else 0.5 * np.log(group / (group - 1))
 
@@ -144,18 +117,9 @@ def of_masked(laplacian: np.ndarray, mask_std: float, node: int, record_std: flo
     """Return what corrupt nodes learn of one number of an honest node by subspace perturbation with finite masks.
 
     They see z_i = s_i + (masks on the edges to honest nodes), where the masks of an edge cancel between its ends: the
-    covariance of z is that of s plus mask_std^2/2 times the Laplacian.
-
-    Parameters
-    ----------
-    laplacian : (h, h) float64
-        Of the graph of honest nodes.
-    mask_std : float
-        Standard deviation of a dual variable at the start.
-    node : int
-        Row of the node in question.
-    record_std : float
-        Of the independent normal numbers s.
+    covariance of z is that of s plus mask_std^2/2 times the Laplacian (h, h) of the graph of honest nodes. The
+    numbers s are independent and normal of ``record_std``, ``mask_std`` is of a dual variable at the start, ``node``
+    a row.
     """
     # A determinant with and without one node; in the space of the Laplacian, where masks of any size are no trouble.
     values, vectors = np.linalg.eigh(laplacian)
@@ -171,14 +135,10 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class View:
-    """What an adversary sees of one entry of the nodes' vectors.
+    """What an adversary sees of one entry of the nodes' vectors, as a linear map.
 
-    Parameters
-    ----------
-    of_values : (r, n) float64
-        What every number it sees holds of each node's value.
-    of_secrets : (r, s) float64
-        And of the random numbers that hide them.
+    Row by row, of every number it sees: what it holds of each node's value (r, n), and of the random numbers that
+    hide them (r, s).
     """
 
     of_values: np.ndarray
@@ -201,13 +161,8 @@ class View:
         return np.linalg.lstsq((cleared @ self.of_values).T, self._indicator(group), rcond=_NOTHING)[0] @ cleared
 
     def information(self, node: int, value_std: float, secret_std: float) -> float:
-        """Return the mutual information (nats) of one node's value and all that is seen, all numbers normal.
-
-        Parameters
-        ----------
-        node : int
-        value_std, secret_std : float
-            Of independent values and random numbers.
+        """Return the mutual information (nats) of one node's value and all that is seen, all numbers normal and
+        independent.
         """
         # Least squares of the node's value on what is seen, in the space of all independent numbers.
         seen = np.hstack([value_std * self.of_values, secret_std * self.of_secrets])
@@ -226,18 +181,8 @@ class View:
 
 
 def seen_on_ring(partials: np.ndarray, cycle: Sequence[int], corrupt: Collection[int]) -> np.ndarray:
-    """Return the messages of secure summation to and from corrupt nodes, and the total.
-
-    Parameters
-    ----------
-    partials : (n + 1, q) array
-        From :meth:`~meterdp.federated.summation.RingSum.partials`.
-    cycle : sequence of int
-    corrupt : collection of int
-
-    Returns
-    -------
-    (r, q) array
+    """Return the messages (r, q) of secure summation to and from corrupt nodes, and the total, from
+    ``RingSum.partials``.
     """
     n = len(cycle)
     # Message p, 1 <= p <= n, goes from place p - 1 to place p.
@@ -278,21 +223,10 @@ def sums_on_ring(
 
 
 def seen_in_consensus(graph: Graph, values: np.ndarray, dual_noise: np.ndarray, trace, corrupt) -> np.ndarray:
-    """Return what corrupt nodes that also hear every channel see of a consensus.
+    """Return what corrupt nodes that also hear every channel see of a consensus, (r, q).
 
-    Parameters
-    ----------
-    graph : Graph
-    values : (n, q) float64
-    dual_noise : (2m, q) float64
-    trace : (T, n, q) float64
-        y of all nodes after every round; these messages are not encrypted.
-    corrupt : collection of int
-        They know their own values and the dual variables at both ends of their edges.
-
-    Returns
-    -------
-    (r, q) float64
+    They hear y of all nodes after every round, ``trace`` (T, n, q), as these messages are not encrypted, and know
+    their own values (of n, q) and the dual variables at both ends of their edges.
     """
     at = np.isin(graph.arcs.tail, list(corrupt)) | np.isin(graph.arcs.head, list(corrupt))
     return np.vstack([trace.reshape(-1, values.shape[1]), dual_noise[at], values[sorted(corrupt)]])

@@ -56,8 +56,6 @@ class Agreement:
         All nodes in order; their places are the numbers of nodes.
     graph : Graph
         Who may talk with whom.
-    scheme : NodeScheme
-        How sums are formed.
     start : Mixture, optional
         Public start.
     """
@@ -99,18 +97,8 @@ class Agreement:
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """One node.
-
-    Parameters
-    ----------
-    number : int
-        Its place among the nodes.
-    agreement : Agreement
-    secret_key : bytes
-    listen : str
-        Where it listens.
-    study : mapping
-        A complete configuration of a study of its own export.
+    """One node: its place among the nodes, its key, the address at which it listens, and the complete configuration
+    of a study of its own export.
     """
 
     number: int
@@ -121,22 +109,14 @@ class NodeSettings:
 
     @property
     def name(self) -> str:
-        """The node's name."""
         return self.agreement.peers[self.number].name
 
 
 def read_node(files: list[str]) -> NodeSettings:
     """Read the configuration of a node, its agreement and its secret key.
 
-    Parameters
-    ----------
-    files : list of str
-        YAML files, later ones on top: a section ``node``, and those of a study.
-
-    Raises
-    ------
-    InputError
-        If a setting is bad, or the secret key is not the one that the agreement names.
+    ``files`` are YAML, later ones on top: a section ``node``, and those of a study. Raises :class:`InputError` if a
+    setting is bad, or the secret key is not the one that the agreement names.
     """
     source = " + ".join(files)
     words = read_files(files)
@@ -184,18 +164,8 @@ def read_node(files: list[str]) -> NodeSettings:
 def read_agreement(file, profiles: Mapping, period: list[str] | None = None) -> Agreement:
     """Read what the nodes agree on.
 
-    Parameters
-    ----------
-    file : path-like
-    profiles : mapping
-        Section ``profiles`` of the node's configuration.
-    period : list of str, optional
-        First and last day, where a record depends on them.
-
-    Raises
-    ------
-    InputError
-        For the first thing that cannot be.
+    ``profiles`` is the section of the node's configuration, ``period`` the first and last day where a record depends
+    on them.
     """
     settings = filled(read_files([str(file)]), load_schema(SCHEMAS / "agreement.schema.yaml"), str(file))
     peers = _peers(settings["nodes"], str(file))

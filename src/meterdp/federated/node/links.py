@@ -57,17 +57,8 @@ class Sent:
 class Links:
     """Links of one node, open as a context.
 
-    Parameters
-    ----------
-    settings : NodeSettings
-    neighbours : sequence of int
-        Nodes it has a link to.
-    depth : int
-        Most links on the shortest way between two nodes.
-    most_words : int
-        Of a message.
-    say : callable of a text
-        Where progress is reported.
+    ``depth`` is the most links on the shortest way between two nodes, ``most_words`` the most of a message; ``say``
+    reports progress.
     """
 
     def __init__(
@@ -133,7 +124,6 @@ class Links:
         return self._run
 
     def name(self, node: int) -> str:
-        """Return the name of a node."""
         return self.agreement.peers[node].name
 
     def fault(self, node: int, reason: Reason, detail: str = "") -> Fault:
@@ -143,12 +133,8 @@ class Links:
     # Greeting
 
     def greet(self) -> None:
-        """Wait until all nodes are there and know of each other.
-
-        Raises
-        ------
-        Fault
-            If one does not come, has the wrong key or another agreement.
+        """Wait until all nodes are there and know of each other; a :class:`Fault` if one does not come, has the wrong
+        key or another agreement.
         """
         begun = said = time.monotonic()
         end = begun + float(self.agreement.settings["start_within_seconds"])
@@ -248,20 +234,8 @@ class Links:
             self.sent.add(len(data))
 
     def receive(self, node: int, kind: Kind, iteration: int, round_: int, size: int) -> np.ndarray:
-        """Return the numbers that a neighbour sent in one step.
-
-        Parameters
-        ----------
-        node : int
-        kind : Kind
-        iteration, round_ : int
-        size : int
-            How many there must be.
-
-        Raises
-        ------
-        Fault
-            If none come in time, or others.
+        """Return the ``size`` numbers that a neighbour sent in one step; a :class:`Fault` if none come in time, or
+        others.
         """
         message = self._next(node)
         if message.agreement != self.agreement.digest:
@@ -285,11 +259,7 @@ class Links:
     def all_done(self, iteration: int, last: bool = False) -> None:
         """Return once every node has come so far.
 
-        Parameters
-        ----------
-        iteration : int
-        last : bool
-            Whether nothing is sent after it. Then a neighbour that has said all it had to say may end as it likes.
+        If it is the ``last`` thing sent, a neighbour that has said all it had to say may end as it likes.
         """
         nothing = np.empty(0, dtype=np.uint64)
         for round_ in range(self._depth):
@@ -409,7 +379,6 @@ class Links:
         return Fault(about, self.name(about), Reason(reason), finder, self.name(finder), finder != about)
 
     def _tell(self, error: BaseException) -> None:
-        """Tell the neighbours why nothing comes of the run."""
         for node in self.neighbours:
             self._tell_one(node, error)
 

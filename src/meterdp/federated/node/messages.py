@@ -65,19 +65,10 @@ class Garbled(ValueError):
 
 @dataclass(frozen=True)
 class Message:
-    """One message.
+    """One message of one run: sixteen bytes name it, and sixteen what was agreed on.
 
-    Parameters
-    ----------
-    run, agreement : bytes
-        Sixteen each: of this run, and of what was agreed on.
-    sender : int
-    kind : Kind
-    iteration, round : int
-        Step of the algorithm.
-    sequence : int
-        Messages that went before it over the same link in the same direction.
-    words : (n,) float64 or uint64
+    ``iteration`` and ``round`` are the step of the algorithm, ``sequence`` the messages that went before it over the
+    same link in the same direction, ``words`` (n,) float64 or uint64.
     """
 
     run: bytes
@@ -90,7 +81,6 @@ class Message:
     words: np.ndarray
 
     def encoded(self) -> bytes:
-        """Return the message as bytes."""
         kind = "<u8" if self.kind in WHOLE else "<f8"
         head = _HEAD.pack(
             *(_MAGIC, self.run, self.agreement, self.sender, self.kind, self.iteration, self.round, self.sequence),
@@ -101,13 +91,7 @@ class Message:
 
     @classmethod
     def decoded(cls, data: bytes) -> Message:
-        """Invert :meth:`encoded`.
-
-        Raises
-        ------
-        Garbled
-            If it is no message, or not as it was sent.
-        """
+        """Invert :meth:`encoded`; raise :class:`Garbled` for what is no message, or not as it was sent."""
         head, digest, body = data[: _HEAD.size], data[_HEAD.size : HEADER_BYTES], data[HEADER_BYTES:]
         if len(data) < HEADER_BYTES or _digest(head, body) != digest:
             raise Garbled
@@ -132,25 +116,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 def new_keys(folder, name: str) -> tuple[Path, str]:
-    """Make a key pair.
+    """Make a key pair for a node and return the secret file, readable by its owner only, and the public key for the
+    agreement.
 
-    Parameters
-    ----------
-    folder : path-like
-    name : str
-        Of the node.
-
-    Returns
-    -------
-    secret_file : Path
-        Readable by its owner only; the public key lies beside it.
-    public_key : str
-        For the agreement.
-
-    Raises
-    ------
-    InputError
-        If the name is no name of a node, or has keys already.
+    The public key lies beside the secret one. Raises :class:`InputError` if the name is no name of a node, or has
+    keys already.
     """
     if not NAME.fullmatch(name):
         raise InputError(
@@ -178,13 +148,7 @@ def new_keys(folder, name: str) -> tuple[Path, str]:
 
 
 def read_secret(file) -> tuple[bytes, bytes]:
-    """Return the public and the secret key in a file that only its owner can read.
-
-    Raises
-    ------
-    InputError
-        If it is no such file.
-    """
+    """Return the public and the secret key in a file that only its owner can read; refuse any other."""
     try:
         if stat.S_IMODE(os.stat(file).st_mode) & 0o077:
             raise InputError("can be read by others", file=file, hint="take their permission away (chmod 600)")
@@ -207,76 +171,66 @@ def normal_numbers(shape: tuple[int, ...]) -> np.ndarray:
     return ndtri(((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53).reshape(shape)
 
 
-class Reason(IntEnum):
-    """What a node found about a peer; the number goes to the other nodes."""
-
-    ABSENT = 1
-    WRONG_KEY = 2
-    KEY_REFUSED = 3
-    OTHER_AGREEMENT = 4
-    SILENT = 5
-    CLOSED = 6
-    GARBLED = 7
-    NOT_FINITE = 8
-    REPEATED = 9
-    MISSED = 10
-    OUT_OF_STEP = 11
-    OTHER_RUN = 12
-    DISAGREES = 13
-    OWN_ERROR = 14
-    STARTED_AGAIN = 15
-    OTHER_PLAN = 16
-    IMPOSSIBLE_SUM = 17
-    FEW_RECORDS = 18
-
-
 _AGAIN = "start all nodes again"
-# What happened, and what to do.
-_WORDS = {
-    Reason.ABSENT: ("did not come up in time", f"have it started within start_within_seconds, and {_AGAIN}"),
-    Reason.WRONG_KEY: (
+
+
+class Reason(IntEnum):
+    """What a node found about a peer; the number goes to the other nodes, the person gets a sentence and a hint."""
+
+    def __new__(cls, number: int, what: str, hint: str):
+        one = int.__new__(cls, number)
+        one._value_, one.what, one.hint = number, what, hint
+        return one
+
+    ABSENT = (1, "did not come up in time", f"have it started within start_within_seconds, and {_AGAIN}")
+    WRONG_KEY = (
+        2,
         "did not come up in time, and whoever answers at its address does not hold its key",
         "ask its owner whether it was up, and with which key",
-    ),
-    Reason.KEY_REFUSED: (
+    )
+    KEY_REFUSED = (
+        3,
         "does not accept the key of this node",
         "have the agreements of both compared: they name different public keys",
-    ),
-    Reason.OTHER_AGREEMENT: (
-        "have different agreements",
-        "give every node the same file and the same section profiles",
-    ),
-    Reason.SILENT: (
+    )
+    OTHER_AGREEMENT = (4, "have different agreements", "give every node the same file and the same section profiles")
+    SILENT = (
+        5,
         "sent nothing within timeout_seconds: it failed, or waits for a node that did",
         f"see what it says itself, and {_AGAIN}",
-    ),
-    Reason.CLOSED: ("closed its link before the end", f"see what it says itself, and {_AGAIN}"),
-    Reason.GARBLED: ("sent a message that is damaged or of another form", f"have it repaired, and {_AGAIN}"),
-    Reason.NOT_FINITE: ("sent a number that is not finite", f"have its records checked, and {_AGAIN}"),
-    Reason.REPEATED: ("sent a message a second time", f"have it repaired, and {_AGAIN}"),
-    Reason.MISSED: ("left out a message, or sent one too early", f"have it repaired, and {_AGAIN}"),
-    Reason.OUT_OF_STEP: ("sent a message of another step of the algorithm", f"have it repaired, and {_AGAIN}"),
-    Reason.OTHER_RUN: (
+    )
+    CLOSED = (6, "closed its link before the end", f"see what it says itself, and {_AGAIN}")
+    GARBLED = (7, "sent a message that is damaged or of another form", f"have it repaired, and {_AGAIN}")
+    NOT_FINITE = (8, "sent a number that is not finite", f"have its records checked, and {_AGAIN}")
+    REPEATED = (9, "sent a message a second time", f"have it repaired, and {_AGAIN}")
+    MISSED = (10, "left out a message, or sent one too early", f"have it repaired, and {_AGAIN}")
+    OUT_OF_STEP = (11, "sent a message of another step of the algorithm", f"have it repaired, and {_AGAIN}")
+    OTHER_RUN = (
+        12,
         "take part in different runs",
         f"see that each node runs once, as one may be running twice with one key, and {_AGAIN}",
-    ),
-    Reason.DISAGREES: (
+    )
+    DISAGREES = (
+        13,
         "came to another mixture than its neighbour, by more than largest_difference",
         "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
-    ),
-    Reason.STARTED_AGAIN: ("was started again while the others were at work", _AGAIN),
-    Reason.OTHER_PLAN: (
+    )
+    OWN_ERROR = (14, "ended with an error of its own", f"see what it says itself, and {_AGAIN}")
+    STARTED_AGAIN = (15, "was started again while the others were at work", _AGAIN)
+    OTHER_PLAN = (
+        16,
         "would release with other public settings",
         "give every node the same sections profiles and mechanisms.sound, and the same version of meterdp",
-    ),
+    )
     # These two name who found it: any node's part may have made the sum what it is, and so may whoever passed it on.
-    Reason.IMPOSSIBLE_SUM: (
+    IMPOSSIBLE_SUM = (
+        17,
         "came to a sum over all nodes that no readings give, and it is unknown which node sent wrong numbers",
         f"have every node checked, and {_AGAIN}",
-    ),
-    Reason.FEW_RECORDS: ("came to a sum of fewer records than classes", "agree on fewer classes at every node"),
-    Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
-}
+    )
+    FEW_RECORDS = (18, "came to a sum of fewer records than classes", "agree on fewer classes at every node")
+
+
 # Between two nodes, either of which may be the odd one: both are named.
 _OF_TWO = {Reason.OTHER_AGREEMENT, Reason.OTHER_RUN}
 
@@ -284,26 +238,14 @@ _OF_TWO = {Reason.OTHER_AGREEMENT, Reason.OTHER_RUN}
 class Fault(InputError):
     """Something is wrong with a peer, and the run ends at every node without a result.
 
-    Parameters
-    ----------
-    node : int
-        Number of the peer that it is about.
-    name : str
-    reason : Reason
-    finder : int
-        Number of the node that found it.
-    finder_name : str
-    reported : bool
-        Whether another node found it and reported it to this one.
-    detail : str, optional
-        Public words.
+    It is about ``node``, found by ``finder``, which ``reported`` it if that is another node than this one; ``detail``
+    holds public words.
     """
 
     def __init__(
         self, node: int, name: str, reason: Reason, finder: int, finder_name: str, reported: bool, detail: str = ""
     ):
         self.node, self.reason, self.finder = node, reason, finder
-        what, hint = _WORDS[reason]
         who = f"nodes '{finder_name}' and '{name}'" if reason in _OF_TWO else f"node '{name}'"
         by = f" (as node '{finder_name}' says)" if reported and reason not in _OF_TWO else ""
-        super().__init__(f"{who} {what}{detail}{by}, so nothing came of the run", hint=hint)
+        super().__init__(f"{who} {reason.what}{detail}{by}, so nothing came of the run", hint=reason.hint)

@@ -6,9 +6,10 @@ so that nodes can compare them. Whatever vector is summed, :meth:`total` is all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,110 +18,62 @@ from meterdp.federated.node.messages import Kind, normal_numbers, uniform_words
 from meterdp.federated.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
 from meterdp.federated.summation import decoded, encoded, tree_of
 
+if TYPE_CHECKING:
+    from meterdp.federated.node.links import Links
+
 SERVER = 0
 # So that two machines whose arithmetic differs in the last bit work with the same constant.
 _DIGITS = 3
 
 
-class Neighbours(Protocol):
-    """What a scheme needs of a node's links; :class:`meterdp.federated.node.links.Links` has it."""
-
-    me: int
-    neighbours: Sequence[int]
-
-    def send(self, node: int, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> None:
-        """Send numbers to a neighbour."""
-
-    def receive(self, node: int, kind: Kind, iteration: int, round_: int, size: int) -> np.ndarray:
-        """Return the numbers that a neighbour sent in one step."""
-
-    def swap(self, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> dict[int, np.ndarray]:
-        """Send the same numbers to all neighbours and return as many from each."""
-
-
-class NodeScheme(Protocol):
+class NodeScheme(ABC):
     """One node's side of a scheme."""
 
     links: Graph
 
     @classmethod
+    @abstractmethod
     def of(cls, settings: Mapping, graph: Graph) -> NodeScheme:
-        """Make the scheme of an agreement.
-
-        Parameters
-        ----------
-        settings : mapping
-            Every key of the agreement.
-        graph : Graph
-            Who may talk with whom.
-
-        Raises
-        ------
-        InputError
-            If the graph does not allow the scheme.
+        """Make the scheme of an agreement, whose ``settings`` are all keys; ``graph`` says who may talk with whom and
+        may not allow it.
         """
 
     @property
     def constants(self) -> dict:
         """Public numbers that follow from the agreement and must be the same everywhere."""
+        return {}
 
     def on_grid(self, grid: float) -> NodeScheme:
         """Return the scheme for vectors with release noise: exact multiples of ``grid``, refused for no size.
 
-        To refuse a value for its size would tell something of it.
-
-        Raises
-        ------
-        ValueError
-            If its sums are not exact.
+        To refuse a value for its size would tell something of it. Raises ValueError if its sums are not exact.
         """
+        return replace(self, step=grid, wraps=True)
 
-    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
-        """Return the sum over all nodes.
+    @abstractmethod
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Return the sum of everybody's ``values`` (q,) over all nodes; this run has not used ``iteration`` before.
 
-        Parameters
-        ----------
-        links : Neighbours
-            Of this node.
-        iteration : int
-            Not used before in this run.
-        values : (q,) float64
-            This node's.
-
-        Returns
-        -------
-        (q,) float64
-            The same to the bit at every node, except for ``subspace``, where nodes agree up to rounding.
-
-        Raises
-        ------
-        Fault
-            If a neighbour does not do its part.
+        It is the same to the bit at every node, except for ``subspace``, where nodes agree up to rounding. Raises
+        :class:`~meterdp.federated.node.messages.Fault` if a neighbour does not do its part.
         """
 
 
 @dataclass(frozen=True)
-class FederatedNode:
+class FederatedNode(NodeScheme):
     """Every node tells the first one its values, and receives the sum."""
 
     links: Graph
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> FederatedNode:
-        """Link every node to the first; see :class:`NodeScheme`."""
         return cls(Graph.of(graph.nodes, [(SERVER, i) for i in range(1, graph.nodes)]))
-
-    @property
-    def constants(self) -> dict:
-        """None."""
-        return {}
 
     def on_grid(self, grid: float) -> FederatedNode:
         """Return itself: what is sent is never encoded."""
         return self
 
-    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
-        """Sum at the first node; see :class:`NodeScheme`."""
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         q = len(values)
         if links.me != SERVER:
             links.send(SERVER, Kind.STATISTICS, iteration, 0, values)
@@ -132,7 +85,7 @@ class FederatedNode:
 
 
 @dataclass(frozen=True)
-class RingNode:
+class RingNode(NodeScheme):
     """Partial sums modulo 2^64 go around a cycle under a uniform mask, and then the sum does.
 
     ``wraps`` says that no vector is refused for its size (:func:`meterdp.federated.summation.encoded`).
@@ -145,22 +98,17 @@ class RingNode:
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> RingNode:
-        """Link the nodes along a Hamiltonian cycle of the graph; see :class:`NodeScheme`."""
+        """Link the nodes along a Hamiltonian cycle of the graph."""
         cycle = hamiltonian_cycle(graph)
         links = Graph.of(graph.nodes, list(zip(cycle, cycle[1:] + cycle[:1], strict=True)))
         return cls(links, cycle, 2.0 ** -settings["sum_bits"])
 
     @property
     def constants(self) -> dict:
-        """The cycle."""
         return {"cycle": self.cycle}
 
-    def on_grid(self, grid: float) -> RingNode:
-        """Take the grid as the resolution; see :class:`NodeScheme`."""
-        return replace(self, step=grid, wraps=True)
-
-    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
-        """Add to what comes from the node before, hand it to the next; see :class:`NodeScheme`."""
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Add to what comes from the node before, hand it to the next."""
         n, q = len(self.cycle), len(values)
         place = self.cycle.index(links.me)
         before, after = self.cycle[place - 1], self.cycle[(place + 1) % n]
@@ -179,7 +127,7 @@ class RingNode:
 
 
 @dataclass(frozen=True)
-class SubspaceNode:
+class SubspaceNode(NodeScheme):
     """Neighbours average, under dual variables that they sent each other at the start."""
 
     links: Graph
@@ -189,22 +137,19 @@ class SubspaceNode:
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> SubspaceNode:
-        """Work out the constants that are not agreed on; see :class:`NodeScheme`."""
+        """Work out the constants that are not agreed on."""
         c = settings["c"] or float(f"{constant_for(graph):.{_DIGITS}g}")
         rounds = settings["rounds"] or rounds_for(graph, c, ACCURACY)
         return cls(graph, c, rounds, settings["mask_std"])
 
     @property
     def constants(self) -> dict:
-        """Constant and number of rounds."""
         return {"c": self.c, "rounds": self.rounds}
 
     def on_grid(self, grid: float) -> SubspaceNode:
-        """Refuse: its masks are no whole numbers; see :class:`NodeScheme`."""
         raise ValueError("sums of subspace perturbation are not exact")
 
-    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
-        """Average with the neighbours round by round; see :class:`NodeScheme`."""
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         near_nodes, q = links.neighbours, len(values)
         signs = np.array([1.0 if links.me > j else -1.0 for j in near_nodes])
         starts = np.array([0, len(near_nodes)])
@@ -229,7 +174,7 @@ class SubspaceNode:
 
 
 @dataclass(frozen=True)
-class EdgeMasksNode:
+class EdgeMasksNode(NodeScheme):
     """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph.
 
     ``wraps`` as for :class:`RingNode`.
@@ -241,20 +186,10 @@ class EdgeMasksNode:
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> EdgeMasksNode:
-        """Take the graph as it is; see :class:`NodeScheme`."""
         return cls(graph, 2.0 ** -settings["sum_bits"])
 
-    @property
-    def constants(self) -> dict:
-        """None."""
-        return {}
-
-    def on_grid(self, grid: float) -> EdgeMasksNode:
-        """Take the grid as the resolution; see :class:`NodeScheme`."""
-        return replace(self, step=grid, wraps=True)
-
-    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
-        """Mask, gather from below, pass up, and pass the sum down; see :class:`NodeScheme`."""
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Mask, gather from below, pass up, and pass the sum down."""
         parents, q = tree_of(self.links), len(values)
         parent = int(parents[links.me])
         below = [j for j in links.neighbours if parents[j] == links.me]

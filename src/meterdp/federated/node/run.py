@@ -47,28 +47,11 @@ from meterdp.profiles.vector import Records
 
 
 def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Records, list[str]]:
-    """Return the profile vectors of an export, as a study of it has them, and the ids of its meters.
+    """Return the profile vectors of an export, as a study of it has them, and the ids of its meters in the order of
+    its table.
 
-    Parameters
-    ----------
-    study : mapping
-        Complete configuration.
-    private : Path
-        Folder for what is private; made if need be, and open to its owner only.
-    listed : bool
-        Whether a public list says who is in it, so that no reading may decide whether a run ends.
-
-    Returns
-    -------
-    records : Records
-        Of all meters.
-    meter_ids : list of str
-        Of as many, in the order of the export's table.
-
-    Raises
-    ------
-    InputError
-        If a study of the export would be refused.
+    The folder ``private`` is made if need be, open to its owner only. If the meters are ``listed`` publicly, no
+    reading may decide whether a run ends. Raises :class:`InputError` where a study of the export would.
     """
     export = study["export"]
     private.mkdir(parents=True, exist_ok=True)
@@ -132,18 +115,10 @@ Work = Callable[[NodeSettings, Callable[[str], object]], str]
 
 
 def run_node(settings: NodeSettings, work: Work | None = None) -> None:
-    """Run a node to its end.
+    """Run a node to its end; ``work`` is what it does with the others, by default a fit without noise.
 
-    Parameters
-    ----------
-    settings : NodeSettings
-    work : callable, optional
-        What it does with the others, and the sentence that it ends with; by default a fit without noise.
-
-    Raises
-    ------
-    InputError
-        If a setting or the export is bad, or something is wrong with another node. Nothing is written then.
+    Raises :class:`InputError` if a setting or the export is bad, or something is wrong with another node. Nothing is
+    written then.
     """
 
     def say(text: str) -> None:
@@ -209,21 +184,8 @@ def exposed(agreement: Agreement, me: int) -> list[str]:
 
 
 def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callable[[str], object]) -> Mixture:
-    """Fit the mixture with the other nodes and write this node's results, all nodes' or none's.
-
-    Parameters
-    ----------
-    settings : NodeSettings
-    records : (n_i, d) float64
-        This node's.
-    results : Path
-        Folder of results.
-    say : callable of a text
-
-    Raises
-    ------
-    Fault
-        If something is wrong with another node.
+    """Fit the mixture with the other nodes to this node's ``records`` (n_i, d) and write its results, all nodes' or
+    none's.
     """
     agreement, agreed = settings.agreement, settings.agreement.settings
     scheme, d, classes = agreement.scheme, agreement.dimension, agreed["classes"]
@@ -266,22 +228,8 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
 
 
 def sum_of_all(links: Links, scheme: NodeScheme, iteration: int, values: np.ndarray, most: float) -> np.ndarray:
-    """Return the sum over all nodes.
-
-    Parameters
-    ----------
-    links : Links
-    scheme : NodeScheme
-    iteration : int
-    values : (q,) float64
-        This node's.
-    most : float
-        What no entry of the sum can reach, by public numbers.
-
-    Raises
-    ------
-    Fault
-        If one does, or a neighbour does not do its part.
+    """Return the sum of ``values`` (q,) over all nodes; a :class:`Fault` if an entry reaches ``most``, which none can
+    by public numbers.
     """
     total = scheme.total(links, iteration, values)
     if not (np.abs(total) < most).all():
@@ -311,13 +259,7 @@ def _blaming_nobody(links: Links) -> Iterator[None]:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that could not be written in the end, while that is no loss yet.
-
-    Raises
-    ------
-    InputError
-        If its folder cannot be made or written to, or a folder has its name.
-    """
+    """Refuse a file whose folder cannot be made or written to, while that is no loss yet."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
@@ -333,12 +275,8 @@ def check_writable(path: Path) -> None:
 
 
 def compare(links: Links, mixture: Mixture, iteration: int, largest_difference: float) -> None:
-    """Compare mixtures with the neighbours, parameter by parameter.
-
-    Raises
-    ------
-    Fault
-        If one differs by more than is allowed.
+    """Compare mixtures with the neighbours, parameter by parameter; a :class:`Fault` if one differs by more than is
+    allowed.
     """
     own = np.concatenate([mixture.weights, mixture.means.ravel(), mixture.covariances.ravel()])
     for node, theirs in links.swap(Kind.MODEL, iteration, 0, own).items():

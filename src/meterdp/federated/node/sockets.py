@@ -73,21 +73,8 @@ class _Allowed:
 class Sockets:
     """Connections of one node to its neighbours.
 
-    Parameters
-    ----------
-    me : int
-    peers : sequence of Peer
-        All nodes.
-    neighbours : sequence of int
-    secret_key : bytes
-    listen : str
-    most_bytes : int
-        Of a message in one piece; who sends more is cut off.
-
-    Raises
-    ------
-    InputError
-        If the node cannot listen there.
+    Who sends a message of more than ``most_bytes`` in one piece is cut off. Raises :class:`InputError` if the node
+    cannot listen at ``listen``.
     """
 
     def __init__(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from dataclasses import replace
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def settings_of(file: Path, keys, number: int, hours: int = D, **changes) -> Nod
     return NodeSettings(number, agreement, keys[number][1], agreement.peers[number].address, study)
 
 
+def all_settings(folder: Path, count: int, changes: dict[int, dict] | None = None, **agreed) -> list[NodeSettings]:
+    """Write an agreement and return the settings of all its nodes, some with another one of their own."""
+    file = folder / "agreement.yaml"
+    keys = write_agreement(file, count, **agreed)
+    return [settings_of(file, keys, i, **(changes or {}).get(i, {})) for i in range(count)]
+
+
 def made_up_records(count: int, each: int = 30) -> list[np.ndarray]:
     """Return records of two kinds of homes, another number of them at every node."""
     generator = np.random.default_rng(7)
@@ -94,9 +102,57 @@ class Nodes:
         return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
 
-def changed(settings: NodeSettings, **fields) -> NodeSettings:
-    """Return settings of a node that differ in some fields."""
-    return replace(settings, **fields)
+def in_threads(run, numbers) -> None:
+    """Call ``run`` with each number at the same time, and wait for all of them."""
+    threads = [threading.Thread(target=run, args=(i,)) for i in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+class Relay:
+    """Carries bytes between those who connect to ``address`` and a node, and counts them.
+
+    It may forget connections on the side of those who connect.
+    """
+
+    def __init__(self, port: int):
+        self.door, self.port, self.counted = socket.create_server(("127.0.0.1", 0)), port, 0
+        self.address = f"tcp://127.0.0.1:{self.door.getsockname()[1]}"
+        self.pairs = []
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            near, _ = self.door.accept()
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except ConnectionRefusedError:  # the node behind it is not there yet
+                near.close()
+                continue
+            self.pairs.append((near, far, forgotten := threading.Event()))
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other, forgotten), daemon=True).start()
+
+    def _carry(self, one, other, forgotten):
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                with self._lock:
+                    self.counted += len(data)
+                other.sendall(data)
+            if not forgotten.is_set():
+                other.shutdown(socket.SHUT_WR)
+
+    def forget(self):
+        """Close what there is on one side; return what is left on the other."""
+        left, self.pairs = self.pairs, []
+        for near, _, forgotten in left:
+            forgotten.set()
+            near.shutdown(socket.SHUT_RDWR)
+        return [far for _, far, _ in left]
 
 
 class Lying:

@@ -8,7 +8,7 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.federated.node.links import Links
 from meterdp.federated.node.messages import Kind
-from tests.unit.federated.node.made_up import settings_of, write_agreement
+from tests.unit.federated.node.made_up import all_settings
 from tests.unit.federated.node.schedules import Killed, Schedule
 
 # What says nothing of readings.
@@ -53,9 +53,8 @@ class Books:
 @pytest.fixture(scope="module", params=[("complete", 3), ("ring", 4)], ids=["complete", "ring"])
 def settings(request, tmp_path_factory):
     graph, count = request.param
-    file = tmp_path_factory.mktemp("barrier") / "agreement.yaml"
-    keys = write_agreement(file, count, graph=graph, timeout_seconds=50, start_within_seconds=50)
-    return [settings_of(file, keys, i) for i in range(count)]
+    folder = tmp_path_factory.mktemp("barrier")
+    return all_settings(folder, count, graph=graph, timeout_seconds=50, start_within_seconds=50)
 
 
 def ran(monkeypatch, settings, seed, fault=None, refuses=()):

@@ -9,7 +9,7 @@ from meterdp.errors import InputError
 from meterdp.federated.node.config import SCHEMAS, read_agreement, read_node
 from meterdp.federated.node.messages import new_keys
 from meterdp.federated.node.run import exposed
-from tests.unit.federated.node.made_up import settings_of, study_of, write_agreement
+from tests.unit.federated.node.made_up import all_settings, study_of, write_agreement
 
 
 @pytest.fixture
@@ -180,9 +180,7 @@ def test_the_command_makes_keys_and_refuses_nonsense(tmp_path, capsys):
     ],
 )
 def test_what_others_may_learn_is_said_before_a_run(tmp_path, settings, number, sentences):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, 4, **settings)
-    said = exposed(settings_of(file, keys, number).agreement, number)
+    said = exposed(all_settings(tmp_path, 4, **settings)[number].agreement, number)
     for sentence in sentences:
         assert any(sentence in one for one in said), said
     # d = 3, K = 2: 2 (1 + 9) - 1 = 19 sums of the first iteration, 10 more of each of three, for 3 numbers a record.

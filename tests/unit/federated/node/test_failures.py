@@ -8,7 +8,7 @@ import resource
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -24,7 +24,15 @@ from meterdp.federated.node.links import Links
 from meterdp.federated.node.messages import NO_RUN, Fault, Kind, Message, Reason, new_keys, read_secret
 from meterdp.federated.node.run import run_node
 from meterdp.federated.node.sockets import Event, Happening
-from tests.unit.federated.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
+from tests.unit.federated.node.made_up import (
+    Lying,
+    Nodes,
+    Relay,
+    all_settings,
+    made_up_records,
+    settings_of,
+    write_agreement,
+)
 
 COUNT = 4
 
@@ -47,17 +55,19 @@ def ended(outcome, honest, about, reason):
     return {(outcome[i].node, outcome[i].reason) for i in honest} == {(about, reason)}
 
 
+def start_all(tmp_path, settings):
+    return Nodes(settings, made_up_records(COUNT), tmp_path / "results")
+
+
 def run_with(tmp_path, faulty, act, **agreed):
     """Let three nodes meet a hand-made one that greets as it should and then does something; return all outcomes."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, **agreed)
+    settings = all_settings(tmp_path, COUNT, **agreed)
     honest = [i for i in range(COUNT) if i != faulty]
-    nodes = Nodes([settings_of(file, keys, i) for i in honest], made_up_records(COUNT), tmp_path / "results")
+    nodes = start_all(tmp_path, [settings[i] for i in honest])
 
     def misbehave():
-        own = settings_of(file, keys, faulty)
-        graph = own.agreement.scheme.links
-        links = Links(own, graph.neighbours(faulty), graph.diameter, 1000, lambda text: None)
+        graph = settings[faulty].agreement.scheme.links
+        links = Links(settings[faulty], graph.neighbours(faulty), graph.diameter, 1000, lambda text: None)
         links.__enter__()
         try:
             links.greet()
@@ -175,17 +185,13 @@ def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
 
 def pair(tmp_path, **agreed):
     """Return the links of two neighbours."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, 2, graph="complete", **agreed)
-    own = [settings_of(file, keys, i) for i in range(2)]
+    own = all_settings(tmp_path, 2, graph="complete", **agreed)
     return [Links(own[i], [1 - i], 1, 100, lambda text: None) for i in range(2)]
 
 
 def test_who_found_it_is_named_also_by_those_further_away(tmp_path):
     """A neighbour passes on what one behind it found."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, timeout_seconds=3, start_within_seconds=3)
-    one = Links(settings_of(file, keys, 1), [0, 2], 2, 100, lambda text: None)
+    one = Links(all_settings(tmp_path, COUNT)[1], [0, 2], 2, 100, lambda text: None)
     first = Fault(0, "n0", Reason.REPEATED, 3, "n3", False)
     words = np.array([first.node, first.reason, first.finder], dtype=np.uint64)
     told = one._fault_in(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
@@ -202,24 +208,16 @@ def test_two_that_differ_are_both_named(tmp_path):
 
 
 def test_an_address_that_nobody_can_connect_to_is_refused(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, 2, graph="complete")
-    own = settings_of(file, keys, 1)
+    own = all_settings(tmp_path, 2, graph="complete")[1]
     peers = (replace(own.agreement.peers[0], address="tcp://*:5700"), own.agreement.peers[1])
-    bad = changed(own, agreement=replace(own.agreement, peers=peers))
+    bad = replace(own, agreement=replace(own.agreement, peers=peers))
     with pytest.raises(InputError, match="cannot be used to connect to node 'n0'"):
         with Links(bad, [0], 1, 100, lambda text: None):
             pass
 
 
-def start_all(tmp_path, settings):
-    return Nodes(settings, made_up_records(COUNT), tmp_path / "results")
-
-
 def test_a_late_node_is_waited_for(tmp_path, faulty):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT)
-    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT))
     nodes.start(*(i for i in range(COUNT) if i != faulty))
     time.sleep(1)
     assert nodes.outcome == {}
@@ -229,10 +227,8 @@ def test_a_late_node_is_waited_for(tmp_path, faulty):
 
 
 def test_a_node_that_is_too_late_ends_the_run(tmp_path, faulty):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, start_within_seconds=0.5)
     honest = [i for i in range(COUNT) if i != faulty]
-    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT, start_within_seconds=0.5))
     outcome = nodes.start(*honest).join()
     near = [i for i in honest if faulty in nodes.settings[i].agreement.graph.neighbours(i)]
     assert ended(outcome, near, faulty, Reason.ABSENT) and nodes.written() == []
@@ -254,9 +250,7 @@ def greets_and_goes(own, times=5):
 
 
 def test_a_node_that_is_started_again_while_its_neighbours_wait_is_taken_back(tmp_path, faulty):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT)
-    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT))
     near = int(nodes.settings[faulty].agreement.graph.neighbours(faulty)[0])
     nodes.start(near)  # whose other neighbour is not there yet
     assert greets_and_goes(nodes.settings[faulty]) == 1
@@ -276,54 +270,17 @@ def test_a_node_that_is_started_again_later_ends_the_run(tmp_path):
     assert ended(outcome, honest, COUNT - 1, Reason.STARTED_AGAIN)
 
 
-class Forgetful:
-    """Stands before a node as a relay that may forget connections on the side of those who connect."""
-
-    def __init__(self, port):
-        self.door, self.port = socket.create_server(("127.0.0.1", 0)), port
-        self.address = f"tcp://127.0.0.1:{self.door.getsockname()[1]}"
-        self.pairs = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            near, _ = self.door.accept()
-            try:
-                far = socket.create_connection(("127.0.0.1", self.port))
-            except ConnectionRefusedError:
-                near.close()
-                continue
-            self.pairs.append((near, far, forgotten := threading.Event()))
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._carry, args=(one, other, forgotten), daemon=True).start()
-
-    def _carry(self, one, other, forgotten):
-        with suppress(OSError):
-            while data := one.recv(1 << 16):
-                other.sendall(data)
-            if not forgotten.is_set():
-                other.shutdown(socket.SHUT_WR)
-
-    def forget(self):
-        """Close what there is on one side; return what is left on the other."""
-        left, self.pairs = self.pairs, []
-        for near, _, forgotten in left:
-            forgotten.set()
-            near.shutdown(socket.SHUT_RDWR)
-        return [far for _, far, _ in left]
-
-
 @pytest.mark.parametrize("closes", ["later", "while they wait", "never"])
 def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, closes):
     file = tmp_path / "agreement.yaml"
     keys = write_agreement(file, COUNT)
     words = yaml.safe_load(file.read_text())
     listen = words["nodes"][0]["address"]
-    relay = Forgetful(int(listen.rpartition(":")[2]))
+    relay = Relay(int(listen.rpartition(":")[2]))
     words["nodes"][0]["address"] = relay.address
     file.write_text(yaml.safe_dump(words))
     settings = [settings_of(file, keys, i) for i in range(COUNT)]
-    settings[0] = changed(settings[0], listen=listen)
+    settings[0] = replace(settings[0], listen=listen)
     nodes = start_all(tmp_path, settings).start(0, 3)
     time.sleep(1)
     half_open = relay.forget()
@@ -352,9 +309,7 @@ def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, 
     ],
 )
 def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, timeout_seconds=1, start_within_seconds=2)
-    settings = [settings_of(file, keys, i, **(changes if i == 3 else {})) for i in range(COUNT)]
+    settings = all_settings(tmp_path, COUNT, {3: changes}, timeout_seconds=1, start_within_seconds=2)
     outcome = start_all(tmp_path, settings).start().join()
     assert all(isinstance(came, Fault) for came in outcome.values()), outcome
     assert any(words in str(outcome[i]) for i in (0, 2)), outcome
@@ -363,10 +318,8 @@ def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
 
 def test_a_node_that_comes_after_the_greeting_failed_is_told_why(tmp_path, monkeypatch):
     monkeypatch.setattr(links, "_STAY_S", 4.0)
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, start_within_seconds=30, graph="complete")
-    settings = [settings_of(file, keys, i, **({"classes": 3} if i == 2 else {})) for i in range(COUNT)]
-    nodes = start_all(tmp_path, settings)
+    different = {2: {"classes": 3}}
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT, different, start_within_seconds=30, graph="complete"))
     nodes.start(1, 2)  # which differ
     time.sleep(1)
     begin = time.monotonic()
@@ -376,18 +329,16 @@ def test_a_node_that_comes_after_the_greeting_failed_is_told_why(tmp_path, monke
         assert "nodes 'n1' and 'n2'" in str(outcome[i]) or "nodes 'n2' and 'n1'" in str(outcome[i]), outcome
 
 
-def with_another_key(file, keys, number):
+def with_another_key(own):
     """Return settings of a node whose secret key is not the one that the others know."""
-    own = settings_of(file, keys, number)
     public, secret = zmq.curve_keypair()
-    peers = tuple(replace(p, public_key=public) if i == number else p for i, p in enumerate(own.agreement.peers))
-    return changed(own, agreement=replace(own.agreement, peers=peers), secret_key=secret)
+    peers = tuple(replace(p, public_key=public) if p.name == own.name else p for p in own.agreement.peers)
+    return replace(own, agreement=replace(own.agreement, peers=peers), secret_key=secret)
 
 
 def test_a_stranger_is_turned_away_and_learns_why(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, start_within_seconds=1)
-    settings = [settings_of(file, keys, i) for i in range(3)] + [with_another_key(file, keys, 3)]
+    settings = all_settings(tmp_path, COUNT, start_within_seconds=1)
+    settings[3] = with_another_key(settings[3])
     nodes = start_all(tmp_path, settings)
     outcome = nodes.start().join()
     assert outcome[3].reason == Reason.KEY_REFUSED and outcome[3].node in (0, 2)
@@ -398,14 +349,12 @@ def test_a_stranger_is_turned_away_and_learns_why(tmp_path):
 
 
 def test_a_stranger_does_not_disturb_a_run(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT)
-    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    settings = all_settings(tmp_path, COUNT)
     nodes = start_all(tmp_path, settings).start(0, 1, 2)
     context, stranger = zmq.Context(), None
     try:
         stranger = context.socket(zmq.DEALER)
-        stranger.curve_serverkey = keys[0][0]
+        stranger.curve_serverkey = settings[0].agreement.peers[0].public_key
         stranger.curve_publickey, stranger.curve_secretkey = zmq.curve_keypair()
         stranger.connect(settings[0].listen)
         stranger.send(b"let me in")
@@ -418,10 +367,8 @@ def test_a_stranger_does_not_disturb_a_run(tmp_path):
 
 
 def test_an_impostor_at_an_address_gets_nothing(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, start_within_seconds=3)
-    settings = [with_another_key(file, keys, 0)] + [settings_of(file, keys, i) for i in range(1, COUNT)]
-    nodes = start_all(tmp_path, settings)
+    settings = all_settings(tmp_path, COUNT, start_within_seconds=3)
+    nodes = start_all(tmp_path, [with_another_key(settings[0]), *settings[1:]])
     outcome = nodes.start().join()
     assert {(outcome[i].node, outcome[i].reason) for i in (1, 3)} == {(0, Reason.WRONG_KEY)}
     assert nodes.written() == []
@@ -440,9 +387,7 @@ class InTheWay(list):
 
 
 def test_a_node_that_cannot_name_its_files_does_not_cost_the_others_theirs(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT)
-    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT))
     nodes.said[3] = InTheWay(tmp_path / "results/n3/study/node/mixture.parquet")
     outcome = nodes.start().join()
     assert isinstance(outcome[3], IsADirectoryError)
@@ -451,9 +396,7 @@ def test_a_node_that_cannot_name_its_files_does_not_cost_the_others_theirs(tmp_p
 
 
 def test_a_node_that_could_not_write_says_so_before_it_meets_the_others(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT)
-    nodes = start_all(tmp_path, [settings_of(file, keys, 3)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT)[3:])
     (tmp_path / "results/n3/study/node/mixture.parquet").mkdir(parents=True)
     with pytest.raises(InputError, match=r"cannot be written \(Is a directory\); correct the"):
         raise nodes.start(3).join()[3]
@@ -482,61 +425,53 @@ def hold_until_it_ended(links, at_once):
     links._sockets.poll = held_back
 
 
+@contextmanager
+def neighbour_that(tmp_path, iteration, times=1, ends=True):
+    """Give the links of a node whose neighbour greets, says it came to an iteration, and may end by an error."""
+    first, second = pair(tmp_path)
+    over = threading.Event()
+
+    def speak():
+        with first:
+            first.greet()
+            for _ in range(times):
+                first.send(1, Kind.DONE, iteration, 0, np.empty(0, dtype=np.uint64))
+            if ends:
+                first._tell(ValueError())
+            over.wait(10)
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    yield second
+    over.set()
+    thread.join()
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("last", [True, False])
 def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last, at_once):
     """A neighbour that had come to its end and then ends otherwise leaves nobody without a result."""
-    first, second = pair(tmp_path)
-    told = threading.Event()
-
-    def end():
-        with first:
-            first.greet()
-            first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
-            first._tell(ValueError())
-            told.wait(10)
-
-    thread = threading.Thread(target=end)
-    thread.start()
-    with second:
+    with neighbour_that(tmp_path, 1) as second, second:
         hold_until_it_ended(second, at_once)
         second.greet()
         second.all_done(1, last)
         if not last:
             with pytest.raises(Fault, match="ended with an error of its own"):
                 second.all_done(2, last=True)
-    told.set()
-    thread.join()
 
 
 def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
     """The neighbour had said that it charged, and both came at once."""
-    first, second = pair(tmp_path)
-    over = threading.Event()
-
-    def end():
-        with first:
-            first.greet()
-            first.send(1, Kind.DONE, 0, 0, np.empty(0, dtype=np.uint64))
-            first._tell(ValueError())
-            over.wait(10)
-
-    thread = threading.Thread(target=end)
-    thread.start()
-    with second:
+    with neighbour_that(tmp_path, 0) as second, second:
         hold_until_it_ended(second, at_once=True)
         second.greet()
         with pytest.raises(Fault, match="ended with an error of its own"):
             second.all_charged()
-    over.set()
-    thread.join()
 
 
 def test_who_waits_for_one_neighbour_ends_at_once_if_another_ended(tmp_path):
     """Nothing more comes of it, and more is needed; the one waited for may take long."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, 3, graph="complete")
-    one = Links(settings_of(file, keys, 0), [1, 2], 1, 100, lambda text: None)
+    one = Links(all_settings(tmp_path, 3, graph="complete")[0], [1, 2], 1, 100, lambda text: None)
     words = np.array([1, Reason.OWN_ERROR, 1], dtype=np.uint64)
     ended = Message(NO_RUN, one.agreement.digest, 1, Kind.ABORT, 0, 0, 0, words).encoded()
     come = [[Event(1, Happening.MESSAGE, ended)]]
@@ -546,29 +481,16 @@ def test_who_waits_for_one_neighbour_ends_at_once_if_another_ended(tmp_path):
 
 
 def test_more_than_can_be_under_way_is_not_kept(tmp_path):
-    first, second = pair(tmp_path)
-    told = threading.Event()
-
-    def flood():
-        with first:
-            first.greet()
-            for _ in range(500):
-                first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
-            told.wait(10)
-
-    thread = threading.Thread(target=flood)
-    thread.start()
-    with pytest.raises(Fault, match="damaged or of another form"), second:
-        poll, at_once = second._sockets.poll, []
-        second._sockets.poll = lambda seconds: at_once.append(poll(seconds)) or at_once[-1]
-        second.greet()
-        for _ in range(100):  # what came with the greeting may be few
-            time.sleep(0.05)
-            second.all_done(1)
+    with neighbour_that(tmp_path, 1, times=500, ends=False) as second:
+        with pytest.raises(Fault, match="damaged or of another form"), second:
+            poll, at_once = second._sockets.poll, []
+            second._sockets.poll = lambda seconds: at_once.append(poll(seconds)) or at_once[-1]
+            second.greet()
+            for _ in range(100):  # what came with the greeting may be few
+                time.sleep(0.05)
+                second.all_done(1)
     assert len(second._queue[0]) == links._MOST_WAITING
     assert max(sum(event.what is Happening.MESSAGE for event in events) for events in at_once) <= sockets._MOST_HELD
-    told.set()
-    thread.join()
 
 
 class Tampered:
@@ -586,11 +508,9 @@ class Tampered:
 
 
 def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, mask_std=1e3)
-    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    settings = all_settings(tmp_path, COUNT, mask_std=1e3)
     wrong = settings[3].agreement
-    settings[3] = changed(settings[3], agreement=replace(wrong, scheme=Tampered(wrong.scheme)))
+    settings[3] = replace(settings[3], agreement=replace(wrong, scheme=Tampered(wrong.scheme)))
     nodes = start_all(tmp_path, settings)
     outcome = nodes.start().join()
     assert all(isinstance(came, Fault) and came.reason == Reason.DISAGREES for came in outcome.values()), outcome
@@ -611,11 +531,9 @@ def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
 )
 def test_a_sum_that_cannot_be_is_blamed_on_nobody(tmp_path, scheme, change, iteration):
     """Whoever adds it up may lie, and so may any node whose part is in it: no other node can tell."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, scheme=scheme)
-    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    settings = all_settings(tmp_path, COUNT, scheme=scheme)
     lying = Lying(settings[0].agreement.scheme, iteration, change)
-    settings[0] = changed(settings[0], agreement=replace(settings[0].agreement, scheme=lying))
+    settings[0] = replace(settings[0], agreement=replace(settings[0].agreement, scheme=lying))
     nodes = start_all(tmp_path, settings)
     outcome = nodes.start().join()
     assert {came.reason for came in outcome.values()} == {Reason.IMPOSSIBLE_SUM}, outcome
@@ -627,9 +545,7 @@ def test_a_sum_that_cannot_be_is_blamed_on_nobody(tmp_path, scheme, change, iter
 
 
 def test_more_classes_than_records_are_no_node_s_fault(tmp_path):
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, COUNT, scheme="edge_masks", classes=200)
-    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes = start_all(tmp_path, all_settings(tmp_path, COUNT, scheme="edge_masks", classes=200))
     outcome = nodes.start().join()
     assert all("came to a sum of fewer records than classes" in str(came) for came in outcome.values()), outcome
     assert nodes.written() == []
@@ -675,10 +591,8 @@ def test_a_node_takes_all_descriptors_that_it_may(tmp_path, monkeypatch):
         monkeypatch.setattr(pa, name, lambda count: None)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(500, before[1]), before[1]))
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, 2, graph="complete")
     try:
-        run_node(settings_of(file, keys, 0), lambda settings, say: "done")
+        run_node(all_settings(tmp_path, 2, graph="complete")[0], lambda settings, say: "done")
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

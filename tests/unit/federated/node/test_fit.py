@@ -10,7 +10,7 @@ from meterdp.federated.node.tables import NODE_MIXTURE
 from meterdp.federated.study import one_class, start_from
 from meterdp.federated.summation import Federated
 from meterdp.mixture.study import mixture_of
-from tests.unit.federated.node.made_up import SMALL, D, Nodes, made_up_records, settings_of, write_agreement
+from tests.unit.federated.node.made_up import SMALL, D, Nodes, all_settings, made_up_records
 
 
 def in_one_process(records, update="textbook"):
@@ -35,9 +35,9 @@ def in_one_process(records, update="textbook"):
 )
 def test_every_scheme_gives_the_mixture_of_all_records(tmp_path, scheme, graph, update):
     """Oracle: the same EM in one process that is shown everything."""
-    file, records = tmp_path / "agreement.yaml", made_up_records(4)
-    keys = write_agreement(file, 4, scheme=scheme, update=update, mask_std=1e3, **graph)
-    nodes = Nodes([settings_of(file, keys, i) for i in range(4)], records, tmp_path)
+    records = made_up_records(4)
+    settings = all_settings(tmp_path, 4, scheme=scheme, update=update, mask_std=1e3, **graph)
+    nodes = Nodes(settings, records, tmp_path)
     outcome = nodes.start().join()
     assert not [came for came in outcome.values() if isinstance(came, BaseException)]
     expected = in_one_process(records, update)

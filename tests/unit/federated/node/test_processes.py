@@ -3,13 +3,9 @@
 import fcntl
 import os
 import signal
-import socket
 import stat
 import subprocess
-import sys
-import threading
 import time
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -26,6 +22,7 @@ from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.federated.study import one_class, start_from
 from meterdp.federated.summation import Federated
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
+from tests.unit.federated.node.made_up import Relay
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 
@@ -38,47 +35,15 @@ def exports(tmp_path_factory):
     return make_exports(tmp_path_factory.mktemp("exports"), households=HOMES, circuits=3, days=DAYS)
 
 
-def start(config, repository, python=None):
-    """Start a node; by default forked (``warm.py``)."""
-    command = [python or warm_python(), "-m", "meterdp", "node", str(config)]
+def start(config, repository):
+    """Start a node, forked from a process that has its libraries (``warm.py``)."""
+    command = [warm_python(), "-m", "meterdp", "node", str(config)]
     path = os.environ | {"PYTHONPATH": str(repository / "src")}
 
     def heed_interrupts():  # which whoever runs these tests in the background has switched off for all their children
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=path, preexec_fn=heed_interrupts)
-
-
-class Relay:
-    """Hands bytes between nodes and the address they are told, and counts them."""
-
-    def __init__(self, port: int):
-        self.door, self.port, self.counted = socket.create_server(("127.0.0.1", 0)), port, 0
-        self.lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.door.getsockname()[1]}"
-
-    def _accept(self):
-        while True:
-            near, _ = self.door.accept()
-            try:
-                far = socket.create_connection(("127.0.0.1", self.port))
-            except ConnectionRefusedError:  # the node behind it is not there yet
-                near.close()
-                continue
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
-
-    def _carry(self, one, other):
-        with suppress(OSError):
-            while data := one.recv(1 << 16):
-                with self.lock:
-                    self.counted += len(data)
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
 
 
 def through_relays(folder, configs):
@@ -100,7 +65,7 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp
     iterations = 60
     configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": iterations}))
     relays = through_relays(tmp_path, configs.values())
-    running = [start(config, repository, sys.executable) for config in configs.values()]
+    running = [start(config, repository) for config in configs.values()]
     said = [one.communicate(timeout=100)[1] for one in running]
     assert [one.returncode for one in running] == [0, 0, 0], said
     nodes = [read_node([str(config)]) for config in configs.values()]

@@ -1,7 +1,6 @@
 """The sound release with noise in shares runs over the same links as any sum; here with the noise of a study."""
 
 import itertools
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.privacy.noise import MOST_STEPS, SafeNoise
 from meterdp.release.between_nodes import _released
-from tests.unit.federated.node.made_up import Lying, settings_of, write_agreement
+from tests.unit.federated.node.made_up import Lying, all_settings, in_threads
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 N, D, K, NODES = 240, 2, 3, 4
@@ -35,15 +34,12 @@ def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
     expected = release_together(
         sound, shared, parts, [StudyNoise(1, "share", i) for i in range(NODES)], np.random.default_rng(0)
     )
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, NODES, scheme=scheme, graph="complete")
-    outcome = {}
+    settings, outcome = all_settings(tmp_path, NODES, scheme=scheme, graph="complete"), {}
 
     def run(i):
-        settings = settings_of(file, keys, i)
-        own = replace(settings.agreement.scheme, wraps=True)
+        own = replace(settings[i].agreement.scheme, wraps=True)
         try:
-            with Links(settings, own.links.neighbours(i), own.links.diameter, 100_000, lambda text: None) as links:
+            with Links(settings[i], own.links.neighbours(i), own.links.diameter, 100_000, lambda text: None) as links:
                 links.greet()
                 step = itertools.count()
                 outcome[i] = release_at_node(
@@ -57,11 +53,7 @@ def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
         except BaseException as error:
             outcome[i] = error
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(NODES)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(run, range(NODES))
     for i in range(NODES):
         assert not isinstance(outcome[i], BaseException), outcome
         for name in ("weights", "means", "covariances"):
@@ -76,30 +68,23 @@ def calibrated(**settings):
 
 def release_between(tmp_path, sound, bend):
     """Let nodes in threads draw their shares and sum them; the first tells others sums that are bent."""
-    file = tmp_path / "agreement.yaml"
-    keys = write_agreement(file, NODES, scheme="edge_masks", graph="complete", timeout_seconds=20)
+    settings = all_settings(tmp_path, NODES, scheme="edge_masks", graph="complete", timeout_seconds=20)
+    lying = Lying(settings[0].agreement.scheme.on_grid(SafeNoise.grid), 2, bend)
+    lying.on_grid = lambda grid: lying
+    settings[0] = replace(settings[0], agreement=replace(settings[0].agreement, scheme=lying))
     parts, outcome = np.split(households(0, N, D, K), [60, 61, 150]), {}
 
     def run(i):
-        settings = settings_of(file, keys, i)
-        if i == 0:
-            lying = Lying(settings.agreement.scheme.on_grid(SafeNoise.grid), 2, bend)
-            lying.on_grid = lambda grid: lying
-            settings = replace(settings, agreement=replace(settings.agreement, scheme=lying))
-        graph = settings.agreement.scheme.links
+        graph = settings[i].agreement.scheme.links
         try:
-            with Links(settings, graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
+            with Links(settings[i], graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
                 links.greet()
-                outcome[i] = _released(sound, parts[i], SafeNoise(), settings, links)
+                outcome[i] = _released(sound, parts[i], SafeNoise(), settings[i], links)
                 assert links._sockets is None, "connections take descriptors that the ledger needs"
         except BaseException as error:
             outcome[i] = error
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(NODES)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(run, range(NODES))
     return outcome
 
 
@@ -134,9 +119,7 @@ def test_any_sum_that_is_not_too_large_gives_a_mixture(share):
 def test_every_scheme_but_one_sums_what_lies_on_the_grid_of_the_noise_whatever_its_size(tmp_path):
     """On a grid of its own and of any size, modulo 2^64; real masks leave no exact sum."""
     for name in PROTOCOLS:
-        file = tmp_path / f"{name}.yaml"
-        keys = write_agreement(file, NODES, scheme=name, graph="complete")
-        scheme = settings_of(file, keys, 0).agreement.scheme
+        scheme = all_settings(tmp_path, NODES, scheme=name, graph="complete")[0].agreement.scheme
         if name == "subspace":
             with pytest.raises(ValueError, match="not exact"):
                 scheme.on_grid(2.0**-28)
