@@ -311,7 +311,7 @@ MUTANTS = (
     ),
     Mutant(
         "half the price: rho of Laplace steps",
-        "src/meterdp/accounting/zcdp.py",
+        "src/meterdp/accounting/sequence.py",
         "sequence.laplace * step_epsilon * step_epsilon / 2",
         "sequence.laplace * step_epsilon * step_epsilon / 4",
         COMPOSITIONS,

@@ -32,16 +32,11 @@ _UNLIKELY = 1e-300
 class ExactTails:
     """Tails of P losses at E values of epsilon; every array (P, E) float64.
 
-    Parameters
-    ----------
-    upper, lower : arrays
-        Pr(L > eps) and Pr(L < -eps) under X; their sum is Pr(|L| > eps).
-    hockey_stick : array
-        E (1 - e^(eps - L))_+ = Pr_X(L > eps) - e^eps Pr_X'(L > eps).
-    upper_error, lower_error, hockey_stick_error : arrays
-        Bounds on the absolute numerical error, derived in :func:`meterdp.accounting.tail_integral.tail`. That of the
-        hockey stick, by which releases are stated, covers the condition of the covariances, too: see
-        ``rounding`` of :class:`PairLosses`. The others cover the integral, from gamma and nu on.
+    ``upper`` and ``lower`` are Pr(L > eps) and Pr(L < -eps) under X, whose sum is Pr(|L| > eps); ``hockey_stick`` is
+    E (1 - e^(eps - L))_+ = Pr_X(L > eps) - e^eps Pr_X'(L > eps). Each has a bound on its absolute numerical error,
+    derived in :func:`meterdp.accounting.tail_integral.tail`. That of the hockey stick, by which releases are stated,
+    covers the condition of the covariances, too (``rounding`` of :class:`PairLosses`). The others cover the integral,
+    from gamma and nu on.
     """
 
     upper: np.ndarray
@@ -58,7 +53,6 @@ class ExactTails:
 
     @property
     def two_sided_error(self) -> np.ndarray:
-        """Bound on the error of ``two_sided``."""
         return self.upper_error + self.lower_error
 
     def side(self, side: Side) -> tuple[np.ndarray, np.ndarray]:
@@ -71,30 +65,19 @@ class ExactTails:
 
 
 def exact_tails(losses: PairLosses, epsilon) -> ExactTails:
-    """Return the tails of every loss.
+    """Return the tails of P losses at ``epsilon``, (E,) for all pairs or (P, E) for each.
 
-    Parameters
-    ----------
-    losses : PairLosses
-        P pairs, from :func:`meterdp.accounting.gaussian_loss.pair_losses`.
-    epsilon : (E,) or (P, E) float64 array
-        Privacy parameters, for all pairs or for each; may be negative, as under a prior.
+    Epsilon may be negative, as under a prior.
     """
-    return _tails(losses, _per_pair(losses, epsilon), 3)
+    return _as_tails(_raw(losses, _per_pair(losses, epsilon), 3))
 
 
 def chernoff(losses: PairLosses, epsilon) -> tuple[np.ndarray, np.ndarray]:
-    """Lemma 1 minimised over s: upper bounds on Pr(L > eps) and on Pr(|L| > eps), (P, E) float64 each, at most 1.
+    """Lemma 1 minimised over s: upper bounds on Pr(L > eps) and on Pr(|L| > eps) under X, (P, E) float64 each, at
+    most 1.
 
-    With u = 1/(s - 1) and K(u) = ln E e^(uL) the bound (34) is exp(K(u) - u eps), log-convex in u; the lower tail
-    is bounded by exp(K(-u) - u eps) in the same way. Both under X.
-
-    Parameters
-    ----------
-    losses : PairLosses
-        P pairs.
-    epsilon : (E,) or (P, E) float64 array
-        Privacy parameters.
+    With u = 1/(s - 1) and K(u) = ln E e^(uL) the bound (34) is exp(K(u) - u eps), log-convex in u; the lower tail is
+    bounded by exp(K(-u) - u eps) in the same way. ``epsilon`` as of :func:`exact_tails`.
     """
     out = _bounds(losses, _per_pair(losses, epsilon), 3)
     return out[..., 0], np.minimum(out[..., 0] + out[..., 2], 1.0)
@@ -102,18 +85,11 @@ def chernoff(losses: PairLosses, epsilon) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest delta over all pairs, and the pair it belongs to.
+    """The largest delta over all pairs, and the position of the pair it belongs to.
 
-    Parameters
-    ----------
-    pair : int
-        Position of the pair.
-    delta, error : float
-        Its delta and a bound on the error of it: no pair has more than delta + error.
-    evaluated : int
-        Pairs whose delta was computed so far; the others are excluded by Chernoff's bound or by their distance.
-    chernoff : float
-        Largest bound of Chernoff over all pairs, for the hockey stick its own sharper form.
+    No pair has more than delta + error. ``evaluated`` counts the pairs whose delta was computed so far; the others
+    are excluded by Chernoff's bound or by their distance. ``chernoff`` is the largest bound of Chernoff over all
+    pairs, for the hockey stick its own sharper form.
     """
 
     pair: int
@@ -124,17 +100,7 @@ class Worst:
 
 
 def worst_pair(losses: PairLosses, epsilon: float, side: Side = "hockey_stick") -> Worst:
-    """Return the pair with the largest delta: Pr(L > eps), Pr(|L| > eps) or the hockey stick.
-
-    Parameters
-    ----------
-    losses : PairLosses
-        At least one pair.
-    epsilon : float
-        Privacy parameter.
-    side : {"one", "two", "hockey_stick"}
-        What delta means.
-    """
+    """Return the pair with the largest delta: Pr(L > eps), Pr(|L| > eps) or the hockey stick, by ``side``."""
     return worst_pairs(losses, epsilon, (side,))[side]
 
 
@@ -146,10 +112,9 @@ def worst_pairs(
     The search ends at a pair whose delta is at least ``enough``; there may then be worse ones.
 
     Pairs of distributions with one covariance have a closed form that grows with their distance mu, so the farthest
-    are looked
-    at, except for one- and two-sided delta at a negative epsilon, where all are. The others are taken in the order of
-    their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds
-    it by more than the error stated.
+    are looked at, except for one- and two-sided delta at a negative epsilon, where all are. The others are taken in
+    the order of their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest delta found. So no
+    pair exceeds it by more than the error stated.
     """
     if losses.singular.any():
         return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0, 1.0))
@@ -222,15 +187,8 @@ def _farthest(losses: PairLosses, normal: np.ndarray, column: np.ndarray, wanted
 
 
 def hockey_stick(shift, covariance, other, epsilon: float) -> float:
-    """Return sup over sets H of P(H) - e^epsilon Q(H) for P = N(0, covariance), Q = N(shift, other).
-
-    Parameters
-    ----------
-    shift : (d,) float64
-    covariance, other : (d, d) float64
-        Positive definite.
-    epsilon : float
-        Privacy parameter.
+    """Return sup over sets H of P(H) - e^epsilon Q(H) for P = N(0, covariance), Q = N(shift, other), both positive
+    definite.
     """
     shift = np.asarray(shift, dtype=float)
     losses = pair_losses(np.stack([np.zeros_like(shift), shift]), np.stack([covariance, other]), [[0, 1]])
@@ -240,10 +198,6 @@ def hockey_stick(shift, covariance, other, epsilon: float) -> float:
 def _per_pair(losses: PairLosses, epsilon) -> np.ndarray:
     epsilon = np.asarray(epsilon, dtype=float)
     return np.ascontiguousarray(np.broadcast_to(epsilon, (len(losses.singular), epsilon.shape[-1])))
-
-
-def _tails(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> ExactTails:
-    return _as_tails(_raw(losses, epsilon, wanted))
 
 
 def _raw(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
@@ -293,10 +247,9 @@ def _off_by(losses: PairLosses, epsilon: np.ndarray) -> tuple[np.ndarray, np.nda
     """Return (1 + e^eps) times the total variation of the rounding, and r of its factor e^r, (P, E) each.
 
     A centred normal distribution whose covariance is off by R moves by at most sqrt(k) R / 2 in total variation, and
-    by t / 2
-    for a mean off by t. Its density changes by a factor of at most e^((Z^2 + k) R / 2 + Z t + t^2 / 2) where the
-    vector of standard normals is no longer than Z; twice that also covers R relative to the other distribution. Z is
-    such that what is left out, times 1 + e^eps, is below ``_UNLIKELY``.
+    by t / 2 for a mean off by t. Its density changes by a factor of at most e^((Z^2 + k) R / 2 + Z t + t^2 / 2) where
+    the vector of standard normals is no longer than Z; twice that also covers R relative to the other distribution. Z
+    is such that what is left out, times 1 + e^eps, is below ``_UNLIKELY``.
     """
     (relative, shift), k = losses.off.T[:, :, None], losses.gamma.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -310,9 +263,8 @@ def _from_rounding(losses: PairLosses, epsilon: np.ndarray, stick: np.ndarray) -
     """Bound what the rounding of gamma and nu does to the hockey stick at epsilon, (P, E) all.
 
     Two distributions that are eta off in total variation have one that is (1 + e^eps) eta off. Two that are within a
-    factor
-    e^r except for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first bound is
-    not small.
+    factor e^r except for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first
+    bound is not small.
     """
     error, factor = _off_by(losses, epsilon)
     rough = np.flatnonzero(((error > _SMALL * stick) & (factor < 1)).any(axis=1))

@@ -1,12 +1,8 @@
-"""The distribution of the privacy loss between two Gaussian distributions: Proposition 1 of Ramakrishna et al.,
-section IV.
+"""The distribution of the privacy loss between two Gaussian distributions (Ramakrishna et al., section IV,
+Proposition 1).
 
 For released distributions N(m_X, S_X) the loss L = ln f(q|X) - ln f(q|X') under X is a quadratic form in a standard
 normal vector (29). :mod:`meterdp.accounting.exact_curve` computes its tails.
-
-The Gaussian curve for arrays: :func:`meterdp.privacy.gaussian.log_delta`, elementwise.
-
-The same formulas: one number by itself takes a tenth of the time there.
 """
 
 from __future__ import annotations
@@ -37,9 +33,8 @@ class PairLosses:
         True where the two distributions have no common density; the loss is infinite, gamma is 1 and nu 0 there.
     rounding : (P, 2) float64 array, optional
         gamma and nu are those of two distributions near the ones that are meant: covariances off by the first number
-        relative
-        to the distributions themselves, means by the second in standard deviations; infinite where the computed ones
-        may be anything. It depends on the condition of the covariances. Zero by default.
+        relative to the distributions themselves, means by the second in standard deviations; infinite where computed
+        ones may be anything. They depend on the condition of the covariances. Zero by default.
     """
 
     gamma: np.ndarray
@@ -53,7 +48,6 @@ class PairLosses:
         return 0.5 * np.sum(self.nu**2 - np.log(self.gamma), axis=1)
 
     def take(self, positions) -> PairLosses:
-        """Return the losses of the pairs at ``positions``."""
         return PairLosses(self.gamma[positions], self.nu[positions], self.singular[positions], self.off[positions])
 
     @property
@@ -116,10 +110,9 @@ def _rounding(
 
     A computed Cholesky factor is exact for a covariance that differs by at most a small multiple of k u in every
     entry, relative to the diagonal (Demmel 1989; Higham 2002, Theorem 10.5): by 8 k u kappa relative to the
-    distribution
-    itself, kappa the condition of the correlations. nu is off by 8 k u sqrt(kappa) |nu| in the same way. The factor 8
-    is empirical: tests hold the delta that follows, not gamma, against 60 digits. Where scales differ by orders of
-    magnitude the product of the two factors adds more to gamma, and delta is one there.
+    distribution itself, kappa the condition of the correlations. nu is off by 8 k u sqrt(kappa) |nu| in the same way.
+    The factor 8 is empirical: tests hold the delta that follows, not gamma, against 60 digits. Where scales differ by
+    orders of magnitude the product of the two factors adds more to gamma, and delta is one there.
     """
     labels, k = len(covariance), covariance.shape[1]
     condition = np.full(labels, np.inf)
@@ -220,7 +213,9 @@ def _orthogonalise(rows, norm):
 
 
 def log_deltas(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Return ln delta of arrays (n,) float64 of numbers that are not negative."""
+    """Return what :func:`meterdp.privacy.gaussian.log_delta` does, for arrays (n,): one number takes a tenth of the
+    time there.
+    """
     out = np.where(mu == np.inf, 0.0, -np.inf)
     ends = (mu == 0) | (epsilon == np.inf)
     out[ends] = -np.inf

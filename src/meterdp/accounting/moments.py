@@ -14,7 +14,7 @@ from types import ModuleType
 
 import numpy as np
 
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Curve, Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
 
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
@@ -23,46 +23,21 @@ _CLOSE = 1e-9
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def laplace_moment(order, step_epsilon: float):
-    """Return alpha_L of (20), of one Laplace step.
-
-    Of a vector it is an upper bound (docs/proofs/compositions.md), reached if one entry alone may change.
-
-    Parameters
-    ----------
-    order : float or float64 array
-        lambda, positive.
-    step_epsilon : float
-    """
-    return order * step_epsilon + _below_line(order, step_epsilon, np)
-
-
-def _below_line(order, step_epsilon: float, of: ModuleType):
-    """alpha_L(lambda) - lambda epsilon_i, from 0 to -ln 2; loses no digit to either exponential of (20).
-
-    ``of`` is :mod:`numpy`, or :mod:`math`, which is quicker with one order.
-    """
-    return of.log1p(order / (2 * order + 1) * of.expm1(-(2 * order + 1) * step_epsilon))
-
-
 def log_tail(order, step_epsilon: float, sequence: Sequence, epsilon: float):
-    """Return alpha(lambda) - lambda epsilon of the whole sequence: the exponent of (3), convex in lambda.
+    """Return alpha(lambda) - lambda epsilon of the whole sequence at positive orders lambda, a number or an array.
 
-    Parameters
-    ----------
-    order : float or float64 array
-        lambda, positive.
-    step_epsilon : float
-    sequence : Sequence
-    epsilon : float
+    The exponent of (3), convex in lambda. Of a Laplace step that adds noise to a vector it is an upper bound
+    (docs/proofs/compositions.md), reached if one entry alone may change.
     """
     return _log_tail(order, step_epsilon, sequence.laplace, sequence.gaussian_rho(step_epsilon), epsilon, np)
 
 
 def _log_tail(order, step_epsilon: float, laplace: int, gaussian_rho: float, epsilon: float, of: ModuleType):
-    """:func:`log_tail` of so many Laplace steps and of Gaussian ones that cost ``gaussian_rho`` together."""
+    """Return the same; ``of`` is :mod:`numpy`, or :mod:`math`, which is quicker with one order."""
+    # alpha_L(lambda) - lambda epsilon_i of (20), from 0 to -ln 2; loses no digit to either exponential.
+    below_line = of.log1p(order / (2 * order + 1) * of.expm1(-(2 * order + 1) * step_epsilon))
     slope = laplace * step_epsilon - epsilon + (order + 1) * gaussian_rho
-    return order * slope + laplace * _below_line(order, step_epsilon, of)
+    return order * slope + laplace * below_line
 
 
 def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
@@ -114,34 +89,25 @@ def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, l
 
 
 def delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
-    """Return delta at ``epsilon`` by real orders; see :func:`log_delta`."""
+    """Return delta at ``epsilon`` by real orders."""
     return math.exp(log_delta(step_epsilon, sequence, epsilon))
 
 
 def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, largest: int = LARGEST_ORDER) -> float:
-    """Return delta at ``epsilon`` by integer orders; see :func:`log_delta_integer`."""
+    """Return delta at ``epsilon`` by the orders 1 to ``largest``."""
     return math.exp(log_delta_integer(step_epsilon, sequence, epsilon, largest))
 
 
 def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
-    """Return the largest step_epsilon that is (epsilon, delta)-DP by real orders, on the safe side.
-
-    Raises
-    ------
-    Infeasible
-        For delta = 0.
-    """
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by real orders, on the safe side."""
     return calibrated_to_tail(log_delta, sequence, epsilon, delta)
 
 
 def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest: int = LARGEST_ORDER) -> float:
-    """Return the largest step_epsilon that is (epsilon, delta)-DP by orders 1 to ``largest``, on the safe side.
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by the orders 1 to ``largest``, on the safe side.
 
-    Raises
-    ------
-    Infeasible
-        If delta is so small that e^(-lambda epsilon), which is left of (3) without any loss, does not reach it at the
-        largest order; for delta = 0, too.
+    Infeasible, too, if delta is so small that e^(-lambda epsilon), which is left of (3) without any loss, does not
+    reach it at the largest order.
     """
     check_budget(epsilon, delta)
     if epsilon * largest <= -log_target(delta):

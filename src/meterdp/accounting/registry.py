@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import exact_curve, moments, responses, zcdp
-from meterdp.accounting.sequence import ADVANCED, LINEAR, Curve
+from meterdp.accounting import exact_curve, moments, responses
+from meterdp.accounting.sequence import ADVANCED, LINEAR, ZCDP, Curve
 from meterdp.privacy import gaussian
 
 CURVES: dict[str, Curve] = {
@@ -17,7 +17,7 @@ CURVES: dict[str, Curve] = {
     "gaussian_pair": exact_curve.CURVE,
     "linear": LINEAR,
     "advanced": ADVANCED,
-    "zcdp": zcdp.CURVE,
+    "zcdp": ZCDP,
     "moments": moments.CURVE,
     "moments_far": moments.CURVE_FAR,
     "moments_real": moments.CURVE_REAL,

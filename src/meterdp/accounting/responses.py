@@ -15,29 +15,16 @@ from meterdp.privacy.gaussian import RELATIVE_ERROR, composed_delta, mu_for
 def delta_with_response(
     mu: float, assignment_epsilon: float, groups: int, epsilon: float, releases: int = 1
 ) -> float:
-    """Return the exact delta of mu-GDP composed with randomised response, both repeated.
+    """Return the exact delta of mu-GDP composed with randomised response, both repeated ``releases`` times.
 
-    Parameters
-    ----------
-    mu : float
-        GDP parameter of all Gaussian measurements of one release together.
-    assignment_epsilon : float
-        a, non-negative; the odds of the right group against any other are e^a.
-    groups : int
-        K; with one group nothing is assigned.
-    epsilon : float
-        Non-negative.
-    releases : int
-        T, one or more.
+    mu is that of all Gaussian measurements of one release together. The odds of the right one of ``groups`` against
+    any other are e^a, a = ``assignment_epsilon`` >= 0; with one group nothing is assigned.
     """
     return composed_delta(mu * math.sqrt(releases), {(assignment_epsilon, groups): releases}, epsilon)
 
 
 def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:
-    """Return the epsilon that ``releases`` releases cost together at delta ``target``, from above.
-
-    Every release draws new assignments and noise; parameters are those of :func:`delta_with_response`.
-    """
+    """Return, from above, the epsilon at ``target`` of all ``releases``, each with noise and assignments of its own."""
     low, high = 0.0, 1.0
     while delta_with_response(mu, assignment_epsilon, groups, high, releases) > target:
         low, high = high, 2 * high
@@ -51,19 +38,8 @@ def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: flo
 def mu_beside(assignment_epsilon: float, groups: int, epsilon: float, target: float) -> float:
     """Return the largest mu that may be spent beside the assignment at (epsilon, target), on the safe side.
 
-    Parameters
-    ----------
-    assignment_epsilon : float
-    groups : int
-    epsilon : float
-        Positive; the assignment must leave room, ``assignment_epsilon < epsilon``.
-    target : float
-        delta of the whole release, in (0, 1).
-
-    Returns
-    -------
-    float
-        ``delta_with_response(mu, ...) <= target`` holds with room for the error of evaluation.
+    ``target`` is the delta of the whole release, in (0, 1). ``delta_with_response(mu, ...) <= target`` holds with
+    room for the error of evaluation. The assignment must leave room, ``assignment_epsilon < epsilon``.
     """
     if groups == 1:
         return mu_for(epsilon, target)

@@ -12,7 +12,7 @@ from itertools import product
 
 import pandas as pd
 
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
 from meterdp_papers.common.scorecard import (
     FAILS,
     HOLDS,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meterdp.accounting.orders import FAR_ORDER
+from meterdp.accounting import FAR_ORDER
 from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column
 from meterdp_papers.common.tables import TRIALS, VARIANT, table
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
 from meterdp.privacy import gaussian

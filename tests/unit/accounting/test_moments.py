@@ -12,15 +12,21 @@ from dp_accounting import GaussianDpEvent, LaplaceDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
-from meterdp.accounting import moments, zcdp
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
-from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.accounting import FAR_ORDER, LARGEST_ORDER, moments
+from meterdp.accounting.registry import CURVES
+from meterdp.accounting.sequence import Infeasible, Sequence, rho
 from meterdp.privacy import gaussian
 
 ORDERS = [0.01, 0.5, 1.0, 2.0, 7.3, 40.0, 100.0]
 MIXED = Sequence(40, 30, 1e-8)
 GAUSSIAN = Sequence(0, 70, 1e-8)
 LAPLACE = Sequence(20, 0, math.nan)
+ZCDP = CURVES["zcdp"]
+
+
+def laplace_moment(order, step_epsilon):
+    """alpha_L of (20), of one Laplace step."""
+    return float(moments.log_tail(order, step_epsilon, Sequence(1, 0, math.nan), 0.0))
 
 
 def renyi(sequence, step_epsilon, orders):
@@ -50,7 +56,7 @@ def test_laplace_moment_is_the_integral_over_the_privacy_loss(order, step_epsilo
         quad(integrand, *part, epsabs=0, epsrel=1e-12, limit=500)[0] for part in ((-far, 0), (0, 1), (1, 1 + far))
     )
     expected = math.log(total) + order * step_epsilon
-    assert moments.laplace_moment(order, step_epsilon) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert laplace_moment(order, step_epsilon) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("order", [0.01, 1.0, 100.0, 1e6])
@@ -63,7 +69,7 @@ def test_laplace_moment_keeps_its_digits(order, step_epsilon):
             (lam + 1) / (2 * lam + 1) * mpmath.exp(lam * eps) + lam / (2 * lam + 1) * mpmath.exp(-eps * (lam + 1))
         )
     close = pytest.approx(float(exact), abs=1e-15 * order * step_epsilon)
-    assert moments.laplace_moment(order, step_epsilon) == close
+    assert laplace_moment(order, step_epsilon) == close
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -71,11 +77,11 @@ def test_laplace_moment_keeps_its_digits(order, step_epsilon):
 def test_a_vector_costs_at_most_what_one_entry_does(order, step_epsilon):
     """The paper says that both have the same moment; entries that share a change cost less, in sum."""
     random.seed(5)
-    one = moments.laplace_moment(order, step_epsilon)
+    one = laplace_moment(order, step_epsilon)
     for entries in (2, 5, 30):
         shares = np.array([random.expovariate(1) for _ in range(entries)])
         parts = step_epsilon * shares / shares.sum()
-        assert sum(moments.laplace_moment(order, part) for part in parts) < one
+        assert sum(laplace_moment(order, part) for part in parts) < one
 
 
 # -- whole sequences against dp-accounting ---------------------------------------------------------------------------
@@ -89,7 +95,7 @@ def test_moments_are_dp_accountings_renyi_divergences(sequence, step_epsilon):
     for order, oracle in zip(ORDERS, divergence, strict=True):
         ours = float(moments.log_tail(order, step_epsilon, sequence, 0.0))
         assert ours == pytest.approx(order * oracle, rel=1e-6)
-        assert (order + 1) * zcdp.rho(step_epsilon, sequence) >= oracle * (1 - 1e-6)
+        assert (order + 1) * rho(step_epsilon, sequence) >= oracle * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("sequence", [MIXED, GAUSSIAN, LAPLACE])
@@ -158,9 +164,9 @@ def test_real_orders_of_gaussian_steps_are_zcdp(epsilon, delta, steps):
     """Claim park-4: at the best order (epsilon - rho) / (2 rho), (3) is rho + 2 sqrt(rho ln(1/delta)), exactly."""
     sequence = Sequence(0, steps, 1e-6)
     step_epsilon = moments.calibrated(sequence, epsilon, delta)
-    assert step_epsilon == pytest.approx(zcdp.calibrated(sequence, epsilon, delta), rel=1e-8)
-    rho = sequence.gaussian_rho(step_epsilon)
-    assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon, rel=1e-8)
+    assert step_epsilon == pytest.approx(ZCDP.calibrated(sequence, epsilon, delta), rel=1e-8)
+    spent = sequence.gaussian_rho(step_epsilon)
+    assert spent + 2 * math.sqrt(spent * math.log(1 / delta)) == pytest.approx(epsilon, rel=1e-8)
     assert moments.log_delta(step_epsilon, sequence, epsilon) == pytest.approx(math.log(delta), rel=1e-7)
 
 
@@ -168,8 +174,8 @@ def test_real_orders_of_gaussian_steps_are_zcdp(epsilon, delta, steps):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_real_orders_of_laplace_steps_are_below_zcdp(sequence, epsilon):
     """A Laplace step's moment is below that of epsilon_i^2/2-zCDP."""
-    step_epsilon = zcdp.calibrated(sequence, epsilon, 1e-4)
-    assert moments.delta(step_epsilon, sequence, epsilon) < zcdp.delta(step_epsilon, sequence, epsilon)
+    step_epsilon = ZCDP.calibrated(sequence, epsilon, 1e-4)
+    assert moments.delta(step_epsilon, sequence, epsilon) < ZCDP.delta(step_epsilon, sequence, epsilon)
 
 
 def test_integer_orders_are_never_better_than_real_ones():
@@ -199,8 +205,8 @@ def test_integer_orders_cost_most_at_small_epsilon_because_they_end():
     assert share(0.1) < 0.6
     assert min(share(epsilon) for epsilon in (0.2, 0.5, 1.0, 2.0, 4.0)) > 0.99
     for epsilon in (0.1, 0.2, 1.0, 4.0):
-        rho = sequence.gaussian_rho(moments.calibrated(sequence, epsilon, 1e-4))
-        best = (epsilon - rho) / (2 * rho)
+        spent = sequence.gaussian_rho(moments.calibrated(sequence, epsilon, 1e-4))
+        best = (epsilon - spent) / (2 * spent)
         assert (best > LARGEST_ORDER) == (epsilon == 0.1)
 
 
@@ -209,7 +215,7 @@ def test_whole_orders_without_end_have_the_budget_of_zcdp(epsilon):
     """Claim park-4: below the best order a whole one is near; what it costs falls with the order."""
     sequence = Sequence(0, 420, 1e-6)
     ends, far = (moments.calibrated_integer(sequence, epsilon, 1e-4, n) for n in (100, FAR_ORDER))
-    best = zcdp.calibrated(sequence, epsilon, 1e-4)
+    best = ZCDP.calibrated(sequence, epsilon, 1e-4)
     assert best * (1 - 1e-3) < far <= best and (far > 1.8 * ends) == (epsilon == 0.1)
     assert ends == moments.calibrated_integer(sequence, epsilon, 1e-4) and ends <= far
     assert moments.calibrated_integer(sequence, epsilon, 1e-4, 20_000) == far, "more orders change nothing"

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import zcdp
+from meterdp.accounting.registry import CURVES
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import EIGENVALUE_FLOOR, ITERATIONS, DpEmZcdp, ball_radius, fit
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -32,7 +32,7 @@ def test_rho_of_all_answers_is_what_epsilon_and_delta_allow(epsilon, delta):
     # Closed form of the inverse, cancellation avoided.
     root = epsilon / (math.sqrt(math.log(1 / delta) + epsilon) + math.sqrt(math.log(1 / delta)))
     assert multiplier == pytest.approx(math.sqrt(steps / 2) / root, rel=1e-6)
-    assert zcdp.delta(mechanism.settings.step_epsilon, mechanism.settings.sequence(6), epsilon) <= delta
+    assert CURVES["zcdp"].delta(mechanism.settings.step_epsilon, mechanism.settings.sequence(6), epsilon) <= delta
 
 
 def test_guarantee_says_whose_record_and_that_it_is_for_study():
@@ -40,7 +40,7 @@ def test_guarantee_says_whose_record_and_that_it_is_for_study():
     assert (guarantee.family, guarantee.adjacency, guarantee.accountant) == (
         "published",
         "replace_one",
-        zcdp.CURVE.title,
+        CURVES["zcdp"].title,
     )
 
 

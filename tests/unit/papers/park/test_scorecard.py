@@ -2,7 +2,7 @@
 
 import pytest
 
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp_papers.common.tables import SCORECARD
