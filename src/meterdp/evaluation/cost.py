@@ -3,19 +3,13 @@
 The divergence is against the fit or, where a mechanism finds its own classes, against the fit under these, in which
 small classes are regularised: two references whose numbers must not be compared. The log-likelihood lost, on the
 records the fit was made from, is the one measure all mechanisms share. For readers who think in energy there is what
-the released mixture says of the average household's use, hour by hour, against what the households do use.
+the released mixture says of the average household's use, hour by hour, against what the households do use. And there
+is the log-likelihood of households a mechanism has not seen, which needs no classes and no luck: the export is split
+into folds; every mechanism and the mixture nothing protects are made from the other folds and judged on the one left
+out.
 
-A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
-choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
-
-Log-likelihood of households a mechanism has not seen: the one measure that needs no classes and no luck.
-
-The export is split into folds; every mechanism and the mixture nothing protects are made from the other folds and
-judged on the one left out. A study tool like :mod:`meterdp.evaluation.cost`: nothing of it may be released.
-
-Study-mode releases of the mixture: one mechanism over all values of epsilon, and what it costs.
-
-The one place where noise for the mixture is drawn. Seeded; every file says "not for release".
+A study tool and the one place where a study's noise for the mixture is drawn, seeded: it reads private records, and
+none of it may enter anything that is released. Every file says "not for release".
 """
 
 from __future__ import annotations
@@ -45,15 +39,7 @@ from meterdp.release.worth import average_profile_kwh
 
 @dataclass(frozen=True)
 class Cost:
-    """Result of :func:`cost`.
-
-    Parameters
-    ----------
-    row : dict
-        One row of table ``COST``.
-    variant : dict of column to sequence
-        The first draw as rows of table ``VARIANT``.
-    """
+    """One row of table ``COST``, and the first draw as columns of table ``VARIANT``."""
 
     row: dict
     variant: dict
@@ -67,26 +53,11 @@ def cost(
     draws: int,
     loglik_draws: int = 100,
 ) -> Cost:
-    """Run a mechanism and measure it against the non-private fit.
+    """Run a calibrated mechanism ``draws`` times and measure it against the non-private fit.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Calibrated.
-    private : PrivateRecords
-        What the mechanism is given: ``labelled`` for the published and exact families, all records of the export
-        for a sound one.
-    labelled : LabelledRecords
-        The valid records and the fit every mechanism is measured against.
-    noise : NoiseSource
-    draws : int
-        Releases R to average the divergence over.
-    loglik_draws : int
-        Releases to average the log-likelihood over, at most ``draws``.
-
-    Returns
-    -------
-    Cost
+    ``private`` is what the mechanism is given: ``labelled`` for the published and exact families, all records of the
+    export for a proven one. ``labelled`` has the valid records and the fit every mechanism is measured against. The
+    log-likelihood is averaged over the first ``loglik_draws``.
     """
     released = mechanism.release(private, noise, draws)
     x = labelled.x
@@ -116,14 +87,14 @@ def cost(
         "projected_share": float(released.projected.mean()),
         **_energy_columns(labelled, released.mixtures, mechanism.public),
     }
-    return Cost(row, variant_columns(mechanism, released))
+    return Cost(row, _variant_columns(mechanism, released))
 
 
-def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) -> dict[str, list]:
-    """Return one draw as the columns of table ``VARIANT``."""
-    mixture, guarantee = released.mixtures.draw(index), mechanism.guarantee
+def _variant_columns(mechanism: Mechanism, released: Released) -> dict[str, list]:
+    """Return the first draw as the columns of table ``VARIANT``."""
+    mixture, guarantee = released.mixtures.draw(0), mechanism.guarantee
     k = mixture.classes
-    beside = released.marginals.exponents.tolist() if released.marginals is not None and index == 0 else []
+    beside = [] if released.marginals is None else released.marginals.exponents.tolist()
     return {
         "mechanism": [mechanism.name] * k,
         "family": [mechanism.family] * k,
@@ -140,24 +111,12 @@ def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) ->
 def reference_fits(
     x: np.ndarray, responsibilities_model: MixtureDraws, eigenvalue_floor: float
 ) -> tuple[MixtureDraws, np.ndarray]:
-    """Fit the records under the released responsibilities of each draw, regularising classes too small to fit.
+    """Fit (N, d) records under the released responsibilities of each of R draws, regularising small classes.
 
-    One maximisation step of EM without noise and without clipping. Classes below 5 d records take
-    (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class keeps the responsibilities model's mean with the
-    weight of half a record, so that the divergence stays finite and still punishes it.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-    responsibilities_model : MixtureDraws
-        R mixtures of K classes.
-    eigenvalue_floor : float
-
-    Returns
-    -------
-    fits : MixtureDraws
-    small : (R, K) bool
-        Classes below 5 d records.
+    One maximisation step of EM without noise and without clipping. Classes below 5 d records take (scatter + 5 d
+    pooled covariance)/(N_k + 5 d); an empty class keeps the responsibilities model's mean with the weight of half a
+    record, so that the divergence stays finite and still punishes it. Returns the fits, and which classes are below 5
+    d records, (R, K).
     """
     borrowed = fewest_households(x.shape[1])
     counts, means, covariances = (
@@ -203,8 +162,8 @@ def _energy_columns(labelled: LabelledRecords, released: MixtureDraws, public: P
     }
 
 
-def _standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+def _standard_error(values) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 FOLDS = 5
@@ -214,16 +173,9 @@ FEWEST_PER_CLASS = 5
 
 @dataclass(frozen=True)
 class Fold:
-    """One split of an export.
+    """One split of an export: the records of the other folds, their fit without privacy by K, and those left out.
 
-    Parameters
-    ----------
-    train : PrivateRecords
-        All records of the other folds, invalid ones as the public default record.
-    fit_of : callable
-        K -> (valid records of the other folds, fit without privacy), as :class:`LabelledRecords`.
-    test : (M, d) float64
-        Valid records of this fold, log kWh.
+    ``train`` has all records, invalid ones as the public default record; fits and ``test`` are of valid ones.
     """
 
     train: PrivateRecords
@@ -234,24 +186,9 @@ class Fold:
 def split(
     x: np.ndarray, valid: np.ndarray, classes: int, fit: Callable[[np.ndarray, int], Fit], noise: NoiseSource
 ) -> list[Fold]:
-    """Split an export into folds of nearly equal size.
+    """Split (N, d) records of an export into folds of nearly equal size, drawn by ``noise``.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        All records, log kWh.
-    valid : (N,) bool
-    classes : int
-        Largest K that will be fitted.
-    fit : callable
-        (records, K) -> fit without privacy.
-    noise : NoiseSource
-        Decides who is in which fold.
-
-    Returns
-    -------
-    list of Fold
-        Empty where too few households are valid for ``classes`` classes.
+    ``classes`` is the largest K that will be fitted: without enough valid households for it there are no folds.
     """
     fold_of = np.argsort(np.argsort(noise.uniform((len(x),)))) % FOLDS
     folds = []
@@ -265,11 +202,7 @@ def split(
 
 
 def _fitter(known: np.ndarray, fit: Callable[[np.ndarray, int], Fit]) -> Callable[[int], LabelledRecords]:
-    @cache
-    def fit_of(k: int) -> LabelledRecords:
-        return LabelledRecords(known, fit(known, k))
-
-    return fit_of
+    return cache(lambda k: LabelledRecords(known, fit(known, k)))
 
 
 def held_out_gap(
@@ -282,18 +215,8 @@ def held_out_gap(
 ) -> dict[str, float]:
     """Return the columns of table ``COST`` on held-out log-likelihood, nats per household; NaN without folds.
 
-    Parameters
-    ----------
-    folds : list of Fold
-    calibrate : callable
-        Number of records -> mechanism.
-    sees_labels : bool
-        Whether the mechanism is given :class:`LabelledRecords`.
-    classes : int
-        K of the study's own mixture.
-    noise : NoiseSource
-    draws : int
-        Releases per fold.
+    A mechanism is calibrated for the records of a fold and given :class:`LabelledRecords` if it ``sees_labels``.
+    ``classes`` is K of the study's own mixture, ``draws`` the releases per fold.
     """
     gap, same, loglik = [], [], []
     for fold in folds:
@@ -307,7 +230,7 @@ def held_out_gap(
     return {
         "heldout_loglik_mean": _mean(loglik),
         "heldout_gap_mean": _mean(gap),
-        "heldout_gap_se": float(np.std(gap, ddof=1) / np.sqrt(len(gap))) if gap else float("nan"),
+        "heldout_gap_se": _standard_error(gap),
         "heldout_gap_same_k_mean": _mean(same),
     }
 
@@ -344,29 +267,11 @@ def vary(
     folds: list[Fold] | None = None,
     shares: Shares = ALONE,
 ) -> tuple[dict[str, list], dict[str, list]]:
-    """Run one mechanism at every epsilon of the configuration.
+    """Run a mechanism of the registry at every epsilon of the configuration, whose sections are given.
 
-    Parameters
-    ----------
-    name : str
-        Name in the registry of mechanisms.
-    records : Records
-        All households of the export.
-    fit : Fit
-        Mixture fitted without privacy.
-    mechanisms, mixture, profiles : mapping
-        Sections of the configuration.
-    seed : int
-        Seed of the study.
-    folds : list of Fold, optional
-        From :func:`study_folds`, which keep what was fitted to them for the next mechanism.
-    shares : Shares
-        Of the noise of ``sound``, where circuits make it together.
-
-    Returns
-    -------
-    variant, cost : dict of column to list
-        Columns of the tables ``variant`` (first draw per epsilon) and ``cost``.
+    Returns the columns of the tables ``variant`` (first draw per epsilon) and ``cost``. ``folds`` are those of
+    :func:`study_folds`, which keep what was fitted to them for the next mechanism; ``shares`` are those of the noise
+    of the proven mechanism, where circuits make it together.
     """
     labelled = LabelledRecords(records.log_kwh[records.valid], fit)
     # A sound mechanism is handed nothing that was fitted without privacy.

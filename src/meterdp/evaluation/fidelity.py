@@ -8,6 +8,8 @@ with the sample size, so values compare between samples of equal size only.
 The three examples of the paper are measured: Example 1, classification by the largest posterior; Example 2, total
 variation of the densities beside its Pinsker bound; Example 3, models trained on synthetic records or on real ones
 augmented by them, tested on real ones.
+
+Profiles are (n, d) log energies of d hours, log kWh; two samples of them may differ in n.
 """
 
 from __future__ import annotations
@@ -41,28 +43,14 @@ def _cdf_gaps(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the two-sample Kolmogorov-Smirnov statistic max |F_a - F_b| of every column.
-
-    Parameters
-    ----------
-    a : (n, d) float64
-    b : (m, d) float64
-
-    Returns
-    -------
-    (d,) float64
-        In [0, 1].
-    """
+    """Return the two-sample Kolmogorov-Smirnov statistic max |F_a - F_b| of every column, (d,)."""
     gap, length = _cdf_gaps(a, b)
     # Between tied values the distribution functions have not finished their step.
     return np.where(length > 0, np.abs(gap), 0.0).max(axis=0, initial=0.0)
 
 
 def wasserstein(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the Wasserstein-1 distance of every column, the integral of |F_a - F_b|, in the unit of the columns.
-
-    Parameters and shapes as in :func:`kolmogorov_smirnov`.
-    """
+    """Return the Wasserstein-1 distance of every column, the integral of |F_a - F_b| in its unit, (d,)."""
     if len(a) == len(b):  # the integral over probabilities is then a sum over ranks, which needs no merging
         return np.abs(np.sort(a.T, axis=1) - np.sort(b.T, axis=1)).mean(axis=1)
     gap, length = _cdf_gaps(a, b)
@@ -72,18 +60,7 @@ def wasserstein(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def sliced_wasserstein_log_kwh(a: np.ndarray, b: np.ndarray, directions: np.ndarray) -> float:
     """Return the mean Wasserstein-1 distance of projections: a distance of the joint distributions of all hours.
 
-    Parameters
-    ----------
-    a : (n, d) float64
-        Log profiles, log kWh.
-    b : (m, d) float64
-    directions : (q, d) float64
-        Unit vectors, chosen without looking at the profiles.
-
-    Returns
-    -------
-    float
-        log kWh.
+    Directions are (q, d) unit vectors, chosen without looking at the profiles.
     """
     return float(wasserstein(a @ directions.T, b @ directions.T).mean())
 
@@ -92,12 +69,6 @@ def correlation_difference(a: np.ndarray, b: np.ndarray) -> float:
     """Return the root mean square difference of the correlations between hours, over all pairs of hours.
 
     An hour without any variation has correlation zero with all others.
-
-    Parameters
-    ----------
-    a : (n, d) float64
-        Log profiles, log kWh; n and d at least two.
-    b : (m, d) float64
     """
     upper = np.triu_indices(a.shape[1], k=1)
     return float(np.sqrt(np.mean((_correlation(a)[upper] - _correlation(b)[upper]) ** 2)))
@@ -112,26 +83,23 @@ def _correlation(x: np.ndarray) -> np.ndarray:
 
 
 def peak_hour_total_variation(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the total variation distance between the distributions of the hour of the peak; ties count as the first.
-
-    Parameters and shapes as in :func:`correlation_difference`.
-    """
+    """Return the total variation distance of the distributions of the hour of the peak; ties count as the first."""
     shares = [np.bincount(x.argmax(axis=1), minlength=x.shape[1]) / len(x) for x in (a, b)]
     return float(0.5 * np.abs(shares[0] - shares[1]).sum())
 
 
 def peak_kwh(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
-    """Return the energy of the largest hour of each log profile, (n,) float64, kWh."""
+    """Return the energy of the largest hour of each profile, (n,) kWh."""
     return scale.kwh(x.max(axis=1))
 
 
 def energy_kwh(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
-    """Return the energy over all hours of each log profile, (n,) float64, kWh."""
+    """Return the energy over all hours of each profile, (n,) kWh."""
     return scale.kwh(x).sum(axis=1)
 
 
 def load_factor(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
-    """Return mean over peak of each log profile, (n,) float64 at most 1; 0 where no hour is above zero."""
+    """Return mean over peak of each profile, (n,) at most 1; 0 where no hour is above zero."""
     peak = peak_kwh(x, scale)
     return np.where(peak > 0, energy_kwh(x, scale) / (x.shape[1] * np.where(peak > 0, peak, 1.0)), 0.0)
 
@@ -146,26 +114,13 @@ def sample_fidelity(
 ) -> dict[str, np.ndarray | float]:
     """Return every distance of this module between ``other`` and ``real`` profiles, by measure.
 
-    Parameters
-    ----------
-    real : (n, d) float64
-        Log profiles of real households, log kWh.
-    other : (m, d) float64
-        Log profiles to judge.
-    directions : (q, d) float64
-        Unit vectors for the sliced Wasserstein distance.
-    scale : LogScale
-        Of the profiles.
-
-    Returns
-    -------
-    dict
-        ``ks_hour`` and ``wasserstein_hour`` are (d,) float64, the others numbers; relative differences are those
-        of ``other`` against ``real``. Correlations are left out for profiles of one hour.
+    ``ks_hour`` and ``wasserstein_hour`` are (d,), the others numbers; relative differences are those of ``other``
+    against ``real``. Correlations are left out for profiles of one hour.
     """
     ks, distance = kolmogorov_smirnov(other, real), wasserstein(other, real)
-    peak, peak_real = peak_kwh(other, scale), peak_kwh(real, scale)
-    energy, energy_real = energy_kwh(other, scale), energy_kwh(real, scale)
+    # A column each, as the distances take them.
+    peak, energy, factor = (read(other, scale)[:, None] for read in (peak_kwh, energy_kwh, load_factor))
+    peak_real, energy_real, factor_real = (read(real, scale)[:, None] for read in (peak_kwh, energy_kwh, load_factor))
     measures: dict[str, np.ndarray | float] = {
         "ks_hour": ks,
         "wasserstein_hour": distance,
@@ -173,13 +128,11 @@ def sample_fidelity(
         "wasserstein_mean": float(distance.mean()),
         "sliced_wasserstein": sliced_wasserstein_log_kwh(other, real, directions),
         "peak_hour_tv": peak_hour_total_variation(other, real),
-        "peak_wasserstein": float(wasserstein(peak[:, None], peak_real[:, None])[0]),
+        "peak_wasserstein": float(wasserstein(peak, peak_real)[0]),
         "peak_q95_relative": _relative(np.quantile(peak, 0.95), np.quantile(peak_real, 0.95)),
-        "energy_wasserstein": float(wasserstein(energy[:, None], energy_real[:, None])[0]),
+        "energy_wasserstein": float(wasserstein(energy, energy_real)[0]),
         "energy_mean_relative": _relative(energy.mean(), energy_real.mean()),
-        "load_factor_ks": float(
-            kolmogorov_smirnov(load_factor(other, scale)[:, None], load_factor(real, scale)[:, None])[0]
-        ),
+        "load_factor_ks": float(kolmogorov_smirnov(factor, factor_real)[0]),
     }
     if real.shape[1] > 1:
         measures["correlation_rms"] = correlation_difference(other, real)
@@ -195,13 +148,7 @@ def most_probable_class(x: np.ndarray, mixture: Mixture) -> np.ndarray:
 
 
 def matched_agreement(labels: np.ndarray, reference: np.ndarray) -> float:
-    """Return the share of records with the same label after the best one-to-one matching of classes.
-
-    Parameters
-    ----------
-    labels, reference : (n,) int
-        Classes from 0; they need not be equally many.
-    """
+    """Return the share of records with the same label, from 0, after the best one-to-one matching of classes."""
     shared = np.zeros((labels.max() + 1, reference.max() + 1), dtype=np.int64)
     np.add.at(shared, (labels, reference), 1)
     return float(shared[linear_sum_assignment(shared, maximize=True)].sum() / len(labels))
@@ -209,14 +156,9 @@ def matched_agreement(labels: np.ndarray, reference: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class DensityGap:
-    """How far the density of x of a released mixture p~ is from a reference p, by Monte Carlo.
+    """How far the density of x of a released mixture p~ is from a reference p, by Monte Carlo, with standard errors.
 
-    Parameters
-    ----------
-    total_variation, total_variation_se : float
-        Total variation distance and its standard error.
-    kl, kl_se : float
-        KL(p~ || p) of x, nats, and its standard error.
+    ``kl`` is KL(p~ || p) of x, nats.
     """
 
     total_variation: float
@@ -237,19 +179,11 @@ class DensityGap:
 
 
 def density_gap(released: Mixture, reference: Mixture, noise: NoiseSource, draws: int) -> DensityGap:
-    """Return total variation and KL divergence between the densities of x of two mixtures.
+    """Return total variation and KL divergence between the densities of x of two mixtures, from ``draws`` of each.
 
     TV = E |p~ - p| / (p~ + p) under the balanced mixture (p~ + p)/2: the integrand is at most one, so the standard
     error is at most 1/sqrt(8 draws) whatever the mixtures. The divergence is that of x, not the joint (8): it needs
     no correspondence of classes, and by the data-processing inequality it is at most (8) wherever these correspond.
-
-    Parameters
-    ----------
-    released, reference : Mixture
-    noise : NoiseSource
-        Source of uniform and normal numbers.
-    draws : int
-        Records drawn from each of the two.
     """
     terms, log_ratio = [], None
     for mixture in (released, reference):
@@ -267,17 +201,10 @@ def density_gap(released: Mixture, reference: Mixture, noise: NoiseSource, draws
 
 
 def prediction_r2(train: np.ndarray, test: np.ndarray) -> float:
-    """Return how well the second half of a profile follows from the first (Example 3).
+    """Return how well the second half of real profiles follows from the first (Example 3); ``train`` has others.
 
     Ridge regression of the later hours on the earlier ones, all in log kWh; one R^2 of all predicted hours together,
     1 - squared error / squared deviation from the mean of the test records. Below zero, the mean predicts better.
-
-    Parameters
-    ----------
-    train : (n, d) float64
-        Log profiles to learn from, real, synthetic or both; d at least two.
-    test : (m, d) float64
-        Log profiles of real households that are not among ``train``.
     """
     half = train.shape[1] // 2
     model = Ridge(alpha=RIDGE_PENALTY).fit(train[:, :half], train[:, half:])
@@ -285,27 +212,13 @@ def prediction_r2(train: np.ndarray, test: np.ndarray) -> float:
     return float(r2_score(test[:, half:], predicted, multioutput="variance_weighted"))
 
 
-SPLITS = 20
-
-
-REFITS = 5
-
-
+SPLITS, REFITS = 20, 5
 DIRECTIONS = 128
-
-
 DENSITY_DRAWS = 50_000
 
-
 _HALVES = f"mean and standard deviation over {SPLITS} random halves of the real households"
-
-
 _HALVES_SEEN = f"{_HALVES}; the mixture was made from all of them"
-
-
 _REFIT_HALVES = f"two fits without privacy, to a half each; mean and standard deviation over {REFITS} random halves"
-
-
 _ALL_SEEN = "on all real households, which the mixture was made from"
 
 
@@ -315,17 +228,11 @@ MEASURES = {
     "wasserstein_hour": ("log kWh", "Wasserstein distance of the log energy of one hour"),
     "ks_mean": ("1", "Kolmogorov-Smirnov statistic, mean over the hours"),
     "wasserstein_mean": ("log kWh", "Wasserstein distance of log energy, mean over the hours"),
-    "sliced_wasserstein": (
-        "log kWh",
-        f"Wasserstein distance along {DIRECTIONS} fixed directions of all hours, mean",
-    ),
+    "sliced_wasserstein": ("log kWh", f"Wasserstein distance along {DIRECTIONS} fixed directions of all hours, mean"),
     "correlation_rms": ("1", "root mean square difference of the correlations between hours"),
     "peak_hour_tv": ("1", "total variation between the distributions of the hour of the peak"),
     "peak_wasserstein": ("kWh", "Wasserstein distance of the energy of the largest hour"),
-    "peak_q95_relative": (
-        "1",
-        "95 % quantile of the energy of the largest hour over the real one, minus one",
-    ),
+    "peak_q95_relative": ("1", "95 % quantile of the energy of the largest hour over the real one, minus one"),
     "energy_wasserstein": ("kWh", "Wasserstein distance of the energy over all hours"),
     "energy_mean_relative": ("1", "mean energy over all hours over the real one, minus one"),
     "load_factor_ks": ("1", "Kolmogorov-Smirnov statistic of mean over peak"),
@@ -341,25 +248,11 @@ MEASURES = {
 def study_fidelity(
     records: Records, sources: Sequence[tuple[Source, np.ndarray]], scale: LogScale, mixture: Mapping, seed: int
 ) -> list[dict[str, object]]:
-    """Return the rows of the table ``fidelity``.
+    """Return the rows of the table ``fidelity``, from the valid ones of all households of the export.
 
-    Parameters
-    ----------
-    records : Records
-        All households of the export; the valid ones are compared with.
-    sources : sequence of (Source, (n, d) float64)
-        Each source, the fit among them, with as many synthetic profiles as there are valid households, log kWh.
-    scale : LogScale
-        Of the profiles.
-    mixture : mapping
-        Section of the configuration, for the fits to halves of the real households.
-    seed : int
-        Seed of the study.
-
-    Raises
-    ------
-    InputError
-        If fewer than four households have a valid profile.
+    Each source, the fit among them, comes with as many synthetic profiles as there are valid households. ``mixture``
+    is the section of the configuration, for the fits to halves of the real households. InputError if fewer than four
+    households have a valid profile.
     """
     real = records.log_kwh[records.valid]
     if len(real) < 4:

@@ -1,4 +1,4 @@
-"""Errors of forecasts, of naive forecasts and of released forecasts, in log kWh and in kWh.
+"""Errors of forecasts, of naive forecasts and of released forecasts, in log kWh and in kWh, and how intervals cover.
 
 Section VI-B of Ramakrishna et al. names a normalised mean squared error without defining it. Here, per household,
 
@@ -7,16 +7,12 @@ Section VI-B of Ramakrishna et al. names a normalised mean squared error without
 * relative_mse = sum (forecast - actual)^2 / sum (actual - mean of the household's held-out readings)^2, both sums
   over all households; one means no better than the mean, in any unit.
 
-All methods are judged on the same cells: those where the reading and both naive forecasts exist. The noise of a
-released forecast enters by its exact expectation, not by a draw. A mean over households follows the worst of them, so
-the median and the share of households that gain stand beside it.
+All methods are judged on the same cells: those where the reading and both naive forecasts exist. The paper shows
+three releases from one origin; an error needs many, so every noise design is judged over all rolling origins. The
+noise of a released forecast enters by its exact expectation, not by a draw. A mean over households follows the worst
+of them, so the median and the share of households that gain stand beside it.
 
-How often the intervals of a forecast cover, and how wide they are.
-
-What every noise design costs: errors and intervals of released forecasts over all rolling origins.
-
-Section VI-B of Ramakrishna et al. shows three releases from one origin; an error needs many. The noise enters by its
-exact expectation, so nothing is drawn here.
+A :class:`ForecastSet` has H households, n origins and h steps; ``scale`` is that of the energy in an interval.
 """
 
 from __future__ import annotations
@@ -43,14 +39,7 @@ MEASURES = ("mse", "nmse", "nmse_se", "nmse_median", "relative_mse", "mae", "mae
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of every forecast of a :class:`ForecastSet` on one scale.
-
-    Parameters
-    ----------
-    scale : {"log_kwh", "kwh"}
-    squared, absolute : (H, n, h) float64 arrays
-        In the unit of the scale squared, and in the unit; NaN where there is no reading.
-    """
+    """Errors of every forecast, (H, n, h), in log kWh or kWh (squared); NaN where there is no reading."""
 
     scale: str
     squared: np.ndarray
@@ -60,8 +49,8 @@ class Errors:
 def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray, scale: LogScale = PLAIN) -> list[Errors]:
     """Errors of a forecast without noise, in log kWh and in kWh.
 
-    In kWh a forecast is the inverse of the scale at the log forecast, the median of the distribution; (62) on a
-    plain log.
+    In kWh a forecast is the inverse of the scale at the log forecast, the median of the distribution; (62) on a plain
+    log.
     """
     gaps = log_forecast - actual_log_kwh, scale.kwh(log_forecast) - scale.kwh(actual_log_kwh)
     return [Errors(name, gap**2, np.abs(gap)) for name, gap in zip(SCALES, gaps, strict=True)]
@@ -70,17 +59,7 @@ def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray, scale: Lo
 def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dict]:
     """Return rows of table ``forecast_errors`` for the study's forecast and the naive ones.
 
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        From :func:`meterdp.forecasting.rolling.roll`.
-    scale : LogScale
-        Of the energy in an interval.
-
-    Raises
-    ------
-    InputError
-        If there is no cell that every method covers.
+    InputError if there is no cell that every method covers.
     """
     rows = []
     for method, name in METHODS.items():
@@ -97,18 +76,10 @@ def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dic
 
 @dataclass(frozen=True)
 class Released:
-    """Released forecasts of a :class:`ForecastSet`: their mean and the noise about it.
+    """Released forecasts of a :class:`ForecastSet`, of accuracy budget ``rho`` (log kWh)^2.
 
-    Parameters
-    ----------
-    design, query_model : str
-        What made them.
-    rho : float
-        Accuracy budget, (log kWh)^2.
-    mean_log_kwh : (H, n, h) float64 array
-        Forecasts after everything a design does for certain.
-    noise_std_log_kwh : array, broadcasts to (H, n, h)
-        Standard deviation of the Gaussian noise added.
+    ``mean_log_kwh`` (H, n, h) are the forecasts after everything a design does for certain; ``noise_std_log_kwh``
+    broadcasts to it.
     """
 
     design: str
@@ -119,21 +90,12 @@ class Released:
 
 
 def released_errors(forecasts: ForecastSet, released: Released, scale: LogScale) -> list[dict]:
-    """Return rows of table ``forecast_errors`` for released forecasts.
+    """Return rows of table ``forecast_errors`` for released forecasts of the same households and origins.
 
     With f the mean of the released log forecast, y the log reading and s^2 the noise variance of the step, the
     expected squared error is (f - y)^2 + s^2 in log kWh. In kWh the released value is the energy of f + n clipped to
-    the public bounds, as in the forecast files, and its moments are those of a censored distribution (log-normal on
-    a plain log): the accuracy after the exponential that section V-B leaves out.
-
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        From :func:`meterdp.forecasting.rolling.roll`.
-    released : Released
-        Of the same households and origins.
-    scale : LogScale
-        Of the energy in an interval.
+    the public bounds, as in the forecast files, and its moments are those of a censored distribution (log-normal on a
+    plain log): the accuracy after the exponential that section V-B leaves out.
     """
     shape = forecasts.actual_log_kwh.shape
     f, s = (np.broadcast_to(a, shape) for a in (released.mean_log_kwh, released.noise_std_log_kwh))
@@ -178,21 +140,9 @@ def household_means(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def error_measures(forecasts: ForecastSet, errors: Errors, log_scale: LogScale) -> dict:
-    """Average errors over the cells every method covers.
+    """Average errors of one method over the cells every method covers; NaN where there is none.
 
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        H households, n origins, h steps: the readings, and which cells every method covers.
-    errors : Errors
-        Of one method on the same cells.
-    log_scale : LogScale
-        Of the energy in an interval.
-
-    Returns
-    -------
-    dict
-        Columns ``scale`` to ``origin_count`` of table ``forecast_errors``; NaN where no cell is covered.
+    Returns columns ``scale`` to ``origin_count`` of table ``forecast_errors``.
     """
     common, scale = common_cells(forecasts), errors.scale
     actual = forecasts.actual_log_kwh if scale == "log_kwh" else log_scale.kwh(forecasts.actual_log_kwh)
@@ -228,27 +178,15 @@ def interval_rows(
     scale: LogScale,
     released: Released | None = None,
 ) -> list[dict]:
-    """Return rows of table ``forecast_intervals`` for the forecast, or for released forecasts.
+    """Return rows of table ``forecast_intervals`` for the forecast, or for released forecasts of the same households.
 
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        With ``forecast_std_log_kwh``.
-    ends : mapping
-        Level -> lower and upper ends (2, H, n, h) of the calibrated intervals about ``forecast_log_kwh``, log kWh.
-    scale : LogScale
-        Of the energy in an interval.
-    released : Released, optional
-        Of the same households and origins.
+    ``ends`` are level -> lower and upper ends (2, H, n, h) of the calibrated intervals about the forecast, log kWh.
 
-    Notes
-    -----
     The interval sits at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by exact
     expectation. An end that lies q from the forecast lies sqrt(q^2 + (z s)^2) from the released one, on its side,
     where z is the normal quantile of the level: for the Gaussian distribution (57) that is the interval of its
-    variance plus
-    s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a design shifts is
-    not in it: the recipient does not know it.
+    variance plus s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a
+    design shifts is not in it: the recipient does not know it.
     """
     mean = forecasts.forecast_log_kwh if released is None else released.mean_log_kwh
     noise = np.zeros_like(mean) if released is None else np.broadcast_to(released.noise_std_log_kwh, mean.shape)
@@ -293,8 +231,7 @@ def interval_rows(
 
 def _over_households(values: np.ndarray, seen: np.ndarray) -> tuple[float, float]:
     """Mean over households of their mean over seen cells, and its standard error; NaN where there are too few."""
-    count = seen.sum(axis=(1, 2))
-    own = np.where(seen, values, 0.0).sum(axis=(1, 2))[count > 0] / count[count > 0]
+    own = household_means(values, seen)
     if own.size == 0:
         return np.nan, np.nan
     return float(own.mean()), float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.nan
@@ -310,14 +247,8 @@ def judge_forecasts(
 ) -> tuple[list[dict], list[dict]]:
     """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
 
-    Parameters
-    ----------
-    forecasts, ends, graph, designs : pyarrow.Table
-        Tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``.
-    accuracy_convention : {"per_entry", "total"}
-        Of the budgets.
-    scale : LogScale
-        Of the energy in an interval.
+    They come from the tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``;
+    ``accuracy_convention``, "per_entry" or "total", is that of the budgets.
     """
     judged, by_level = forecast_set(forecasts), interval_ends(ends)
     last = {level: at[:, :, -1:] for level, at in by_level.items()}

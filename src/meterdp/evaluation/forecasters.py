@@ -29,20 +29,10 @@ _MEASURES = (
 
 
 def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict]:
-    """Return the rows of table ``forecaster_comparison``.
+    """Return the rows of table ``forecaster_comparison``: the study's own forecasts, then those that are named.
 
-    Parameters
-    ----------
-    own : ForecastSet
-        The study's forecasts of the same households from the same origins.
-    task : Task
-    names : list of str
-        Keys of ``FORECASTERS`` to compare; the study's own method is the first row whether it is named or not.
-
-    Notes
-    -----
-    A ratio is the mean error over homes by that of the study's forecast; its standard error is that of
-    mean(a - ratio b) / mean(b) over homes. All are judged on the cells that every forecaster covers.
+    A ratio is the mean error over homes by that of the study's forecast; its standard error is that of mean(a - ratio
+    b) / mean(b) over homes. All are judged on the cells that every forecaster covers.
     """
     method = task.settings["method"]
     found, missing = {method: own.forecast_log_kwh}, {}

@@ -10,31 +10,15 @@ import numpy as np
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.evaluation.forecast_errors import (
-    MEASURES,
-    SCALES,
-    Errors,
-    error_measures,
-    forecast_errors,
-    plain_errors,
-)
+from meterdp.evaluation.forecast_errors import MEASURES, SCALES, Errors, error_measures, forecast_errors, plain_errors
 from meterdp.groupforecast.mechanism import KeptGroups
 from meterdp.groupforecast.study import GroupStudy
 
 
 def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
-    """Return the columns of the table ``group_forecast_errors``.
+    """Return the columns of the table ``group_forecast_errors``; the seed of the study fixes the noise.
 
-    Parameters
-    ----------
-    study : GroupStudy
-    seed : int
-        Seed of the study; it fixes the noise.
-
-    Raises
-    ------
-    InputError
-        If no held-out reading can be judged, or circuits are asked for and not known.
+    InputError if no held-out reading can be judged, or circuits are asked for and not known.
     """
     f = study.forecasts
     rows = [_row(row["method"], row) for row in forecast_errors(f, study.scale)]

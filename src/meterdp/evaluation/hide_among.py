@@ -20,6 +20,7 @@ from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, N
 from meterdp.class_noise.study import stack
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
+from meterdp.evaluation.forecast_errors import household_means
 from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
 
@@ -39,20 +40,10 @@ def hide_among_rows(
 ) -> list[dict]:
     """Return the rows of table ``hide_among``: every size by every design, and the mean of the group.
 
-    Parameters
-    ----------
-    distributions : pyarrow.Table
-        Table ``forecast_distributions``.
-    features : (H, m) float64 array
-        What makes households similar, in the order of ``distributions``.
-    asked : mapping
-        ``sizes``, ``epsilon`` and ``delta``, such as :data:`ASKED`.
-    designs : sequence of str
-        Designs for certain queries; ``none`` hides nobody and is left out.
-    accuracy_convention : {"total", "per_entry"}
-        Of the budgets that are tried.
-    scale : LogScale
-        Of the energy in an interval.
+    ``features`` (H, m) say what makes households similar, in the order of table ``forecast_distributions``; ``asked``
+    has sizes, epsilon and delta, such as :data:`ASKED`. Designs are those for certain queries; ``none`` hides nobody
+    and is left out. ``accuracy_convention`` is that of the budgets that are tried, ``scale`` that of the energy in an
+    interval.
     """
     forecast = stack(distributions["mean_log_kwh"], -1)
     wanted = [
@@ -79,24 +70,14 @@ def hide_among_rows(
 def yardstick_rows(forecasts: ForecastSet, scale: LogScale, interval_minutes: int) -> list[dict]:
     """Return the rows of table ``hide_among_yardsticks``: what a household uses, and how far its forecast is off.
 
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        H households, n origins, h steps. A household without a held-out reading does not count.
-    scale : LogScale
-        Of the energy in a step.
-    interval_minutes : int
-        Length of a step.
+    A household without a held-out reading does not count.
     """
     actual, forecast = (scale.kwh(log) for log in (forecasts.actual_log_kwh, forecasts.forecast_log_kwh))
     seen = np.isfinite(actual)
-    cells = seen.sum(axis=(1, 2))
-    judged = cells > 0
-
-    def averages(values: np.ndarray) -> np.ndarray:
-        return np.where(seen, values, 0.0).sum(axis=(1, 2))[judged] / cells[judged]
-
-    found = {"energy": averages(actual), "forecast_error": np.sqrt(averages((forecast - actual) ** 2))}
+    found = {
+        "energy": household_means(actual, seen),
+        "forecast_error": np.sqrt(household_means((forecast - actual) ** 2, seen)),
+    }
     return [
         {
             "yardstick": name,

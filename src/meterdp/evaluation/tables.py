@@ -1,9 +1,22 @@
-"""Tables the ``evaluation`` room writes: what privacy costs."""
+"""Tables the package ``evaluation`` writes: what privacy costs."""
 
 from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, TEXT, Column, Table
 from meterdp.mechanisms.tables import EPSILON, FAMILY, MECHANISM
+
+
+def _optional(name: str, unit: str, description: str) -> Column:
+    return Column(name, REAL, unit, description, nullable=True)
+
+
+_DESIGN = (
+    Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
+    Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
+    Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+)
+_HOUSEHOLDS = Column("household_count", COUNT, "households", "households averaged over")
+_ORIGINS = Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only")
 
 COST = Table(
     "cost",
@@ -73,18 +86,12 @@ FIDELITY = Table(
     (
         Column("source", TEXT, "", "'real' (other real households), 'fit' (no privacy) or the name of a mechanism"),
         Column("family", TEXT, "", "'published', 'exact' or 'sound'; 'none' for real households and the fit"),
-        Column("epsilon", REAL, "1", "privacy parameter; null for real households and the fit", nullable=True),
+        _optional("epsilon", "1", "privacy parameter; null for real households and the fit"),
         Column("measure", TEXT, "", "what is measured"),
         Column("entry", INT, "1", "hour of the profile, from 0; null for measures of whole profiles", nullable=True),
         Column("value", REAL, "per row", "value in the unit of the row"),
         Column("unit", TEXT, "", "unit of value and se, '1' when dimensionless"),
-        Column(
-            "se",
-            REAL,
-            "per row",
-            "Monte Carlo standard error or deviation over halves: see note",
-            nullable=True,
-        ),
+        _optional("se", "per row", "Monte Carlo standard error or deviation over halves: see note"),
         Column("note", TEXT, "", "what the measure is, and what se is"),
     ),
 )
@@ -108,12 +115,10 @@ FORECAST_ERRORS = Table(
     "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
     (
         Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
-        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
-        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
-        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+        *_DESIGN,
         *_ERRORS,
-        Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+        _HOUSEHOLDS,
+        _ORIGINS,
     ),
 )
 
@@ -127,24 +132,18 @@ FORECASTER_COMPARISON = Table(
         Column("looks_at", TEXT, "", "whose readings a forecast follows from"),
         Column("status", TEXT, "", "'run', or why not"),
         Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-        Column("mse", REAL, "scale^2", "mean squared error, mean over households", nullable=True),
-        Column("mse_ratio", REAL, "1", "mse over that of the study's forecast", nullable=True),
-        Column("mse_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
-        Column(
-            "mse_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True
-        ),
-        Column("won_share", REAL, "1", "share of households with a smaller mse than the study's", nullable=True),
-        Column("mae", REAL, "scale", "mean absolute error, mean over households", nullable=True),
-        Column("mae_ratio", REAL, "1", "mae over that of the study's forecast", nullable=True),
-        Column("mae_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
-        Column(
-            "mae_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True
-        ),
-        Column("mae_won_share", REAL, "1", "share of households with a smaller mae than the study's", nullable=True),
-        Column(
-            "mase", REAL, "1", "mae over that of yesterday's reading in training, mean over households", nullable=True
-        ),
-        Column("household_count", COUNT, "households", "households averaged over"),
+        _optional("mse", "scale^2", "mean squared error, mean over households"),
+        _optional("mse_ratio", "1", "mse over that of the study's forecast"),
+        _optional("mse_ratio_se", "1", "its standard error, paired over households"),
+        _optional("mse_ratio_median", "1", "ratio of a household's two errors, median over households"),
+        _optional("won_share", "1", "share of households with a smaller mse than the study's"),
+        _optional("mae", "scale", "mean absolute error, mean over households"),
+        _optional("mae_ratio", "1", "mae over that of the study's forecast"),
+        _optional("mae_ratio_se", "1", "its standard error, paired over households"),
+        _optional("mae_ratio_median", "1", "ratio of a household's two errors, median over households"),
+        _optional("mae_won_share", "1", "share of households with a smaller mae than the study's"),
+        _optional("mase", "1", "mae over that of yesterday's reading in training, mean over households"),
+        _HOUSEHOLDS,
         Column("origin_count", COUNT, "1", "rolling origins per household"),
     ),
 )
@@ -156,15 +155,13 @@ FORECAST_INTERVALS = Table(
     (
         Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
         Column("interval", TEXT, "", "'calibrated' on the household's own past errors, or 'distribution': of (57)"),
-        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
-        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
-        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+        *_DESIGN,
         Column("level", REAL, "1", "probability the interval should cover"),
         Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
         Column("coverage_se", REAL, "1", "standard error over households, NaN for one household"),
         Column("mean_width_kwh", REAL, "kWh", "width after exponential and clipping, mean over households"),
-        Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+        _HOUSEHOLDS,
+        _ORIGINS,
     ),
 )
 
@@ -181,17 +178,11 @@ GROUP_FORECAST_ERRORS = Table(
             "'group', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
             "forecasts), 'public_level' (looks at nothing)",
         ),
-        Column(
-            "epsilon",
-            REAL,
-            "1",
-            "privacy parameter of the groups and one origin; null where nothing protects",
-            nullable=True,
-        ),
-        Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
+        _optional("epsilon", "1", "privacy parameter of the groups and one origin; null where nothing protects"),
+        _optional("delta", "1", "privacy parameter; null where nothing protects"),
         Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
         Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
-        Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
+        _optional("assignment_epsilon", "1", "cost of the randomised assignment alone, 0 if none"),
         *_ERRORS,
         Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
         Column(
@@ -223,13 +214,11 @@ HIDE_AMONG = Table(
         Column("group_count", COUNT, "1", "groups, each with the least noise that is enough for it"),
         Column("smallest_group", COUNT, "households", "households of the smallest group"),
         Column("largest_group", COUNT, "households", "households of the largest group"),
-        Column("household_count", COUNT, "households", "households averaged over"),
+        _HOUSEHOLDS,
         Column("unserved_group_count", COUNT, "1", "groups that no noise tried is enough for"),
-        Column(
-            "largest_delta", REAL, "1", "hockey-stick delta of the worst pair, numerical error added", nullable=True
-        ),
+        _optional("largest_delta", "1", "hockey-stick delta of the worst pair, numerical error added"),
         *(
-            Column(f"error_kwh_{name}", REAL, "kWh", f"{words}; {_FEWER}", nullable=True)
+            _optional(f"error_kwh_{name}", "kWh", f"{words}; {_FEWER}")
             for name, words in (
                 (
                     "q25",
@@ -241,16 +230,12 @@ HIDE_AMONG = Table(
                 ("rms", "RMS over all households and intervals"),
             )
         ),
-        Column(
-            "absolute_error_kwh_median", REAL, "kWh", f"mean absolute value, median over households; {_FEWER}", True
-        ),
-        Column("absolute_error_kwh_mean", REAL, "kWh", f"the same, mean over households; {_FEWER}", nullable=True),
-        Column(
+        _optional("absolute_error_kwh_median", "kWh", f"mean absolute value, median over households; {_FEWER}"),
+        _optional("absolute_error_kwh_mean", "kWh", f"the same, mean over households; {_FEWER}"),
+        _optional(
             "explained_share",
-            REAL,
             "1",
             "1 less squared error over the variance of the forecasts of all households and intervals, in kWh",
-            nullable=True,
         ),
         Column("meaning", TEXT, "", "why numbers are missing, empty otherwise"),
     ),
