@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.node.messages import Kind, normal_numbers, uniform_words
 from meterdp.federated.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
 from meterdp.federated.summation import decoded, encoded, tree_of
-
-if TYPE_CHECKING:
-    from meterdp.federated.node.links import Links
 
 SERVER = 0
 # So that two machines whose arithmetic differs in the last bit work with the same constant.
@@ -51,10 +47,11 @@ class NodeScheme(ABC):
         return replace(self, step=grid, wraps=True)
 
     @abstractmethod
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Return the sum of everybody's ``values`` (q,) over all nodes; this run has not used ``iteration`` before.
 
-        It is the same to the bit at every node, except for ``subspace``, where nodes agree up to rounding. Raises
+        ``links`` are this node's :class:`~meterdp.federated.node.links.Links`. The sum is the same to the bit at
+        every node, except for ``subspace``, where nodes agree up to rounding. Raises
         :class:`~meterdp.federated.node.messages.Fault` if a neighbour does not do its part.
         """
 
@@ -73,7 +70,7 @@ class FederatedNode(NodeScheme):
         """Return itself: what is sent is never encoded."""
         return self
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
         q = len(values)
         if links.me != SERVER:
             links.send(SERVER, Kind.STATISTICS, iteration, 0, values)
@@ -107,7 +104,7 @@ class RingNode(NodeScheme):
     def constants(self) -> dict:
         return {"cycle": self.cycle}
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Add to what comes from the node before, hand it to the next."""
         n, q = len(self.cycle), len(values)
         place = self.cycle.index(links.me)
@@ -149,7 +146,7 @@ class SubspaceNode(NodeScheme):
     def on_grid(self, grid: float) -> SubspaceNode:
         raise ValueError("sums of subspace perturbation are not exact")
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
         near_nodes, q = links.neighbours, len(values)
         signs = np.array([1.0 if links.me > j else -1.0 for j in near_nodes])
         starts = np.array([0, len(near_nodes)])
@@ -188,7 +185,7 @@ class EdgeMasksNode(NodeScheme):
     def of(cls, settings: Mapping, graph: Graph) -> EdgeMasksNode:
         return cls(graph, 2.0 ** -settings["sum_bits"])
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Mask, gather from below, pass up, and pass the sum down."""
         parents, q = tree_of(self.links), len(values)
         parent = int(parents[links.me])
