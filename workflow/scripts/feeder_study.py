@@ -6,9 +6,9 @@ from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table
-from meterdp.feeders.attack import attack_rows, error_rows, rule_rows
+from meterdp.feeders.attack import attack_rows, rule_rows
 from meterdp.feeders.plan import TYPICAL_DAILY_KWH
-from meterdp.feeders.study import STUDIED, FeederStudy, study_households
+from meterdp.feeders.study import STUDIED, FeederStudy, error_rows, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load

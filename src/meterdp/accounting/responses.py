@@ -24,7 +24,9 @@ def delta_with_response(
 
 
 def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:
-    """Return, from above, the epsilon at ``target`` of all ``releases``, each with noise and assignments of its own."""
+    """Return, from above, the epsilon at ``target`` of ``releases`` releases, each with noise and assignments of its
+    own.
+    """
     low, high = 0.0, 1.0
     while delta_with_response(mu, assignment_epsilon, groups, high, releases) > target:
         low, high = high, 2 * high

@@ -36,12 +36,10 @@ from meterdp.privacy.noise import GaussianSource
 
 @dataclass(frozen=True)
 class FeederRecords:
-    """All the mechanism sees of the data: the energy of every meter of the public list.
+    """All the mechanism sees of the data: the energy (N, T) kWh of every meter of the public list in the intervals of
+    the window.
 
-    Parameters
-    ----------
-    energy_kwh : (N, T) float64
-        In the intervals of the window, import only; what is not finite is missing.
+    Import only; what is not finite is missing.
     """
 
     energy_kwh: np.ndarray
@@ -49,17 +47,11 @@ class FeederRecords:
 
 @dataclass(frozen=True)
 class FeederRelease:
-    """One release.
+    """Energy of every feeder and interval (F, T), not negative, of how many meters (F,), and standard errors (F,).
 
-    Parameters
-    ----------
-    total_kwh : (F, T) float64
-        Energy of every feeder and interval, not negative.
-    devices : (F,) float64
-        Meters the totals are of: listed ones, or the measured number of those that were read.
-    error_kwh : (F,) float64
-        Standard error of a total, root mean square over the intervals: noise, and what is not measured and what
-        clipping takes away as a public distribution of the measured level has it.
+    ``devices`` are the listed meters, or the measured number of those that were read. ``error_kwh`` is a root mean
+    square over the intervals: noise, and what is not measured and what clipping takes away as a public distribution
+    of the measured level has it.
     """
 
     total_kwh: np.ndarray
@@ -69,13 +61,7 @@ class FeederRelease:
 
 @dataclass(frozen=True)
 class FeederTotals:
-    """The mechanism, calibrated.
-
-    Parameters
-    ----------
-    public : FeederPublic
-    plan : FeederPlan
-    """
+    """The mechanism, calibrated."""
 
     public: FeederPublic
     plan: FeederPlan
@@ -84,7 +70,6 @@ class FeederTotals:
 
     @classmethod
     def calibrate(cls, public: FeederPublic) -> FeederTotals:
-        """Turn (epsilon, delta) into weights and noise by the public rules of ``plan``."""
         return cls(public, make_plan(public))
 
     @property
@@ -111,15 +96,7 @@ class FeederTotals:
         )
 
     def release(self, private: FeederRecords, noise: GaussianSource) -> FeederRelease:
-        """Run the mechanism once.
-
-        Raises
-        ------
-        InputError
-            If the records do not have the public shape (N, T).
-        ValueError
-            If the noise lives on another grid than the one the mechanism was calibrated for.
-        """
+        """Run the mechanism once, with noise on the grid it was calibrated for."""
         return self.run(private.energy_kwh, measure_with(noise, self.public.grid))
 
     def run(self, energy_kwh: np.ndarray, measure: Measure) -> FeederRelease:
@@ -216,21 +193,10 @@ class FeederTotals:
 
 
 def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np.ndarray]:
-    """Return the records without gaps or negative energies, and which meters were read.
+    """Return the records (N, T) without gaps or negative energies, and which meters were read, (N,).
 
     Both are functions of the record alone. A gap gets the mean of the meter's other days at that time, else the
-    public shape of a day at the meter's own level.
-
-    Parameters
-    ----------
-    energy_kwh : (N, T) float64
-    public : FeederPublic
-
-    Returns
-    -------
-    x : (N, T) float64
-        The public centre where a meter was not read.
-    read : (N,) bool
+    public shape of a day at the meter's own level. Of a meter that was not read it is the public centre.
     """
     given = np.isfinite(energy_kwh)
     typical = public.typical_daily_kwh / public.intervals_per_day

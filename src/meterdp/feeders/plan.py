@@ -6,12 +6,11 @@ twice the mean of both passes counts. Measured are a few coefficients on orthono
 of them are worth their noise is decided by the error that a public distribution of households predicts; its constants
 were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
 
-Noisy sums become posterior means: what all feeders share is measured well, what differs between them is shrunk.
-Model of one
-coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard normal and a
-public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f, each with noise
-of known variance. Factors on s and on b are common to a block of coefficients and integrated over a public grid, so
-that the result neither trusts the public distribution too much nor follows the noise.
+Noisy sums become posterior means: what all feeders share is measured well, what differs between them is shrunk. Model
+of one coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard normal and
+a public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f, each with
+noise of known variance. Factors on s and on b are common to a block of coefficients and integrated over a public
+grid, so that the result neither trusts the public distribution too much nor follows the noise.
 """
 
 from __future__ import annotations
@@ -86,9 +85,6 @@ class FeederPublic:
         Privacy parameters of one release.
     feeder : tuple of N int
         Public feeder 0..F-1 of every meter of a public list.
-    feeders : int
-        F.
-    intervals_per_day : int
     days : int
         Days of the window; 1 for an average day.
     typical_daily_kwh : float
@@ -155,23 +151,15 @@ class FeederPublic:
         if self.grid == 0:
             return self.delta
         entries = (self.feeders + 1) * (self.intervals + 1)
-        left = delta_beside_the_grid(self.epsilon, self.delta, entries, len(self.feeder))
-        return left
+        return delta_beside_the_grid(self.epsilon, self.delta, entries, len(self.feeder))
 
 
 @dataclass(frozen=True)
 class Measurement:
     """Noisy sums of the weighted, clipped coefficients of records.
 
-    Parameters
-    ----------
-    step : NoisyQuery
-    weight : (K,) float64
-        Of the first K coefficients, per kWh.
-    radius : float
-        Of the ball the weighted shape is clipped to, coefficients 1..K-1.
-    count_weight : float
-        Of whether a meter was read; 0 where that is not measured.
+    ``weight`` (K,), per kWh, is that of the first K coefficients; the weighted shape, coefficients 1..K-1, is clipped
+    to a ball of ``radius``; ``count_weight`` is that of whether a meter was read, 0 where that is not measured.
     """
 
     step: NoisyQuery
@@ -181,7 +169,6 @@ class Measurement:
 
     @property
     def entries(self) -> int:
-        """Entries of one sum."""
         return len(self.weight) + (self.count_weight > 0)
 
     @property
@@ -236,8 +223,22 @@ def cosines(count: int) -> np.ndarray:
     return np.cos(angle) * np.where(np.arange(count) == 0, 1.0, math.sqrt(2.0))[:, None] / math.sqrt(count)
 
 
-def public_distribution(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (household_std, mean_std, block) of all T coefficients, each (days, intervals_per_day)."""
+@dataclass(frozen=True)
+class Distribution:
+    """The public distribution of all coefficients in the order they are measured in, (T,) each.
+
+    Standard deviations between meters and of the mean of all around the public centre, kWh, the block of each, and
+    its number: day by day, those of the mean over the days first.
+    """
+
+    household: np.ndarray
+    mean: np.ndarray
+    block: np.ndarray
+    number: np.ndarray
+
+
+def public_distribution(public: FeederPublic) -> Distribution:
+    """Return the distribution of the coefficients: the level, then what the mean of all meters is least known of."""
     h = np.arange(public.intervals_per_day)
     j = np.arange(public.days)[:, None]
     averaged = math.sqrt(public.averaged_days)
@@ -247,32 +248,18 @@ def public_distribution(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, n
     shape = np.hypot(np.where(h == 0, LEVEL_STD, SHAPE_STD / np.maximum(h, 1) ** SHAPE_DECAY), noise)
     shape_mean = np.where(h == 0, LEVEL_MEAN_STD, SHAPE_MEAN_STD / np.maximum(h, 1) ** SHAPE_MEAN_DECAY)
     day_mean = DAY_MEAN_STD * per_day / averaged / (1 + h) ** DAY_MEAN_DECAY
-    household = np.where(j == 0, shape, noise)
-    mean = np.where(j == 0, shape_mean, day_mean)
-    block = np.where(j > 0, DAY, np.where(h == 0, LEVEL, SHAPE))
-    return household * public.unit_kwh, mean * public.unit_kwh, block
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """The public distribution of the coefficients in the order they are measured in, (T,) each, kWh."""
-
-    household: np.ndarray
-    mean: np.ndarray
-    block: np.ndarray
+    household = (np.where(j == 0, shape, noise) * public.unit_kwh).ravel()
+    mean = (np.where(j == 0, shape_mean, day_mean) * public.unit_kwh).ravel()
+    block = np.where(j > 0, DAY, np.where(h == 0, LEVEL, SHAPE)).ravel()
+    number = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
+    return Distribution(household[number], mean[number], block[number], number)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to weigh and clip records for a sensitivity of one, or C of them at once.
+    """One way to weigh and clip K records' coefficients for a sensitivity of one, or C of them at once.
 
-    Parameters
-    ----------
-    coefficients : int
-        K.
-    level_limit : float
-    shape_radius, level_share : float or (C,) float64
-        The share is that of the square of the sensitivity.
+    ``shape_radius`` and ``level_share`` are numbers or (C,); the share is that of the square of the sensitivity.
     """
 
     coefficients: int
@@ -311,19 +298,13 @@ class Choice:
 
 
 def make_plan(public: FeederPublic) -> FeederPlan:
-    """Return the plan with the smallest error that the public distribution predicts, by a search one choice after
-    the other.
+    """Return the plan with the smallest error that the public distribution predicts, by a search one choice after the
+    other.
 
-    Raises
-    ------
-    InputError
-        If the noise does not fit the grid, by public numbers alone.
+    Noise that does not fit the grid is refused, by public numbers alone.
     """
     mu = gaussian.mu_for(public.epsilon, public.delta_of_curve)
-    household, mean, block = (a.ravel() for a in public_distribution(public))
-    # The level, and then what the mean of all meters is least known of.
-    order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
-    distribution = Distribution(household[order], mean[order], block[order])
+    distribution = public_distribution(public)
     best = None
     for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
         stds = [1 / (mu * math.sqrt(s)) for s in (share, 1 - share)]
@@ -346,7 +327,7 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         common=_measurement("common", common, public, distribution, mu * math.sqrt(share)),
         own=_measurement("feeders", own, public, distribution, mu * math.sqrt(1 - share)),
         level_limit=common.level_limit,
-        basis=_rows(public, order[:k]),
+        basis=_rows(public, distribution.number[:k]),
         household_std=distribution.household[:k],
         mean_std=distribution.mean[:k],
         block=distribution.block[:k],
@@ -354,11 +335,11 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     )
 
 
-def _rows(public: FeederPublic, order: np.ndarray) -> np.ndarray:
+def _rows(public: FeederPublic, number: np.ndarray) -> np.ndarray:
     """Return cosines across the days times cosines within the day, (K, T), by their numbers."""
-    j, h = np.divmod(order, public.intervals_per_day)
+    j, h = np.divmod(number, public.intervals_per_day)
     product_of = cosines(public.days)[j][:, :, None] * cosines(public.intervals_per_day)[h][:, None]
-    return product_of.reshape(len(order), public.intervals)
+    return product_of.reshape(len(number), public.intervals)
 
 
 def _measurement(
@@ -394,14 +375,9 @@ def predicted_error(
     """Return the squared error of a feeder's totals that the public distribution predicts, summed over intervals,
     kWh^2.
 
-    Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured.
-
-    Parameters
-    ----------
-    public : FeederPublic
-    distribution : Distribution
-    common, own : (Choice, noise standard deviation)
-        What is measured of all meters together and of each feeder's. One of them may be C choices at once.
+    Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured. ``common``
+    and ``own`` are what is measured of all meters together and of each feeder's; one of them may be C choices at
+    once.
     """
     choice, std = common
     k, feeders = choice.coefficients, public.feeders
@@ -446,10 +422,7 @@ def lost_share(limit: float | np.ndarray, log_median: float) -> float | np.ndarr
 def expected_excess(level: float, limit: float) -> float:
     """Return E[max(X - limit, 0)] of the log-normal distribution whose clipped mean E[min(X, limit)] is ``level``.
 
-    Parameters
-    ----------
-    level, limit : float
-        In typical ones; a level beyond nine tenths of the limit counts as that.
+    Both in typical ones; a level beyond nine tenths of the limit counts as that.
     """
 
     def clipped(log_median: float) -> float:
@@ -469,18 +442,10 @@ NEGLIGIBLE_LOG = 35.0
 
 @dataclass(frozen=True)
 class Observed:
-    """Noisy sums of a block of K coefficients.
+    """Noisy sums of a block of K coefficients: of every feeder (F, K), and over all feeders (K,).
 
-    Parameters
-    ----------
-    feeders : (F, K) float64
-        Sums of every feeder.
-    precision : (K,) float64
-        Of their noise: one over its variance, 0 where feeders were not measured.
-    all_meters : (K,) float64
-        Sums over all feeders.
-    all_variance : (K,) float64
-        Of their noise.
+    ``precision`` (K,) is one over the variance of the former's noise, 0 where feeders were not measured;
+    ``all_variance`` (K,) that of the latter's noise.
     """
 
     feeders: np.ndarray
@@ -494,15 +459,8 @@ def posterior(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance (F, K) of the exact sums of feeders.
 
-    Parameters
-    ----------
-    seen : Observed
-    count : (F,) array
-        n, meters of every feeder.
-    variance_factor : (F,) float64
-        r^2.
-    household_std, mean_std : (K,) float64
-        s and b of the public distribution.
+    ``count`` (F,) is n, the meters of every feeder, ``variance_factor`` (F,) r^2, and ``household_std`` and
+    ``mean_std`` (K,) are s and b of the public distribution.
     """
     found = []
     for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):
@@ -560,18 +518,9 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Window:
-    """The last days of the public period.
+    """The last days of the public period: every interval of them, or their mean at every time of day ("average_day").
 
-    Parameters
-    ----------
-    kind : {"days", "average_day"}
-        Every interval of the days, or the mean of the days at every time of day.
-    last_day : date
-    day_count : int
-    interval_minutes : int
-        Of the totals.
-    time_zone : str
-        IANA name of the zone the days are of.
+    ``interval_minutes`` is that of the totals, ``time_zone`` the IANA name of the zone the days are of.
     """
 
     kind: str
@@ -582,7 +531,6 @@ class Window:
 
     @property
     def first_day(self) -> date:
-        """First local day."""
         return self.last_day - timedelta(days=self.day_count - 1)
 
     @property
@@ -612,14 +560,7 @@ class Window:
 
         Energy below zero, which is export, counts as none in every reading before any are added up. An average day is
         missing where a meter was read in less than ``LEAST_READ`` of the intervals of all its days.
-
-        Parameters
-        ----------
-        load : LogLoad
-        interval_minutes : int
-            Of the readings; divides that of the totals.
-        scale : LogScale
-            Of the energy in an interval of the readings.
+        ``interval_minutes`` and ``scale`` are those of the readings; the interval divides that of the totals.
         """
         per_total = self.interval_minutes // interval_minutes
         whole = np.full((len(load.household), self.day_count * self.intervals_per_day), np.nan)
@@ -661,17 +602,8 @@ def _midnight(day: date, time_zone: str) -> np.datetime64:
 def listed_records(paths: Iterable, households: int, window: Window, config: Mapping) -> np.ndarray:
     """Return the records of all listed meters, (N, T) float64 kWh, NaN where there is no usable reading.
 
-    Whether a meter's readings are usable is what the public rules of section ``quality`` say of that meter.
-
-    Parameters
-    ----------
-    paths : iterable of path
-        Parts of the table ``log_load``.
-    households : int
-        N.
-    window : Window
-    config : mapping
-        The whole configuration.
+    Whether a meter's readings are usable is what the public rules of section ``quality`` say of that meter. ``paths``
+    are the parts of the table ``log_load``.
     """
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     scale = LogScale.of_interval(config["profiles"], minutes)

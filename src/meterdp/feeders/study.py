@@ -1,14 +1,20 @@
-"""Which energies and which feeders a study of feeder totals takes.
+"""Which energies and which feeders a study of feeder totals takes, and what private totals cost.
 
 The last whole local days of the study's households, and their average day. Gaps are filled from a household's own
 readings first, for the truth as for the mechanism, so that errors are those of clipping, noise and post-processing
 alone. Households are put on feeders of given sizes at random, by numbers that are the same for everybody, and on
 their own circuits where the export names them.
+
+Errors are set beside what a layman would do: clip every reading to a public bound and add Laplace or Gaussian noise
+to every total. To hide all readings of a household that noise has to grow with their number (``laplace``,
+``gaussian``); tools that protect one value at a time add noise as if a household had one reading
+(``laplace_one_reading``), which is another promise. The number of households times the mean profile of all, without
+noise, is what knowing nothing of a feeder costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, cached_property
@@ -16,11 +22,14 @@ from functools import cache, cached_property
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
-from meterdp.feeders.mechanism import FeederTotals, filled
+from meterdp.feeders.mechanism import FeederRecords, FeederTotals, filled
 from meterdp.feeders.plan import AVERAGE_DAY, DAYS, FeederPublic, Window, total_minutes
-from meterdp.forecasting.select import choose_households, fixed_order
+from meterdp.forecasting.select import choose_households, circuits_of, fixed_order
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.dense import LogLoad
 
 # Fewer households make no feeders to speak of.
@@ -41,15 +50,9 @@ RANDOM, CIRCUITS = "random", "circuits"
 
 @dataclass(frozen=True)
 class Energies:
-    """Energies that totals are of.
+    """Energies that totals are of: ``readings_kwh`` (N, A, T), none negative, none missing.
 
-    Parameters
-    ----------
-    name : {"days", "average_day"}
-    readings_kwh : (N, A, T) float64
-        None negative, none missing; A of them are averaged into each of the T intervals.
-    days : int
-        Days of the window, 1 for an average day.
+    A of them are averaged into each of the T intervals of a window of so many ``days``, 1 for an average day.
     """
 
     name: str
@@ -79,15 +82,9 @@ class Energies:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Which feeder everybody is on.
+    """Which ``feeder`` 0..F-1 everybody is on, (N,) int64: random ones or circuits.
 
-    Parameters
-    ----------
-    kind : {"random", "circuits"}
-    feeder : (N,) int64
-        0..F-1.
-    judged : int
-        Feeders 0..judged-1 are of the size that is studied; one more may hold who is left over.
+    Feeders 0..judged-1 are of the size that is studied; one more may hold who is left over.
     """
 
     kind: str
@@ -96,7 +93,6 @@ class Grouping:
 
     @property
     def feeders(self) -> int:
-        """F."""
         return int(self.feeder.max()) + 1
 
     @property
@@ -109,16 +105,9 @@ class Grouping:
 class FeederStudy:
     """Energies, feeders and public settings of a study.
 
-    Parameters
-    ----------
-    windows : tuple of Energies
-        Of the same N households; empty where there are too few of them or less than a day.
-    circuit : (N,) int64 array or None
-        0..G-1; None if not everybody's is known.
-    interval_minutes : int
-    settings : mapping
-        :data:`STUDIED` and ``typical_daily_kwh``, the public guess of a household's energy in a day.
-    delta : float
+    ``windows`` are of the same N households, and none where there are too few of them or less than a day; ``circuit``
+    (N,) is None if not everybody's is known. ``settings`` holds :data:`STUDIED` and ``typical_daily_kwh``, the public
+    guess of a household's energy in a day.
     """
 
     windows: tuple[Energies, ...]
@@ -143,7 +132,7 @@ class FeederStudy:
             return cls((), None, 0, settings, delta)
         x, days = np.concatenate(records), window.day_count
         windows = Energies(DAYS, x[:, None], days), Energies(AVERAGE_DAY, x.reshape(len(x), days, -1), 1)
-        return cls(windows, circuits(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
+        return cls(windows, circuits_of(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
         """Return the sound mechanism for some feeders and energies."""
@@ -191,21 +180,16 @@ def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tu
 
 
 def study_households(meters: pa.Table, most: int) -> np.ndarray:
-    """Return the households of a study, ascending: all, or so many at most, whatever the readings.
+    """Return the households of a study, ascending: all of the table ``meters``, or so many at most, whatever the
+    readings.
 
     Where every circuit is known these are whole circuits in a fixed pseudo-random order, so that feeders keep their
     size; else, or if these are too few to make feeders of, the first households of such an order.
-
-    Parameters
-    ----------
-    meters : pyarrow.Table
-        Table ``meters``.
-    most : int
     """
     every = meters["household"].to_numpy()
     if every.size <= most:
         return np.sort(every)
-    circuit = circuits(meters, every)
+    circuit = circuits_of(meters, every)
     if circuit is not None:
         sizes = np.bincount(circuit)
         order = fixed_order(np.arange(len(sizes)), "feeder study")
@@ -215,14 +199,109 @@ def study_households(meters: pa.Table, most: int) -> np.ndarray:
     return choose_households(every, most)
 
 
-def circuits(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:
-    """Return the circuit 0..G-1 of some households, (n,) int64; None if the table does not name them all."""
-    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
-    named = [names[h] for h in household.tolist()]
-    return None if None in named else np.unique(named, return_inverse=True)[1]
-
-
 def random_feeders(households: int, size: int) -> Grouping:
     """Put N households on feeders of ``size`` at random; the last feeder holds those left over, if any."""
     place = fixed_uniforms(f"feeders of {size}", (households,)).argsort().argsort()
     return Grouping(RANDOM, place // size, households // size)
+
+
+def by_feeder(combine: np.ufunc, values: np.ndarray, feeder: np.ndarray, feeders: int) -> np.ndarray:
+    """Return the sums (``np.add``) or largest (``np.maximum``) of values (N, T) per feeder, (F, T); 0 of nobody."""
+    out = np.zeros((feeders, values.shape[1]))
+    order = np.argsort(feeder, kind="stable")
+    present, first = np.unique(feeder[order], return_index=True)
+    if present.size:
+        out[present] = combine.reduceat(values[order], first, axis=0)
+    return out
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------
+
+SOUND, LAPLACE, GAUSSIAN = "sound", "laplace", "gaussian"
+LAPLACE_ONE_READING, MEAN_PROFILE = "laplace_one_reading", "mean_profile"
+METHODS = SOUND, LAPLACE, GAUSSIAN, LAPLACE_ONE_READING, MEAN_PROFILE
+PROTECTS = {
+    LAPLACE_ONE_READING: "one reading of one household",
+    MEAN_PROFILE: "nothing",
+} | dict.fromkeys((SOUND, LAPLACE, GAUSSIAN), "all readings of one household")
+
+# Names an independent stream of the study's noise.
+NoiseOf = Callable[..., NoiseSource]
+Draw = Callable[[NoiseSource], np.ndarray]
+
+
+def error_rows(study: FeederStudy, noise_of: NoiseOf) -> list[dict]:
+    """Return the rows of the table ``feeder_errors``."""
+    wanted = [(g, w) for w in study.windows for g in study.groupings()]
+    return [
+        row for g, w in progress(wanted, "feeder totals", total=len(wanted)) for row in _errors(study, g, w, noise_of)
+    ]
+
+
+def _errors(study: FeederStudy, grouping: Grouping, window: Energies, noise_of: NoiseOf) -> list[dict]:
+    exact = by_feeder(np.add, window.energy_kwh, grouping.feeder, grouping.feeders)
+    mean_total_kwh = float(exact[: grouping.judged].mean())
+    facts = {
+        "window": window.name,
+        "day_count": window.days * window.averaged_days,
+        "interval_minutes": study.interval_minutes,
+        "grouping": grouping.kind,
+        "feeder_size": grouping.size,
+        "feeder_count": grouping.judged,
+        "household_count": len(window.energy_kwh),
+        "mean_total_kwh": mean_total_kwh,
+    }
+
+    def row(method: str, epsilon: float | None, delta: float | None, totals: list[np.ndarray]) -> dict:
+        errors = np.array([drawn[: grouping.judged] - exact[: grouping.judged] for drawn in totals])
+        rmse = float(np.sqrt((errors**2).mean()))
+        return facts | {
+            "method": method,
+            "protects": PROTECTS[method],
+            "epsilon": epsilon,
+            "delta": delta,
+            "rmse_kwh": rmse,
+            "mae_kwh": float(np.abs(errors).mean()),
+            "relative_rmse": rmse / mean_total_kwh,
+            "draw_count": len(errors),
+        }
+
+    rows = []
+    for epsilon in study.settings["epsilons"]:
+        for method, draw in _draws(study, grouping, window, epsilon).items():
+            noise = noise_of("feeder totals", window.name, grouping.kind, repr(grouping.size), method, repr(epsilon))
+            delta = study.delta if method in (SOUND, GAUSSIAN) else 0.0
+            rows.append(row(method, epsilon, delta, [draw(noise) for _ in range(study.settings["draws"])]))
+    guess = np.bincount(grouping.feeder)[:, None] * window.energy_kwh.mean(axis=0)
+    return [*rows, row(MEAN_PROFILE, None, None, [guess])]
+
+
+def _draws(study: FeederStudy, grouping: Grouping, window: Energies, epsilon: float) -> dict[str, Draw]:
+    """Return by method what draws totals (F, T) of a noise source."""
+    mechanism = study.mechanism(grouping, window, epsilon)
+    records = FeederRecords(window.energy_kwh)
+    bound = study.settings["clip_kwh_per_hour"] * study.interval_minutes / 60
+    clipped = by_feeder(np.add, window.clipped_kwh(bound), grouping.feeder, grouping.feeders)
+    noises = layman_noise(bound, window, epsilon, study.delta)
+    return {SOUND: lambda noise: mechanism.release(records, noise).total_kwh} | {
+        # Totals are not negative, and everybody knows.
+        method: lambda noise, add=add: np.maximum(clipped + add(noise, clipped.shape), 0.0)
+        for method, add in noises.items()
+    }
+
+
+def layman_noise(bound_kwh: float, window: Energies, epsilon: float, delta: float) -> dict[str, Callable]:
+    """Return by method what draws noise (source, shape) for totals of readings clipped to [0, ``bound_kwh``].
+
+    Replacing a household moves the totals of its feeder by the bound in each of T intervals, so by T bounds in l1 and
+    by sqrt(T) bounds in l2. One reading of several that are averaged moves their mean by its share.
+    """
+    intervals = window.energy_kwh.shape[1]
+    laplace = intervals * bound_kwh / epsilon
+    std = np.sqrt(intervals) * bound_kwh / gaussian.mu_for(epsilon, delta)
+    one = bound_kwh / window.averaged_days / epsilon
+    return {
+        LAPLACE: lambda noise, shape: laplace * noise.laplace(shape),
+        GAUSSIAN: lambda noise, shape: std * noise.normal(shape),
+        LAPLACE_ONE_READING: lambda noise, shape: one * noise.laplace(shape),
+    }

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.errors import InputError
@@ -57,6 +58,13 @@ def choose_households(household: np.ndarray, count: int) -> np.ndarray:
         raise ValueError("count must not be negative")
     household = np.unique(np.asarray(household, dtype=np.int64))
     return np.sort(household[fixed_order(household, "forecast households")[:count]]).astype(np.int32)
+
+
+def circuits_of(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:
+    """Return the circuit 0..G-1 of some households, (n,) int64; None if table ``meters`` does not name them all."""
+    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+    named = [names[h] for h in household.tolist()]
+    return None if None in named else np.unique(named, return_inverse=True)[1]
 
 
 def study_calendar(

@@ -4,11 +4,9 @@ A file names the group of its household, so groups are public (one, or the circu
 randomised and charged (docs/proofs/group_forecast.md). In study mode the noise is seeded floating point: the proof
 then covers the algorithm, not the files.
 
-Groups that are kept over a budget period: assigned and charged once, and a forecast of any origin with them.
-
-Labels that were released cost nothing again (docs/proofs/group_forecast.md, 4): a later forecast is the common mean
-and the group sums alone, and costs what these do; with one group that is all of the first. Groups age; a new budget
-period draws new ones.
+Groups can be kept over a budget period: labels that were released cost nothing again (section 4 there). A later
+forecast is the common mean and the group sums alone, and costs what these do; with one group that is all of the
+first. Groups age; a new budget period draws new ones.
 """
 
 from __future__ import annotations
@@ -53,13 +51,10 @@ Assign = Callable[[np.ndarray, int, float], np.ndarray]
 
 @dataclass(frozen=True)
 class ForecastRecords:
-    """All the mechanism sees of the data: one forecast per household of the public list.
+    """All the mechanism sees of the data: the forecast (N, k) of each household of the public list, log kWh.
 
-    Parameters
-    ----------
-    x : (N, k) float64
-        Forecast of each household from its own readings, log kWh. A row that is not finite stands for a household
-        without a forecast and is replaced by the public level, never dropped.
+    A row that is not finite stands for a household without a forecast and is replaced by the public level, never
+    dropped.
     """
 
     x: np.ndarray
@@ -67,15 +62,7 @@ class ForecastRecords:
 
 @dataclass(frozen=True)
 class GroupRelease:
-    """One release.
-
-    Parameters
-    ----------
-    group : (N,) int64
-        Group 0..K-1 each household was assigned to.
-    group_log_kwh : (K, k) float64
-        Forecast of each group.
-    """
+    """Group 0..K-1 each household was assigned to, (N,) int64, and the forecast of each group, (K, k)."""
 
     group: np.ndarray
     group_log_kwh: np.ndarray
@@ -88,13 +75,7 @@ class GroupRelease:
 
 @dataclass(frozen=True)
 class GroupForecast:
-    """The mechanism, calibrated.
-
-    Parameters
-    ----------
-    public : GroupPublic
-    plan : GroupPlan
-    """
+    """The mechanism, calibrated."""
 
     public: GroupPublic
     plan: GroupPlan
@@ -103,7 +84,6 @@ class GroupForecast:
 
     @classmethod
     def calibrate(cls, public: GroupPublic) -> GroupForecast:
-        """Split (epsilon, delta) by the public rules of ``plan``."""
         return cls(public, make_plan(public))
 
     @property
@@ -120,31 +100,15 @@ class GroupForecast:
         )
 
     def release(self, private: ForecastRecords, noise: ResponseSource) -> GroupRelease:
-        """Run the mechanism once.
-
-        Raises
-        ------
-        InputError
-            If the records do not have the public shape (N, k).
-        ValueError
-            If the noise lives on another grid than the one the mechanism was calibrated for.
-        """
+        """Run the mechanism once, with noise on the grid it was calibrated for."""
         return self.run(private.x, measure_with(noise, self.public.grid), noise.randomise)
 
     def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> GroupRelease:
         """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
 
-        Records are touched in the arguments of ``measure`` and ``assign`` only. The privacy test replays a run on
-        neighbouring records by handing back recorded answers.
-
-        Parameters
-        ----------
-        x : (N, k) float64
-            Forecasts, log kWh.
-        measure : callable
-            (step, sums (G, k)) -> noisy sums.
-        assign : callable
-            (labels (N,), K, assignment epsilon) -> randomised labels (N,).
+        ``measure`` is given a step and sums (G, k), ``assign`` labels (N,), K and the assignment epsilon. Records
+        ``x`` (N, k) are touched in the arguments of the two only. The privacy test replays a run on neighbouring
+        records by handing back recorded answers.
         """
         public, plan = self.public, self.plan
         z = self._centred(x)
@@ -186,18 +150,14 @@ class GroupForecast:
         """Measure the mean of all records (1, k) around the public level."""
         plan = self.plan
         noisy = measure(plan.common, group_sums(z, np.zeros(len(z), int), 1, plan.common_radius, self.public.grid))
-        follows = response(COMMON_RADIUS, 1.0)
-        return self._shrunk(noisy, plan.common, follows * len(z), COMMON_OFFSET_STD**2)
+        return self._shrunk(noisy, plan.common, response(COMMON_RADIUS, 1.0) * len(z), COMMON_OFFSET_STD**2)
 
     def _offsets(self, z: np.ndarray, group: np.ndarray, expected: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure how far the group means lie from what the public distribution expects, (K, k)."""
         plan = self.plan
         sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius, self.public.grid)
-        noisy = measure(plan.group, sums)
-        follows = response(GROUP_RADIUS, 1.0)
-        counts = follows * np.bincount(group, minlength=plan.groups)
-        variance = GROUP_OFFSET_STD**2
-        return self._shrunk(noisy, plan.group, counts[:, None], variance)
+        counts = response(GROUP_RADIUS, 1.0) * np.bincount(group, minlength=plan.groups)
+        return self._shrunk(measure(plan.group, sums), plan.group, counts[:, None], GROUP_OFFSET_STD**2)
 
     def _circuits(self, z: np.ndarray, group: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure the means of public circuits (G, k), shrunk towards their common mean (empirical Bayes)."""
@@ -206,8 +166,7 @@ class GroupForecast:
         follows = response(COMMON_RADIUS, 1.0)
         step = NoisyQuery("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
         common = self._shrunk(noisy.sum(axis=0), step, follows * n, COMMON_OFFSET_STD**2)
-        counts = follows * np.bincount(group, minlength=plan.groups)
-        counts = np.maximum(counts, 1e-9)
+        counts = np.maximum(follows * np.bincount(group, minlength=plan.groups), 1e-9)
         level = (noisy / counts[:, None] - common).mean(axis=1)
         between = between_variance(level, (plan.group.noise_std / counts) ** 2 / self.public.steps)
         counts = counts[:, None]
@@ -226,14 +185,11 @@ class GroupForecast:
 
 
 def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
-    """Return the posterior mean of the variance of circuit levels, from noisy ones and the known noise.
+    """Return the posterior mean of the variance of circuit levels (G,), from noisy ones and the known variances (G,)
+    of noise.
 
-    The prior of their standard deviation is exponential with a public mean; a posterior mean does not follow noise
-    as the difference of two variances does.
-
-    Parameters
-    ----------
-    level, noise_variance : (G,) float64
+    The prior of their standard deviation is exponential with a public mean; a posterior mean does not follow noise as
+    the difference of two variances does.
     """
     std = np.linspace(0.0, LEVEL_STD, 49)
     variance = std[:, None] ** 2 + noise_variance
@@ -250,8 +206,7 @@ def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
 def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float, grid: float = 0.0) -> np.ndarray:
     """Return per group the sum of records clipped to a ball of radius ``radius`` sqrt(k), (G, k) float64.
 
-    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k); parameters are those of
-    :func:`meterdp.privacy.mechanism.grouped_sums`.
+    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k).
     """
     return grouped_sums(clipped(z, radius * np.sqrt(z.shape[1])), group, groups, grid)
 
@@ -262,14 +217,10 @@ CENTRE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class KeptGroups:
-    """The mechanism, calibrated.
+    """The mechanism with groups that are kept.
 
-    Parameters
-    ----------
-    public : GroupPublic
-        Its epsilon and delta are those of the assignment and one forecast together.
-    plan : GroupPlan
-        Of every forecast.
+    Epsilon and delta of ``public`` are those of the assignment and one forecast together; ``plan`` is that of every
+    forecast.
     """
 
     public: GroupPublic
@@ -277,7 +228,6 @@ class KeptGroups:
 
     @classmethod
     def calibrate(cls, public: GroupPublic) -> KeptGroups:
-        """Split (epsilon, delta) by the public rules of ``plan``."""
         return cls(public, make_plan(public, CENTRE_SHARE))
 
     @cached_property
@@ -304,30 +254,17 @@ class KeptGroups:
         return once.assignment(private.x, measure_with(noise, self.public.grid), noise.randomise)
 
     def forecast(self, private: ForecastRecords, group: np.ndarray, noise: ResponseSource) -> GroupRelease:
-        """Return the forecast of every group.
-
-        Parameters
-        ----------
-        private : ForecastRecords
-        group : (N,) int array
-            From :meth:`assign`, of this or of an earlier origin.
-        noise : ResponseSource
+        """Return the forecast of every group, with the groups (N,) from :meth:`assign`, of this or of an earlier
+        origin.
         """
         again = GroupForecast(self.public, self.plan)
         return again.run(private.x, measure_with(noise, self.public.grid), lambda *_: np.asarray(group))
 
 
 def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | None) -> GroupPublic:
-    """Return the public settings of the group forecast that a configuration asks for.
+    """Return the public settings of the group forecast of so many listed households that a configuration asks for.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole configuration.
-    households : int
-        Who get a file.
-    circuit : tuple of int, or None
-        Public circuit of every household if they are the groups.
+    ``circuit`` is the public circuit of each if they are the groups.
     """
     release = config["release"]
     return GroupPublic(

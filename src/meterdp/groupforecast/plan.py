@@ -111,8 +111,7 @@ class GroupPublic:
         if self.grid == 0:
             return self.delta
         # Twice, because groups and forecast may be two releases.
-        left = delta_beside_the_grid(self.epsilon, self.delta, 2 * self.noise_entries, self.records)
-        return left
+        return delta_beside_the_grid(self.epsilon, self.delta, 2 * self.noise_entries, self.records)
 
     @cached_property
     def kernel_axes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -126,20 +125,9 @@ class GroupPublic:
 class GroupPlan:
     """The steps of one release, fixed before any record is seen.
 
-    Parameters
-    ----------
-    groups : int
-        K.
-    assignment_epsilon : float
-        Cost of the randomised assignment; 0 where nothing is assigned.
-    mu : float
-        GDP parameter of all Gaussian measurements together.
-    common : NoisyQuery or None
-        Sum over all households; None for public circuits.
-    group : NoisyQuery or None
-        Sums over groups; None with one group.
-    common_radius, group_radius : float
-        Clip radii per step, log kWh.
+    K ``groups``; ``assignment_epsilon`` is what the randomised assignment costs, 0 where nothing is assigned; ``mu``
+    is the GDP parameter of all Gaussian measurements together. ``common`` sums up all households (None for public
+    circuits), ``group`` each group (None with one). Clip radii are per step, log kWh.
     """
 
     groups: int
@@ -184,14 +172,8 @@ def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=4096)
 def assigned_levels(groups: int, assignment_epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the public distribution expects of the households assigned to each group.
-
-    Returns
-    -------
-    level : (K,) float64
-        Mean level, in standard deviations.
-    share : (K,) float64
-        Share of the households.
+    """Return mean level (K,), in standard deviations, and share (K,) that are expected of those assigned to each
+    group.
     """
     level, share = normal_groups(groups)
     keep = keep_probability(assignment_epsilon, groups)
@@ -208,16 +190,8 @@ def response(radius: float, std: float) -> float:
 def make_plan(public: GroupPublic, kept_apart: float = 0.0) -> GroupPlan:
     """Return the plan with the smallest predicted error; ties go to fewer groups.
 
-    Parameters
-    ----------
-    public : GroupPublic
-    kept_apart : float
-        Share of mu^2 that is spent elsewhere where groups are assigned.
-
-    Raises
-    ------
-    InputError
-        If the noise does not fit the grid.
+    ``kept_apart`` is the share of mu^2 that is spent elsewhere where groups are assigned. Noise that does not fit the
+    grid is refused.
     """
     if public.groups == "circuit":
         mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta_of_curve), COMMON_RADIUS * LEVEL_STD
@@ -247,10 +221,7 @@ _mu_beside = lru_cache(maxsize=4096)(mu_beside)
 def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> NoisyQuery:
     """Return the noisy sum of clipped vectors, of radius ``radius`` sqrt(k); replace-one sensitivity is twice that.
 
-    Raises
-    ------
-    InputError
-        If noise or sums do not fit the grid, by public numbers alone.
+    Noise or sums that do not fit the grid are refused, by public numbers alone.
     """
     ball = radius * math.sqrt(public.steps)
     reach = rounded(2 * ball, public.steps, public.grid)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import InputError
 from meterdp.forecasting.rolling import ForecastSet, forecast_set
-from meterdp.forecasting.select import choose_households
+from meterdp.forecasting.select import choose_households, circuits_of
 from meterdp.groupforecast.mechanism import ForecastRecords
 from meterdp.groupforecast.plan import MOST_GROUPS, GroupPublic
 
@@ -36,22 +36,10 @@ STUDIED = {
 class GroupStudy:
     """Records and public facts.
 
-    Parameters
-    ----------
-    household : (N,) int32 array
-        The public list, dense indices, ascending.
-    circuit : tuple of N int or None
-        Circuit 0..G-1 of every household of the list; None if the export does not name them all.
-    forecasts : ForecastSet
-        Of the H households of the list that have one, n origins, k steps.
-    interval_start_utc : (k,) datetime64 array
-        Steps of the last origin.
-    interval_hours, level_kwh_per_hour : float
-        Length of a step and the public level.
-    settings : mapping
-        Section ``group_forecast`` of the configuration and what :data:`STUDIED` holds.
-    scale : LogScale
-        Of the energy in a step.
+    ``household`` (N,) int32 is the public list, dense indices, ascending, and ``circuit`` the circuit 0..G-1 of each,
+    None if the export does not name them all. ``forecasts`` are of the H households of the list that have one, n
+    origins, k steps; ``interval_start_utc`` (k,) is that of the last origin. ``settings`` holds the section
+    ``group_forecast`` of the configuration and :data:`STUDIED`; ``scale`` is that of the energy in a step.
     """
 
     household: np.ndarray
@@ -74,13 +62,7 @@ class GroupStudy:
         settings: Mapping,
         scale: LogScale = PLAIN,
     ) -> GroupStudy:
-        """Take tables ``group_records`` and ``meters``; ``households`` is ``group_forecast.households``.
-
-        Raises
-        ------
-        InputError
-            If no household of the list has a forecast.
-        """
+        """Take tables ``group_records`` and ``meters``; ``households`` is ``group_forecast.households``."""
         listed, circuit = public_list(meters, households)
         own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
         if not own.num_rows:
@@ -108,13 +90,7 @@ class GroupStudy:
         return ForecastRecords(x)
 
     def public(self, groups: str, epsilon: float) -> GroupPublic:
-        """Return all that calibrates a mechanism: public facts.
-
-        Raises
-        ------
-        InputError
-            If circuits are asked for and the export does not name every meter's.
-        """
+        """Return all that calibrates a mechanism: public facts."""
         if groups == "circuit" and self.circuit is None:
             raise no_circuits("group_forecast.groups")
         return GroupPublic(
@@ -131,33 +107,17 @@ class GroupStudy:
 
 
 def public_list(meters: pa.Table, households: int | None) -> tuple[np.ndarray, tuple[int, ...] | None]:
-    """Return who gets a file, whatever the readings.
+    """Return who gets a file, whatever the readings: the first so many of the fixed order, or all.
 
-    Parameters
-    ----------
-    meters : pyarrow.Table
-        Table ``meters``.
-    households : int or None
-        The first so many of the fixed order; all of them by default.
-
-    Returns
-    -------
-    household : (N,) int32 array
-        Dense indices, ascending.
-    circuit : tuple of N int, or None
-        Circuit 0..G-1 of each; None if one is not named.
+    These are dense indices (N,) int32, ascending, and the circuit 0..G-1 of each, or None if one is not named.
     """
     every = meters["household"].to_numpy()
     listed = choose_households(every, every.size if households is None else households)
-    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
-    named = [names[h] for h in listed.tolist()]
-    if any(name is None for name in named):
-        return listed, None
-    return listed, tuple(np.unique(named, return_inverse=True)[1].tolist())
+    circuit = circuits_of(meters, listed)
+    return listed, None if circuit is None else tuple(circuit.tolist())
 
 
 def no_circuits(field: str) -> InputError:
-    """Return the refusal of circuits that are not known."""
     return InputError(
         "asks for circuits, but not every meter's circuit is known",
         file="config",

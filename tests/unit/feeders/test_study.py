@@ -10,9 +10,19 @@ import pytest
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table, write_table
-from meterdp.feeders.attack import METHODS, RULES, attack_rows, error_rows, group_totals, layman_noise, rule_rows
+from meterdp.feeders.attack import RULES, attack_rows, rule_rows
 from meterdp.feeders.mechanism import FeederRecords
-from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
+from meterdp.feeders.study import (
+    CIRCUITS,
+    METHODS,
+    Energies,
+    FeederStudy,
+    by_feeder,
+    error_rows,
+    layman_noise,
+    random_feeders,
+    study_households,
+)
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.privacy import gaussian
 from meterdp.profiles.dense import LogLoad
@@ -131,7 +141,7 @@ def test_errors_are_those_of_totals_a_mechanism_releases(study, errors, tmp_path
     write_table(tmp_path / "errors.parquet", FEEDER_ERRORS, columns, {})
     assert len(errors) == 2 * 3 * len(METHODS)
     window, grouping = study.windows[0], next(study.groupings())
-    exact = group_totals(window.energy_kwh, grouping.feeder, grouping.feeders)[:10]
+    exact = by_feeder(np.add, window.energy_kwh, grouping.feeder, grouping.feeders)[:10]
     noise = StudyNoise(9, "feeder totals", "days", "random", "11.0", "sound", "2.0")
     mechanism = study.mechanism(grouping, window, 2.0)
     totals = [mechanism.release(FeederRecords(window.energy_kwh), noise).total_kwh[:10] for _ in range(2)]
