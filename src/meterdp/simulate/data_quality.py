@@ -23,15 +23,9 @@ COMBINABLE = ("feed_in", "missing_rows", "missing_block", "missing_words", "dupl
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one meter in the order they are written.
+    """Rows of one meter in the order they are written, (R,) each: interval, energy, and what is written.
 
-    Parameters
-    ----------
-    slot : (R,) int
-        Interval.
-    energy_kwh : (R,) float64
-    word : (R,) int
-        0: the reading is written; w > 0: ``missing_words.words[w - 1]`` is written instead.
+    ``word`` 0 is the reading, w > 0 is ``missing_words.words[w - 1]`` in its place.
     """
 
     slot: np.ndarray
@@ -40,22 +34,10 @@ class Rows:
 
 
 def stratified_hits(eligible: np.ndarray, one_in: int, seed: int, kind: str, first: int) -> np.ndarray:
-    """Choose one in every ``one_in`` eligible households.
+    """Choose one in every ``one_in`` eligible households, (N,) bool; none if it is 0.
 
-    Parameters
-    ----------
-    eligible : (N,) bool
-    one_in : int
-        Size of a stratum; 0 chooses none.
-    seed : int
-    kind : str
-        Kind of fault: names the stream.
-    first : int
-        Place in the first stratum (modulo its size) that is chosen there; the others are random.
-
-    Returns
-    -------
-    (N,) bool
+    ``kind`` of fault names the stream. In the first stratum the place ``first`` (modulo its size) is chosen; the
+    others are random.
     """
     hits = np.zeros(len(eligible), dtype=bool)
     if one_in == 0:
@@ -69,13 +51,7 @@ def stratified_hits(eligible: np.ndarray, one_in: int, seed: int, kind: str, fir
 
 
 def plan_faults(data_quality: DataQuality, fleet: Fleet) -> dict[str, np.ndarray]:
-    """Say which households each kind of fault hits.
-
-    Returns
-    -------
-    dict
-        Kind of fault to (N,) bool.
-    """
+    """Say which households, (N,) bool, each kind of fault hits."""
     type_names = [kind.name for kind in fleet.types]
     taken = np.zeros(fleet.count, dtype=bool)
     plan = {}
@@ -115,14 +91,7 @@ def _some(rng: np.random.Generator, rows: tuple[float, float], allowed: np.ndarr
 
 @dataclass(frozen=True)
 class Faults:
-    """Turns the load of one meter into the rows an export has for it.
-
-    Parameters
-    ----------
-    data_quality : DataQuality
-    fleet : Fleet
-    period : Period
-    """
+    """Turns the load of one meter into the rows an export has for it."""
 
     data_quality: DataQuality
     fleet: Fleet
@@ -142,16 +111,7 @@ class Faults:
         ]
 
     def rows(self, household: int, energy_kwh: np.ndarray, resolution_wh: int) -> tuple[Rows, Rows]:
-        """Return the rows of one meter: those in its place and those resent at the end of the file.
-
-        Parameters
-        ----------
-        household : int
-        energy_kwh : (T,) float64
-            Energy used.
-        resolution_wh : int
-            Resolution of the meter.
-        """
+        """Return the rows of a meter, of (T,) kWh used: those in its place, and those resent at the end of the file."""
         reading = self._meter_readings(household, energy_kwh, resolution_wh)
         first_sent, resent = self._resent_day(household, reading, resolution_wh)
         return self._written_rows(household, first_sent), resent

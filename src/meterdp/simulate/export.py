@@ -22,7 +22,7 @@ from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path
 from meterdp.ingest.meter_list import write_meter_list
 from meterdp.simulate.data_quality import Faults, Rows
-from meterdp.simulate.fields import read_day, read_whole
+from meterdp.simulate.fields import day, read_whole
 from meterdp.simulate.fleet import Fleet, Period, override
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.parameters import SimulationParameters
@@ -45,30 +45,16 @@ def simulate_export(
     start_date: date | str | None = None,
     meter_list_path=None,
 ) -> None:
-    """Write a synthetic export.
+    """Write a synthetic export to a CSV file, compressed if its name ends in ``.gz``; it appears when it is complete.
 
-    Parameters
-    ----------
-    parameters : SimulationParameters
-    path : path-like
-        CSV file to write, compressed if the name ends in ``.gz``; it appears when it is complete.
-    seed : int
-        Not negative. Readings of household ``i`` depend on the seed and ``i``, not on the number of households.
-    households, circuits, days : int, optional
-        Override the parameters; proportions of household types are kept.
-    start_date : date or str, optional
-        First local day, overrides the parameters.
-    meter_list_path : path-like, optional
-        CSV file for the public list of meters and their circuits.
-
-    Raises
-    ------
-    InputError
-        If an override is not allowed.
+    Readings of household ``i`` depend on the seed, 0 or more, and on ``i``, not on the number of households.
+    Households, circuits, days and the first local day override the parameters; proportions of household types are
+    kept. ``meter_list_path`` is a CSV file for the public list of meters and their circuits. InputError if an
+    override is not allowed.
     """
     fleet = Fleet.of(parameters, seed=seed, households=households, circuits=circuits)
     period = Period(
-        parameters.start_date if start_date is None else read_day(start_date, override("start_date")),
+        parameters.start_date if start_date is None else day(start_date, override("start_date")),
         parameters.days if days is None else read_whole(days, override("days"), 1),
         parameters.time_zone,
         parameters.interval_minutes,

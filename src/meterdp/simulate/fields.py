@@ -38,21 +38,10 @@ class Place:
 
 
 def build(cls: type[T], raw: Any, place: Place) -> T:
-    """Read ``cls`` from a mapping of its field names to values.
+    """Read ``cls`` from a mapping of its field names to values as YAML gives them, which stands at ``place``.
 
-    Parameters
-    ----------
-    cls : type
-        Frozen dataclass whose fields are ``Annotated[type, reader]`` with a reader of this module.
-    raw : mapping
-        Values as YAML gives them.
-    place : Place
-        Where ``raw`` stands, for messages.
-
-    Raises
-    ------
-    InputError
-        For the first key that is unknown or missing, or whose value is not allowed.
+    ``cls`` is a frozen dataclass whose fields are ``Annotated[type, reader]``. InputError for the first key that is
+    unknown or missing, or whose value is not allowed.
     """
     if not isinstance(raw, Mapping):
         raise place.refuse("must be a section with keys", "write its keys indented below it")
@@ -70,16 +59,13 @@ def build(cls: type[T], raw: Any, place: Place) -> T:
     return cls(**{name: read(raw[name], place.at(name)) for name, read in readers.items()})
 
 
-def _limits(low: float, high: float) -> str:
-    if math.isinf(high):
-        return "any number" if math.isinf(low) else f"a number of at least {low:g}"
-    return f"a number from {low:g} to {high:g}"
-
-
 def _read_number(value, place: Place, low=-math.inf, high=math.inf) -> float:
     numeric = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not numeric or not low <= value <= high:
-        raise place.refuse("is not an allowed value", f"give {_limits(low, high)}")
+        limits = f"a number from {low:g} to {high:g}"
+        if math.isinf(high):
+            limits = "any number" if math.isinf(low) else f"a number of at least {low:g}"
+        raise place.refuse("is not an allowed value", f"give {limits}")
     return float(value)
 
 
@@ -127,15 +113,11 @@ def span(low: float = 0.0, high: float = math.inf, *, optional: bool = False) ->
     return read
 
 
-def text() -> Reader:
-    """Declare a non-empty text."""
-
-    def read(value, place: Place):
-        if not isinstance(value, str) or not value:
-            raise place.refuse("is not an allowed value", "give a text")
-        return value
-
-    return read
+def text(value, place: Place) -> str:
+    """Read a non-empty text."""
+    if not isinstance(value, str) or not value:
+        raise place.refuse("is not an allowed value", "give a text")
+    return value
 
 
 def choice(*allowed: str) -> Reader:
@@ -149,39 +131,26 @@ def choice(*allowed: str) -> Reader:
     return read
 
 
-def words() -> Reader:
-    """Declare a list of texts that can stand in a CSV field; the empty text is one."""
-
-    def read(value, place: Place):
-        for i, word in enumerate(_read_list(value, place)):
-            if not isinstance(word, str) or any(c in word for c in ',"\r\n'):
-                raise place.at(i).refuse("is not an allowed value", "give a text without comma, quote or line end")
-        return tuple(value)
-
-    return read
+def words(value, place: Place) -> tuple[str, ...]:
+    """Read a list of texts that can stand in a CSV field; the empty text is one."""
+    for i, word in enumerate(_read_list(value, place)):
+        if not isinstance(word, str) or any(c in word for c in ',"\r\n'):
+            raise place.at(i).refuse("is not an allowed value", "give a text without comma, quote or line end")
+    return tuple(value)
 
 
-def names() -> Reader:
-    """Declare a list of names, or the word ``all``, which reads as an empty tuple."""
-
-    def read(value, place: Place):
-        if value == ALL:
-            return ()
-        for i, name in enumerate(_read_list(value, place)):
-            if not isinstance(name, str):
-                raise place.at(i).refuse("is not a name", f"give names of household types or '{ALL}'")
-        return tuple(value)
-
-    return read
+def names(value, place: Place) -> tuple[str, ...]:
+    """Read a list of names, or the word ``all``, which reads as an empty tuple."""
+    if value == ALL:
+        return ()
+    for i, name in enumerate(_read_list(value, place)):
+        if not isinstance(name, str):
+            raise place.at(i).refuse("is not a name", f"give names of household types or '{ALL}'")
+    return tuple(value)
 
 
-def day() -> Reader:
-    """Declare a calendar date, a YAML date or a text YYYY-MM-DD."""
-    return read_day
-
-
-def read_day(value, place: Place) -> date:
-    """Return ``value`` as a date or refuse it."""
+def day(value, place: Place) -> date:
+    """Read a calendar date, a YAML date or a text YYYY-MM-DD."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     try:
@@ -190,18 +159,14 @@ def read_day(value, place: Place) -> date:
         raise place.refuse("is not a date", "write it as YYYY-MM-DD") from None
 
 
-def hours_and_weights() -> Reader:
-    """Declare a mapping of hours of the day, 0 to 24, to signed weights; reads as a tuple of pairs."""
-
-    def read(value, place: Place):
-        if not isinstance(value, Mapping) or not value:
-            raise place.refuse("must be a mapping of hours to weights", "write {7: 1.0, 19: -0.5}, say")
-        return tuple(
-            (_read_number(hour, place.at(hour), 0, 24), _read_number(weight, place.at(hour)))
-            for hour, weight in value.items()
-        )
-
-    return read
+def hours_and_weights(value, place: Place) -> tuple[tuple[float, float], ...]:
+    """Read a mapping of hours of the day, 0 to 24, to signed weights as pairs."""
+    if not isinstance(value, Mapping) or not value:
+        raise place.refuse("must be a mapping of hours to weights", "write {7: 1.0, 19: -0.5}, say")
+    return tuple(
+        (_read_number(hour, place.at(hour), 0, 24), _read_number(weight, place.at(hour)))
+        for hour, weight in value.items()
+    )
 
 
 def section(cls: type) -> Reader:

@@ -31,20 +31,10 @@ def override(name: str) -> Place:
 
 
 def type_sequence(households_by_type: list[int], count: int) -> np.ndarray:
-    """Return the type of each of the first ``count`` households.
+    """Return the type of each of the first ``count`` households, (count,) int.
 
     Each household gets the type that is furthest below its share so far. So every run keeps the proportions, a longer
     run begins with the shorter one, and a full run has the numbers given.
-
-    Parameters
-    ----------
-    households_by_type : list of int
-        Numbers of a full run.
-    count : int
-
-    Returns
-    -------
-    (count,) int
     """
     share = np.array(households_by_type) / sum(households_by_type)
     given = np.zeros(len(share))
@@ -57,17 +47,7 @@ def type_sequence(households_by_type: list[int], count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The households of one simulation.
-
-    Parameters
-    ----------
-    types : tuple of HouseholdType
-    count : int
-        Number of households, N.
-    circuits : int
-        Number of circuits, C.
-    seed : int
-    """
+    """The N households of one simulation on C circuits."""
 
     types: tuple[HouseholdType, ...]
     count: int
@@ -102,7 +82,6 @@ class Fleet:
         return type_sequence([kind.households for kind in self.types], self.count)
 
     def kind(self, household: int) -> HouseholdType:
-        """Return the type of a household."""
         return self.types[self.type_index[household]]
 
     @cached_property
@@ -130,15 +109,7 @@ class Fleet:
 
 
 def simulated_stream(seed: int, *keys: str | int) -> np.random.Generator:
-    """Return the generator of an experiment on synthetic nodes; same seed and keys, same numbers.
-
-    Parameters
-    ----------
-    seed : int
-        Of the study.
-    *keys : str or int
-        What the numbers are for.
-    """
+    """Return the generator of an experiment on synthetic nodes; same seed and keys, same numbers."""
     return keyed_generator(seed, *keys)
 
 
@@ -148,19 +119,7 @@ SATURDAY = 5
 
 @dataclass(frozen=True)
 class Period:
-    """All intervals of ``days`` local days.
-
-    Parameters
-    ----------
-    start_date : date
-        First local day.
-    days : int
-        Number of local days, D.
-    time_zone : str
-        IANA name.
-    interval_minutes : int
-        Divides an hour.
-    """
+    """All T intervals of D local days from ``start_date`` on; an interval divides an hour."""
 
     start_date: date
     days: int
@@ -182,7 +141,6 @@ class Period:
 
     @property
     def slot_count(self) -> int:
-        """Number of intervals, T."""
         return len(self._local)
 
     @property
@@ -192,7 +150,6 @@ class Period:
 
     @property
     def hours_per_slot(self) -> float:
-        """Length of an interval, hours."""
         return self.interval_minutes / 60
 
     @cached_property

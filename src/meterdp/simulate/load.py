@@ -5,12 +5,9 @@ base load and switched appliances on top. So half-day hourly profiles are close 
 (Liu et al., section V-C) and the remainder after a seasonal mean is close to a Gaussian ARMA process (Ramakrishna et
 al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not on how many others there are.
 
-One plain simulated household for experiments that need a season and nothing else of the fleet.
-
-Other utilities: the simulator with other public parameters, and hourly loads of its households without any fault.
-
-What a public library of classes is fitted to, and what it is tried on: see ``tools/make_library.py`` and
-``benchmarks/small_exports.py``.
+Beside it stand one plain household for experiments that need a season and nothing else, and other utilities: the
+simulator with other public parameters, which ``tools/make_library.py`` fits a prior mixture to and
+``benchmarks/small_exports.py`` tries it on.
 """
 
 from __future__ import annotations
@@ -40,20 +37,9 @@ _BURN_IN_TIME_CONSTANTS = 10
 def autoregressive_noise(
     rng: np.random.Generator, count: int, decay_slots: float, period_slots: float | None
 ) -> np.ndarray:
-    """Draw a stationary Gaussian AR(1), or AR(2) with complex roots, of variance one.
+    """Draw a stationary Gaussian AR(1), or AR(2) with complex roots, of variance one, (count,).
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    count : int
-    decay_slots : float
-        Time constant: the modulus of the roots is exp(-1 / decay_slots).
-    period_slots : float, optional
-        Period of an AR(2), at least two; without it the process is an AR(1).
-
-    Returns
-    -------
-    (count,) float64
+    The modulus of the roots is exp(-1 / ``decay_slots``), the period of an AR(2) at least two slots.
     """
     modulus = np.exp(-1 / decay_slots)
     if period_slots is None:
@@ -101,18 +87,7 @@ def _hourly_curve(log_kwh: tuple[float, ...], hours: np.ndarray) -> np.ndarray:
 
 
 def switched_energy(rng: np.random.Generator, appliances: tuple[Appliance, ...], period: Period) -> np.ndarray:
-    """Draw the energy of switched appliances.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    appliances : tuple of Appliance
-    period : Period
-
-    Returns
-    -------
-    (T,) float64, kWh
-    """
+    """Draw the energy of switched appliances, (T,) kWh."""
     hours_on = np.zeros(period.slot_count)
     energy = np.zeros(period.slot_count)
     for appliance in appliances:
@@ -136,14 +111,7 @@ def switched_energy(rng: np.random.Generator, appliances: tuple[Appliance, ...],
 
 @dataclass(frozen=True)
 class LoadModel:
-    """Loads of all households of one simulation.
-
-    Parameters
-    ----------
-    parameters : SimulationParameters
-    period : Period
-    seed : int
-    """
+    """Loads of all households of one simulation."""
 
     parameters: SimulationParameters
     period: Period
@@ -173,17 +141,7 @@ class LoadModel:
         return lfilter([1.0], [1.0, -phi], shocks)
 
     def log_day_shapes(self, kind: HouseholdType, rng: np.random.Generator) -> np.ndarray:
-        """Draw the smooth log load of every day of one household.
-
-        Parameters
-        ----------
-        kind : HouseholdType
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        (D + 1, S) float64, log kWh per hour; row 0 is the eve of the first day
-        """
+        """Draw the smooth log load of every day of one household, (D + 1, S) log kWh per hour; row 0 is the eve."""
         days = self.period.days + 1
         level = rng.normal(0, kind.level_spread_log)
         hours = self._hours - rng.normal(0, kind.shift_spread_h)
@@ -200,18 +158,7 @@ class LoadModel:
         return shapes
 
     def energy(self, kind: HouseholdType, household: int) -> np.ndarray:
-        """Draw the energy one household uses.
-
-        Parameters
-        ----------
-        kind : HouseholdType
-        household : int
-            Number of the household, from 0.
-
-        Returns
-        -------
-        (T,) float64, kWh per interval, positive
-        """
+        """Draw the energy one household uses, (T,) kWh per interval, positive."""
         rng = keyed_generator(self.seed, "load", household)
         shapes = self.log_day_shapes(kind, rng)
         noise = _log_noise(rng, self.parameters.noise, rng.uniform(*kind.noise_spread_log), self.period)
@@ -220,7 +167,6 @@ class LoadModel:
         return (smooth_kw + base_kw) * self.period.hours_per_slot + switched_energy(rng, kind.appliances, self.period)
 
     def resolution_wh(self, kind: HouseholdType, household: int) -> int:
-        """Return the resolution of the household's meter, Wh."""
         coarse = keyed_generator(self.seed, "meter", household).random() < kind.coarse_meter_share
         return self.parameters.coarse_resolution_wh if coarse else self.parameters.fine_resolution_wh
 
@@ -229,14 +175,7 @@ _OVEN = Appliance("oven", 1.0, 0.8, (0.4, 1.0), (0.3, 0.8), 18.0, 1.0)
 
 
 def one_household(period: Period, seed: int, household: int) -> np.ndarray:
-    """Return the energy of one household, kWh per interval: daily and weekly shape, AR(1) log noise, an oven.
-
-    Parameters
-    ----------
-    period : Period
-    seed, household : int
-        They fix the numbers.
-    """
+    """Return the energy of one household, kWh per interval: daily and weekly shape, AR(1) log noise, an oven."""
     stream = keyed_generator(seed, "one household", household)
     hour = period.slot_of_day * period.hours_per_slot
     weekend = period.weekend(period.days)[period.day_index]
@@ -249,16 +188,9 @@ def one_household(period: Period, seed: int, household: int) -> np.ndarray:
 class Variation:
     """How another utility differs from the parameters given.
 
-    Parameters
-    ----------
-    level_log : float
-        Added to the log load of all types.
-    later_h : float
-        Hours by which everybody's day runs later.
-    households : sequence of int
-        Households per type; only their proportions matter.
-    shape_spread, noise_spread, level_spread : float
-        Factors on how much daily shapes, noise and levels differ.
+    ``level_log`` is added to the log load of all types, everybody's day runs ``later_h`` hours later, of the
+    households per type only the proportions matter, and the spreads are factors on how much daily shapes, noise and
+    levels differ.
     """
 
     level_log: float
@@ -306,17 +238,9 @@ def hourly_log_kwh(
     days: int,
     clip_kwh: tuple[float, float],
 ) -> np.ndarray:
-    """Return hourly log energies of simulated households, (households, 24 days) float64, log kWh.
+    """Return hourly log energies of simulated households within public bounds, (households, 24 days) log kWh.
 
-    Parameters
-    ----------
-    parameters : SimulationParameters
-    seed, households : int
-    first_day : date
-        No day on which the clock changes may be among them.
-    days : int
-    clip_kwh : (float, float)
-        Public bounds of the energy of an hour.
+    No day on which the clock changes may be among them.
     """
     period = Period(first_day, days, parameters.time_zone, parameters.interval_minutes)
     fleet = Fleet(parameters.household_types, households, 1, seed)

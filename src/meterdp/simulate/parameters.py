@@ -39,7 +39,7 @@ from meterdp.simulate.fields import (
 class NoiseComponent:
     """One stationary part of the log noise: white (no decay), AR(1) (no period) or AR(2) with complex roots."""
 
-    name: Annotated[str, text()]
+    name: Annotated[str, text]
     share: Annotated[float, number(0, 1)]
     decay_h: Annotated[tuple[float, float] | None, span(0.01, 1000, optional=True)]
     period_h: Annotated[tuple[float, float] | None, span(0.5, optional=True)]
@@ -49,7 +49,7 @@ class NoiseComponent:
 class DeviationMode:
     """A smooth direction in which the daily shapes of one type differ: Gaussian bumps with signed weights."""
 
-    bumps: Annotated[tuple[tuple[float, float], ...], hours_and_weights()]
+    bumps: Annotated[tuple[tuple[float, float], ...], hours_and_weights]
     width_h: Annotated[float, number(0.25, 24)]
     household_spread_log: Annotated[float, number(0)]
     day_spread_log: Annotated[float, number(0)]
@@ -59,7 +59,7 @@ class DeviationMode:
 class Appliance:
     """Switched load on top of the smooth one."""
 
-    name: Annotated[str, text()]
+    name: Annotated[str, text]
     owned_share: Annotated[float, number(0, 1)]
     uses_per_day: Annotated[float, number(0)]
     power_kw: Annotated[tuple[float, float], span()]
@@ -72,7 +72,7 @@ class Appliance:
 class HouseholdType:
     """One type of customer; shapes are hourly, local time, in log kWh per hour."""
 
-    name: Annotated[str, text()]
+    name: Annotated[str, text]
     households: Annotated[int, whole(1)]
     circuit_evenness: Annotated[float, number(0.01)]
     weekday_log_kwh: Annotated[tuple[float, ...], curve(24)]
@@ -89,93 +89,80 @@ class HouseholdType:
 
 
 @dataclass(frozen=True)
-class MissingRows:
-    """Rows that are absent here and there."""
+class Fault:
+    """What hits one in so many meters of some types of households."""
 
     one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
+    types: Annotated[tuple[str, ...], names]
+
+
+@dataclass(frozen=True)
+class MissingRows(Fault):
+    """Rows that are absent here and there."""
+
     row_share: Annotated[tuple[float, float], span(0, 1)]
 
 
 @dataclass(frozen=True)
-class MissingBlock:
+class MissingBlock(Fault):
     """Rows of some hours on end that are absent."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     hours: Annotated[tuple[float, float], span()]
 
 
 @dataclass(frozen=True)
-class MissingWords:
+class MissingWords(Fault):
     """Rows that are there with a word, or nothing, in place of a number."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     rows: Annotated[tuple[float, float], span(1)]
-    words: Annotated[tuple[str, ...], words()]
+    words: Annotated[tuple[str, ...], words]
 
 
 @dataclass(frozen=True)
-class DuplicateRows:
+class DuplicateRows(Fault):
     """Rows written twice, one after the other."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     rows: Annotated[tuple[float, float], span(1)]
 
 
 @dataclass(frozen=True)
-class ResentDay:
+class ResentDay(Fault):
     """A day sent first with preliminary values and again, revised, at the end of the file."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     first_factor: Annotated[tuple[float, float], span()]
 
 
 @dataclass(frozen=True)
-class AllZero:
+class AllZero(Fault):
     """A vacant home that uses nothing."""
-
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
 
 
 @dataclass(frozen=True)
-class MostlyZero:
+class MostlyZero(Fault):
     """A home that is used for one stay and is zero otherwise."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     occupied_share: Annotated[tuple[float, float], span(0, 1)]
 
 
 @dataclass(frozen=True)
-class StuckMeter:
+class StuckMeter(Fault):
     """A meter that repeats one non-zero reading for days."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     days: Annotated[tuple[float, float], span()]
 
 
 @dataclass(frozen=True)
-class UnitSlip:
+class UnitSlip(Fault):
     """A meter that reports another unit for some days."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     days: Annotated[tuple[float, float], span()]
     factor: Annotated[float, number(0)]
 
 
 @dataclass(frozen=True)
-class FeedIn:
+class FeedIn(Fault):
     """Solar generation beyond the own use: negative readings around solar noon."""
 
-    one_in: Annotated[int, whole()]
-    types: Annotated[tuple[str, ...], names()]
     peak_kw: Annotated[tuple[float, float], span()]
     solar_noon_utc_h: Annotated[float, number(0, 24)]
     daylight_h: Annotated[float, number(1, 24)]
@@ -215,8 +202,8 @@ class SimulationParameters:
 
     circuits: Annotated[int, whole(1)]
     days: Annotated[int, whole(1)]
-    start_date: Annotated[date, day()]
-    time_zone: Annotated[str, text()]
+    start_date: Annotated[date, day]
+    time_zone: Annotated[str, text]
     interval_minutes: Annotated[int, whole(1)]
     day_start_hour: Annotated[float, number(0, 12)]
     weather_persistence: Annotated[float, number(0, 0.999)]
@@ -228,18 +215,7 @@ class SimulationParameters:
 
     @classmethod
     def from_yaml(cls, path) -> SimulationParameters:
-        """Read and validate the parameters.
-
-        Parameters
-        ----------
-        path : path-like
-            YAML file laid out like ``resources/simulator.yaml``.
-
-        Raises
-        ------
-        InputError
-            If the file is not readable, a key is unknown or missing, or a value is not allowed.
-        """
+        """Read and validate a YAML file laid out like ``resources/simulator.yaml``."""
         place = Place(Path(path))
         try:
             raw = yaml.safe_load(place.file.read_text(encoding="utf-8"))
@@ -272,15 +248,10 @@ def _check_across_keys(parameters: SimulationParameters, place: Place) -> None:
     known = [kind.name for kind in parameters.household_types]
     if len(set(known)) < len(known):
         raise place.at("household_types").refuse("uses a name twice", "rename one of the types")
-    for kind in vars(parameters.data_quality):
-        for name in getattr(getattr(parameters.data_quality, kind), "types", ()):
-            if name not in known:
-                raise (
-                    place.at("data_quality")
-                    .at(kind)
-                    .at("types")
-                    .refuse("names a household type that does not exist", f"choose from {', '.join(known)}")
-                )
+    for kind, rule in vars(parameters.data_quality).items():
+        if isinstance(rule, Fault) and not set(rule.types) <= set(known):
+            types = place.at("data_quality").at(kind).at("types")
+            raise types.refuse("names a household type that does not exist", f"choose from {', '.join(known)}")
 
 
 _LAYOUT = {
