@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
-    from meterdp.ingest.inference.description import config_text, finding_words
-    from meterdp.ingest.inference.examine import examine
+    from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
@@ -129,8 +128,7 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 def _propose(path, time_zone: str | None, said: set[str]) -> None:
     """Print what the export looks like by itself."""
-    from meterdp.ingest.inference.description import config_text, finding_words
-    from meterdp.ingest.inference.examine import examine
+    from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     try:
         found = examine(path, time_zone=time_zone)

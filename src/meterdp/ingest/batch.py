@@ -94,11 +94,14 @@ class Batch:
         arrays = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         return replace(self, **{name: values[:readings] for name, values in arrays.items()})
 
-    def row_of(self, reading: int) -> int:
-        """Return the row of the file that holds a reading of this batch."""
-        if self.rows is not None:
-            return int(self.rows[reading])
-        return self.first_row + int(reading) // self.readings_per_row
+    def row_of(self, reading):
+        """Return the row of the file that holds a reading of this batch, or those of several."""
+        return self.first_row + reading // self.readings_per_row if self.rows is None else self.rows[reading]
+
+    @property
+    def marks(self) -> np.ndarray:
+        """``unreadable``, also where all can be read."""
+        return np.zeros(len(self.meter), np.int8) if self.unreadable is None else self.unreadable
 
 
 def nothing_but(set_aside: Mapping[str, int], place: str) -> Batch:

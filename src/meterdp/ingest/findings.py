@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.ingest.batch import Batch
+from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import (
     CONFLICTING_ROWS,
@@ -206,12 +206,11 @@ def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | 
 
     Of a batch the first ``_STEP_READINGS`` tell.
     """
-    clock, index = Clock(settings), {}
+    clock, number = Clock(settings), NameIndex({}, grow=True)
     found: dict[int, int] = {}
     for batch in batches:
         batch = batch.first(_STEP_READINGS)
-        number = np.array([index.setdefault(name, len(index)) for name in batch.meter_ids] + [-1])
-        meter = number[batch.meter]
+        meter = number(batch.meter_ids, batch.meter)
         starts = clock.interval_starts(meter, batch)
         good = (meter >= 0) & (starts > LAST_MARK)
         meter, starts = meter[good], starts[good]

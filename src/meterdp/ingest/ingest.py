@@ -26,12 +26,11 @@ from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
-from meterdp.ingest.kept import KeptReadings
+from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
 from meterdp.ingest.members import Member, label
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.shapes import MeterMonths, compared
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
@@ -251,9 +250,8 @@ def _survey(
                 survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
         if growing is not None and not growing.given_up:
             grid = (survey.anchor_us, *found[:2]) if settings.period_us is None else _period_grid(settings, clock)
-            growing.put(starts_us, meter, batch.energy, _unreadable(batch), *grid, meters=len(index))
-            growing.counts[ROW_MALFORMED] += batch.left_out
-            growing.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
+            growing.put(starts_us, meter, batch.energy, batch.marks, *grid, meters=len(index))
+            growing.counts += _left_out(batch)
     survey.meter_ids = list(index)
     return survey, clock
 
@@ -332,15 +330,17 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks:
     number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
     for batch in progress(read(), "export, readings, batches read"):
         meter = number(batch.meter_ids, batch.meter)
-        chunks.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, _unreadable(batch))
-        chunks.counts[ROW_MALFORMED] += batch.left_out
-        chunks.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
+        chunks.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, batch.marks)
+        chunks.counts += _left_out(batch)
         if not survey.listed and (meter == NOT_LISTED).any():
             raise _changed(path)
 
 
-def _unreadable(batch: Batch) -> np.ndarray:
-    return np.zeros(len(batch.meter), np.int8) if batch.unreadable is None else batch.unreadable
+def _left_out(batch: Batch) -> np.ndarray:
+    """Return (R,) readings per reason that a reader left out of a batch."""
+    counts = np.array([batch.set_aside.get(reason, 0) for reason in REASONS])
+    counts[ROW_MALFORMED] += batch.left_out
+    return counts
 
 
 def _write_readings(path, households: np.ndarray, energy_kwh, first: int, starts_us: np.ndarray, metadata) -> None:

@@ -89,7 +89,8 @@ def file_by_file(path, settings: ExportSettings, read: Callable[[Member], Iterat
     for member in files_of(path, by_name=settings.packed_by_name):
         check_access(member.path, member.label)  # no row can take that away
         try:
-            yield from read(member)
+            for batch in read(member):
+                yield replace(batch, place=member.place)
         except InputError:
             if settings.bad_rows == "refuse" or not (member.place or settings.meter_column is None):
                 raise

@@ -210,12 +210,13 @@ def _lasts(run: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(run, append=run[-1] + 1)) if len(run) else run
 
 
+ONE_FEED = "export usage points, meter readings, reading types and interval blocks as one feed"
 _REMEDIES = {
     "interval_differs": "set export.interval_minutes to the intervals of the file, or to a multiple of them",
     "other_register": "set export.flow, or ask for the interval readings of electrical energy",
     "sum_incomplete": "export all registers of each meter, and set export.interval_minutes to their intervals",
     "off_grid_stamp": "check export.interval_minutes",
-    "reading_type_missing": "export usage points, meter readings, reading types and interval blocks as one feed",
+    "reading_type_missing": ONE_FEED,
 }
 
 
@@ -230,9 +231,10 @@ def nothing_left(path, set_aside: Mapping[str, int]) -> InputError:
 
 
 class Batches:
-    """Gather the sums of households until they make a batch."""
+    """Gather the sums of a file's households until they make a batch; refuse bad rows, or count what they hold."""
 
-    def __init__(self, batch_bytes: int):
+    def __init__(self, path, settings: ExportSettings, batch_bytes: int):
+        self.path, self.refuse = path, settings.bad_rows == "refuse"
         self.sums, self.became = 0, Counter()  # of the whole file
         self._readings = min(_READINGS_PER_BATCH, max(1, batch_bytes // 32))
         self._clear()
@@ -247,6 +249,13 @@ class Batches:
         """Count readings that belong to no household."""
         self._set_aside[reason] += readings
         self.became[reason] += readings
+
+    def reject(self, reason: str, row: int, field: str | None, problem: str, hint: str, readings: int) -> None:
+        """Refuse a row, or count so many readings of it."""
+        if self.refuse:
+            raise InputError(problem, file=self.path, row=row, field=field, hint=hint)
+        if readings:
+            self.set_aside(reason, readings)
 
     def add(self, meter_id: str, start_us, kwh, row, set_aside: Counter) -> Iterator[Batch]:
         """Take the sums of a household, and yield a batch if there are enough."""

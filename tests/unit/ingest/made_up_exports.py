@@ -11,8 +11,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from meterdp.ingest.inference.examine import looked_at
+
 ZONE = "Europe/London"
 METERS = 4
+
+
+def against(path, export: dict) -> list:
+    """Return what speaks against settings of an export."""
+    return looked_at(path, export)[0]
 
 
 def readings(minutes: int = 30, days: int = 28, start: str = "2025-03-10", meters: int = METERS) -> pd.DataFrame:

@@ -9,13 +9,12 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
-from meterdp.ingest.inference.description import config_text
-from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, against, examine
+from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS as METERS_TABLE
 from meterdp.ingest.tables import READINGS
-from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, plain, readings
+from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
 
 NO_LOCAL_CLOCK = {
     *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from meterdp.errors import InputError
 from meterdp.ingest.dense import USED
 from meterdp.ingest.inference import examine as module
-from meterdp.ingest.inference.examine import against, examine
+from meterdp.ingest.inference.examine import examine
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.shapes import FORMATS, formats_that_fit
-from tests.unit.ingest.made_up_exports import ZONE
+from tests.unit.ingest.made_up_exports import ZONE, against
 from tests.unit.ingest.test_green_button import START, block, meter_reading, reading_type, usage_point
 from tests.unit.ingest.test_green_button import write as write_feed
 

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from meterdp.errors import InputError
-from meterdp.ingest.inference.description import config_text, finding_words
-from meterdp.ingest.inference.examine import examine
+from meterdp.ingest.inference.examine import config_text, examine, finding_words
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up_exports import READ, plain, readings

@@ -1,25 +1,28 @@
 """Look at an export that no one has described: settings that read it, what is in it, and what looks wrong.
 
-What speaks against the settings of an export, from its first readings; ``meterdp check`` says it.
+What speaks against the settings of an export, from its first readings. ``meterdp check`` prints both.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import yaml
 
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
+from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
-from meterdp.ingest.inference.kinds import kind_of, remarks
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.table import Table, read_table
+from meterdp.ingest.inference.table import Table, kind_of, read_table
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     FirstReadings,
@@ -28,11 +31,13 @@ from meterdp.ingest.inference.trial import (
     first_batches,
     first_refusal,
     read_strictly,
+    remarks,
     try_out,
 )
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.readers import parquet
+from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
 from meterdp.ingest.streams import files_of
 
@@ -66,20 +71,11 @@ class Finding:
     odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
 
 
-def examine(
-    path,
-    *,
-    time_zone: str | None = None,
-    max_missing_share: float = 0.1,
-    fewest_days: int = 28,
-    most_readings: int = MOST_READINGS,
-) -> Finding:
-    """Guess the settings of an export (file, folder or archive) and try them out on its first ``most_readings``.
+def examine(path, *, time_zone: str | None = None) -> Finding:
+    """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
-    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. ``max_missing_share`` and
-    ``fewest_days``, by which the study leaves a meter out and how many days it needs, serve to propose a period.
-    Raises ``InputError`` if the file is nothing we read, or cannot be read under any settings we know; names what it
-    is.
+    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Raises ``InputError`` if the file
+    is nothing we read, or cannot be read under any settings we know; names what it is.
     """
     layout = _layout(path)
     given, said, to_check = layout.settings, layout.said, layout.to_check
@@ -88,15 +84,15 @@ def examine(
     proposed = given.pop("time_zone", None)
     first_settings = _settings(given, time_zone or proposed or "UTC")
     first = FirstReadings(path, first_settings)
-    _read(path, first, min(_FIRST_LOOK, most_readings), most_readings)
+    _read(path, first, _FIRST_LOOK)
     if not first.whole and not _no_intervals(path, first):
-        first.read(most_readings)
+        first.read(MOST_READINGS)
     for other in layout.other_formats:
         unread = _unread_stamps(first.batches)
         if not unread:
             break
         again = FirstReadings(path, _settings(given | {"time_format": other}, time_zone or proposed or "UTC"))
-        _read(path, again, most_readings, most_readings)
+        _read(path, again, MOST_READINGS)
         if _unread_stamps(again.batches) < unread:
             given["time_format"], first = other, again
             to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
@@ -116,9 +112,7 @@ def examine(
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
-    period = best_period(
-        trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
-    )
+    period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     found = Finding(given, said, to_check, trial, clock, period, findings, remarks(trial, zone))
@@ -126,11 +120,11 @@ def examine(
     return found
 
 
-def _read(path, first: FirstReadings, readings: int, most_readings: int) -> None:
+def _read(path, first: FirstReadings, readings: int) -> None:
     """Read the start of an export, more of it if nothing can be used; then say what stands in the way."""
     first.read(readings)
     if not first.any_usable:
-        first.read(most_readings)
+        first.read(MOST_READINGS)
     if not first.any_usable:
         read_strictly(path, first.settings)
         raise InputError("holds no reading that can be used", file=path, hint="export the readings again")
@@ -325,12 +319,7 @@ def _days(found: Finding) -> dict:
     return {"first_day": first.isoformat(), "last_day": last.isoformat()}
 
 
-def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[InputError]:
-    """Return what speaks against settings of an export; see :func:`looked_at`."""
-    return looked_at(path, export, most_readings)[0]
-
-
-def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[list[InputError], list[str]]:
+def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
     """Return what speaks against the section ``export`` of a complete configuration, from the first readings, and
     what else is odd about them, from :func:`remarks`. With a public list of meters nothing of it may end a run.
 
@@ -339,11 +328,81 @@ def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[l
     settings = ExportSettings.from_config(export)
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if meter_list is not None:
-        trial = try_out(path, settings, *first_batches(path, settings, most_readings), meter_list)
+        trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         return trial.findings(path), remarks(trial, export["time_zone"])
     try:
         begin_strictly(path, settings)  # the header, before all rows are read
-        trial = try_out(path, settings, *first_batches(path, settings, most_readings))
+        trial = try_out(path, settings, *first_batches(path, settings))
     except InputError as error:
         return [error], []
     return trial.findings(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])
+
+
+def format_words(settings: Mapping) -> str:
+    form = settings.get("format", "long_csv")
+    if form == "wide_csv" and settings.get("wide_layout") == "meters":
+        return "wide CSV, a column per meter"
+    return READERS[form].title
+
+
+def finding_words(path, found: Finding) -> str:
+    trial = found.trial
+    lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
+    lines += [f"  {sentence}" for sentence in [*found.said, *(found.clock.sentences() if found.clock else [])]]
+    lines += _period(found)
+    lines += _rows(trial)
+    if to_check := [*found.to_check, *found.odd]:
+        lines += ["", "To be checked by somebody who knows the export:"]
+        lines += [f"  - {sentence}" for sentence in to_check]
+    if found.findings:
+        lines += ["", "A study would be refused:"]
+        lines += [f"  - {finding}" for finding in found.findings]
+    return "\n".join(lines)
+
+
+def _numbers(trial: Trial, zone: str) -> list[str]:
+    settings, slots = trial.settings, trial.starts_us
+    first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
+    days = round(len(slots) * settings.interval_minutes / (24 * 60))
+    part = "" if trial.whole else " (of the first rows: the file goes on)"
+    daily = daily_kwh(trial.energy_kwh, settings.interval_minutes)
+    return [
+        f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
+        f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({days} days)",
+        f"  in {settings.unit}; a typical meter uses {daily:.3g} kWh a day",
+    ]
+
+
+def _period(found: Finding) -> list[str]:
+    begin, end, kept, kept_whole = found.period
+    meters, slots = found.trial.energy_kwh.shape
+    missing = float(np.median(np.isnan(found.trial.energy_kwh[:, begin:end]).mean(axis=1)))
+    days = f"from {found.settings['first_day']} to {found.settings['last_day']}"
+    said = [f"  {days} a typical meter lacks {missing:.1%} of its readings"]
+    if (begin, end) != (0, slots):
+        said.append(
+            f"  {kept:,} of {meters:,} meters have enough of them for a study; in the whole period {kept_whole:,}"
+        )
+    elif kept < meters:
+        said.append(f"  {kept:,} of {meters:,} meters have enough of them for a study")
+    return said
+
+
+def _rows(trial: Trial) -> list[str]:
+    lines = []
+    for (reason, tokens), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
+        if count and reason != "used":
+            lines.append(f"  {count:,} rows: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
+    return lines
+
+
+def config_text(path, found: Finding) -> str:
+    """Return a complete configuration that reads the export, with a remark where something is to be checked."""
+    # A file of one meter is called after it.
+    alone = found.settings.get("meter_column", "") is None and Path(path).is_file()
+    name = "one meter" if alone else Path(path).resolve().name.split(".")[0]
+    settings = {"path": str(path), "format": "long_csv", **found.settings}
+    config = {"title": f"Study of {name}", "results_dir": "results-" + name.replace(" ", "-"), "export": settings}
+    remarks = [f"# To be checked: {sentence}\n" for sentence in found.to_check]
+    remarks.append("# The days were chosen by the readings: for a release choose them without looking at any.\n")
+    return "".join(remarks) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)

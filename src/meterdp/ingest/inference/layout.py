@@ -14,7 +14,7 @@ from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
 from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit
 from meterdp.ingest.readers.cer import CODE_PATTERN
-from meterdp.ingest.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
+from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
 from meterdp.ingest.settings import CER_ZONE, HALF_HOUR_MINUTES, PLAIN, ExportSettings, Notation
 

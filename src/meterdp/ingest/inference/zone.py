@@ -196,17 +196,17 @@ def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
 
 
 _MOST_EDGES, _MOST_METERS = 60, 2000
+# As the study: what share of its readings a meter may lack, and how many days are the fewest.
+_MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, 28
+# How many of the meters that the best run of days keeps a longer one must keep.
+_KEPT_SHARE = 0.98
 
 
-def best_period(
-    energy_kwh: np.ndarray, slots_per_day: int, max_missing_share: float, fewest_days: int, share: float = 0.98
-) -> tuple[int, int, int, int]:
+def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
     """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
     any run, how many meters it keeps, and how many the whole period keeps.
 
-    ``energy_kwh`` (H, T) has NaN where there is no reading. A meter with a larger share of missing readings than
-    ``max_missing_share`` is left out by the study; no run is shorter than ``fewest_days``. Of the meters that the
-    best run keeps a longer one must keep ``share``.
+    ``energy_kwh`` (H, T) has NaN where there is no reading.
     """
     given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
     scale = len(energy_kwh) / max(1, len(given))
@@ -219,10 +219,10 @@ def best_period(
     kept = np.zeros((len(edges), len(edges)), np.int64)
     for a in range(len(edges)):
         for b in range(a + 1, len(edges)):
-            if edges[b] - edges[a] >= min(fewest_days, days):
-                enough = (1 - max_missing_share) * (slots[b] - slots[a])
+            if edges[b] - edges[a] >= min(_FEWEST_DAYS, days):
+                enough = (1 - _MAX_MISSING_SHARE) * (slots[b] - slots[a])
                 kept[a, b] = ((upto[:, b] - upto[:, a]) >= enough).sum()
     length = slots[None, :] - slots[:, None]
-    best = np.where(kept >= share * kept.max(), length, -1)
+    best = np.where(kept >= _KEPT_SHARE * kept.max(), length, -1)
     a, b = np.unravel_index(best.argmax(), best.shape)
     return int(slots[a]), int(slots[b]), round(kept[a, b] * scale), round(kept[0, -1] * scale)

@@ -60,7 +60,6 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
                 **keys(columns, settings, rejects),
                 unreadable=rejects.marks,
                 left_out=batch.left_out,
-                place=rows.member.place,
             )
 
     return csv_batches(path, settings, read, COLUMNS)

@@ -26,7 +26,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
@@ -38,7 +38,7 @@ from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.members import Member
 from meterdp.ingest.settings import PLAIN, ExportSettings
 from meterdp.ingest.streams import Limit, file_by_file, open_bytes
-from meterdp.ingest.sums import Batches, Held, Parts, nothing_left
+from meterdp.ingest.sums import ONE_FEED, Batches, Held, Parts, nothing_left
 
 # Codes of ESPI: unit of measure, commodity and service category, accumulation behaviour and flow direction.
 WATT_HOURS = "72"
@@ -99,8 +99,7 @@ def batches(
     """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Reader`."""
 
     def read(member: Member) -> Iterator[Batch]:
-        for batch in _file_batches(member, settings, batch_bytes, limit, listed):
-            yield replace(batch, place=member.place)
+        return _file_batches(member, settings, batch_bytes, limit, listed)
 
     return file_by_file(path, settings, read)
 
@@ -112,7 +111,7 @@ def _file_batches(
     kept = None if limit is None else list(_entries(member, settings, limit))
     cut = limit is not None and member.label in limit.cut
     links = _Links(member.label, settings, _entries(member, settings) if kept is None else kept, listed, cut=cut)
-    file = _File(member.label, settings, links, Batches(batch_bytes), cut=cut)
+    file = _File(settings, links, Batches(member.label, settings, batch_bytes), cut=cut)
     for number, entry in enumerate(_entries(member, settings) if kept is None else kept):
         yield from file.take(number, entry)
     yield from file.end()
@@ -560,9 +559,8 @@ class _Links:
 class _File:
     """The entries of a feed in order, household by household."""
 
-    def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches, *, cut: bool):
-        self._path, self._settings, self._links, self._out, self._cut = path, settings, links, out, cut
-        self._refuse = settings.bad_rows == "refuse"
+    def __init__(self, settings: ExportSettings, links: _Links, out: Batches, *, cut: bool):
+        self._settings, self._links, self._out, self._cut = settings, links, out, cut
         self._held: dict[str, Held] = {}
         self._otherwise: Counter = Counter()
         self._any_reading = self._any_energy = False
@@ -589,28 +587,23 @@ class _File:
     def end(self) -> Iterator[Batch]:
         """Yield the rest, or refuse a file that holds nothing to read."""
         yield from self._out.rest()
-        if self._cut or not self._refuse or self._out.sums:
+        if self._cut or not self._out.refuse or self._out.sums:
             return
         if not self._any_reading:
-            raise empty(self._path)
+            raise empty(self._out.path)
         if not self._any_energy and self._otherwise:
             raise InputError(
                 f"holds {self._otherwise.most_common(1)[0][0]}, and no interval readings of electricity",
-                file=self._path,
+                file=self._out.path,
                 hint="ask the utility for the electricity intervals of the usage points",
             )
         if self._any_energy and self._shortest_us >= _SHORTEST_DAY_US:
             raise InputError(
                 "holds daily or longer sums, which are no interval export",
-                file=self._path,
+                file=self._out.path,
                 hint="ask the utility for hourly or shorter intervals",
             )
-        raise nothing_left(self._path, self._out.became)
-
-    def _reject(self, reason: str, rows: np.ndarray, name: str, problem: str, hint: str) -> None:
-        if self._refuse:
-            raise InputError(problem, file=self._path, row=int(rows[0]), field=name, hint=hint)
-        self._out.set_aside(reason, len(rows))
+        raise nothing_left(self._out.path, self._out.became)
 
     def _piece(self, household: str, entry: _Entry) -> Parts | None:
         """Return the readings of one entry, None if they are not among those that make the household's reading."""
@@ -620,13 +613,8 @@ class _File:
             self._out.set_aside("reading_type_missing", len(row))
             return None
         if meaning is None:
-            self._reject(
-                "reading_type_missing",
-                row,
-                "IntervalReading",
-                "has no reading type that gives its unit, or more than one",
-                "export usage points, meter readings, reading types and interval blocks as one feed",
-            )
+            problem = "has no reading type that gives its unit, or more than one"
+            self._out.reject("reading_type_missing", row[0], "IntervalReading", problem, ONE_FEED, len(row))
             return None
         signs = self._links.signs(household)
         if meaning.otherwise or meaning.flow not in signs:
@@ -638,7 +626,7 @@ class _File:
             reason, name, tokens = _PROBLEMS[number]
             rows = row[problem == number]
             if tokens:
-                self._reject(reason, rows, name, tokens, "correct it, or export it again")
+                self._out.reject(reason, rows[0], name, tokens, "correct it, or export it again", len(rows))
             else:
                 self._out.set_aside(reason, len(rows))
         good = problem == 0

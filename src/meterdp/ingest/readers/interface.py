@@ -13,7 +13,7 @@ from typing import Protocol
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
-from meterdp.ingest.readers import cer, green_button, lcl_csv, long_csv, nem12, parquet, wide_csv
+from meterdp.ingest.readers import cer, green_button, long_csv, nem12, parquet, wide_csv
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import Limit
 
@@ -50,7 +50,7 @@ class Format:
 READERS: dict[str, Format] = {
     "long_csv": Format(long_csv.batches, "CSV, a row per reading", threaded=True),
     "wide_csv": Format(wide_csv.batches, "wide CSV, a row per meter and day"),
-    "lcl_csv": Format(lcl_csv.batches, "Low Carbon London CSV", threaded=True),
+    "lcl_csv": Format(long_csv.lcl_batches, "Low Carbon London CSV", threaded=True),
     "parquet": Format(parquet.batches, "Parquet, a row per reading"),
     "cer": Format(cer.batches, "the layout of the Irish trial, with day codes"),
     "nem12": Format(nem12.batches, "NEM12", trial_bytes=1 << 22),

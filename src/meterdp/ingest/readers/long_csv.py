@@ -1,4 +1,9 @@
-"""Long CSV: a row per reading with meter, stamp and energy, and if wanted circuit and unit."""
+"""Long CSV: a row per reading with meter, stamp and energy, and if wanted circuit and unit.
+
+Low Carbon London is one, half-hourly, of UK Power Networks in each of its published header styles. Its columns, unit
+and stamps are known, so no column setting is needed. Odd stamps, padded numbers, the word Null and repeated rows are
+left to the common rules, which count them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,12 @@ from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import ISO8601, ExportSettings
+
+# Of Low Carbon London.
+METER_COLUMN = "LCLid"
+TIME_COLUMNS = ("DateTime", "tstp")
+ENERGY_COLUMNS = ("KWH/hh (per half hour)", "energy(kWh/hh)")
 
 
 def batches(
@@ -51,7 +61,7 @@ def file_batches(
     positions = [rows.position(name) for name in names]
     if len(set(positions)) < len(positions):
         plain = ()
-    readers = [one.of_file(rows.header, rows.member.meter_id, rows.member.place) for one in plain]
+    readers = [one.of_file(rows.header, rows.member.meter_id) for one in plain]
     for batch in rows.batches(positions, batch_bytes, readers):
         if isinstance(batch, Batch):
             yield batch
@@ -72,7 +82,6 @@ def file_batches(
             **keys(columns, settings, rejects, rows.member.meter_id),
             unreadable=rejects.marks,
             left_out=batch.left_out,
-            place=rows.member.place,
         )
 
 
@@ -82,3 +91,42 @@ def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> 
     parts = [pc.utf8_trim_whitespace(texts) for texts in (days, times)]
     parts = [pc.if_else(pc.is_in(texts, tokens), None, texts) for texts in parts]
     return pc.binary_join_element_wise(*parts, " ")
+
+
+def lcl_batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
+) -> Iterator[Batch]:
+    """Yield the readings of a Low Carbon London CSV; see :class:`meterdp.ingest.readers.interface.Reader`."""
+    settings = replace(
+        settings,
+        delimiter=",",
+        meter_column=METER_COLUMN,
+        circuit_column=None,
+        unit_column=None,
+        time_format=ISO8601,
+        decimal=".",
+        thousands=None,
+    )
+    parse_stamps = StampParser(settings.time_format, settings.missing_words)
+
+    def read(rows: CsvRows) -> Iterator[Batch]:
+        columns = {
+            "time_column": _whichever(rows, TIME_COLUMNS),
+            "energy_column": _whichever(rows, ENERGY_COLUMNS),
+        }
+        described = replace(settings, **columns)
+        plain = plain_rows(described, parse_stamps, threads)
+        return file_batches(rows, described, parse_stamps, batch_bytes, plain)
+
+    return csv_batches(path, settings, read)
+
+
+def _whichever(rows: CsvRows, names: tuple[str, ...]) -> str:
+    for name in names:
+        if name in rows.header:
+            return name
+    raise rows.refuse_header(
+        f"is missing from the header; the header has {', '.join(repr(n) for n in rows.header)}",
+        "set export.format to the layout the file has",
+        " or ".join(names),
+    )

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from string import ascii_uppercase, digits
@@ -78,8 +78,7 @@ def batches(
     """Yield the households of NEM12 files, each once its last block is read; see :class:`~.interface.Reader`."""
 
     def read(member: Member) -> Iterator[Batch]:
-        for batch in _file_batches(member, settings, batch_bytes, limit, listed):
-            yield replace(batch, place=member.place)
+        return _file_batches(member, settings, batch_bytes, limit, listed)
 
     return file_by_file(path, settings, read)
 
@@ -104,7 +103,7 @@ def _file_batches(
     cut = limit is not None and member.label in limit.cut
     if cut and len(last_block) > 1:
         del last_block[nmi]
-    file = _File(member.label, settings, last_block, Batches(batch_bytes), listed, cut=cut)
+    file = _File(settings, last_block, Batches(member.label, settings, batch_bytes), listed, cut=cut)
     for row, fields in rows():
         yield from file.take(row, fields)
     yield from file.end()
@@ -203,7 +202,6 @@ class _File:
 
     def __init__(
         self,
-        path: str,
         settings: ExportSettings,
         last_block: dict[str, int],
         out: Batches,
@@ -211,9 +209,8 @@ class _File:
         *,
         cut: bool,
     ):
-        self._path, self._settings, self._last_block, self._out, self._cut = path, settings, last_block, out, cut
+        self._settings, self._last_block, self._out, self._cut = settings, last_block, out, cut
         self._listed = listed
-        self._refuse = settings.bad_rows == "refuse"
         self._households: dict[str, _Household] = {}
         self._block: _Block | None = None
         self._day: _Day | None = None
@@ -237,7 +234,7 @@ class _File:
         elif kind == "900":
             self._ended = True
         elif kind != "100" or len(fields) < 2 or fields[1].strip().upper() != "NEM12":
-            self._reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
+            self._out.reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
 
     def end(self) -> Iterator[Batch]:
         """Yield the rest, or refuse a file that is cut short or holds nothing to read."""
@@ -246,18 +243,12 @@ class _File:
         yield from self._out.rest()
         if self._cut:  # by us
             return
-        if self._refuse and not self._ended:
+        if self._out.refuse and not self._ended:
             raise InputError(
-                "has no end record (900): it is cut short", file=self._path, hint="copy or export it again"
+                "has no end record (900): it is cut short", file=self._out.path, hint="copy or export it again"
             )
-        if self._refuse and not self._out.sums:
-            raise nothing_left(self._path, self._out.became) if self._any_reading else empty(self._path)
-
-    def _reject(self, reason: str, row: int, field: str | None, problem: str, hint: str, readings: int) -> None:
-        if self._refuse:
-            raise InputError(problem, file=self._path, row=row, field=field, hint=hint)
-        if readings:
-            self._out.set_aside(reason, readings)
+        if self._out.refuse and not self._out.sums:
+            raise nothing_left(self._out.path, self._out.became) if self._any_reading else empty(self._out.path)
 
     def _details(self, row: int, fields: list[str]) -> _Block | None:
         """Read a 200 record."""
@@ -267,7 +258,7 @@ class _File:
         configured = frozenset(_SUFFIX.findall(pairs)) if re.fullmatch(rf"(?:{_SUFFIX.pattern})+", pairs) else ()
         block = _Block(nmi, row, suffix, frozenset(configured))
         if not nmi:
-            self._reject("meter_missing", row, "NMI", "is empty", "give every block its NMI", 0)
+            self._out.reject("meter_missing", row, "NMI", "is empty", "give every block its NMI", 0)
             block.problem = "meter_missing"
             return block
         if self._listed is not None and nmi not in self._listed:
@@ -290,7 +281,7 @@ class _File:
             block.length_us = int(minutes) * _MINUTE_US
             return block
         block.problem, *tokens = problem
-        self._reject(block.problem, row, *tokens, 0)
+        self._out.reject(block.problem, row, *tokens, 0)
         return block
 
     def _interval_day(self, row: int, fields: list[str]) -> None:
@@ -303,7 +294,9 @@ class _File:
         # A quality is no number, so the first one stands behind the numbers.
         cells = _cells(fields) if value is None else count
         if block is None:
-            self._reject("row_malformed", row, None, "has no 200 record above it", "export it again", max(1, cells))
+            self._out.reject(
+                "row_malformed", row, None, "has no 200 record above it", "export it again", max(1, cells)
+            )
             return
         start_us = _day_start_us(fields[1]) if len(fields) > 1 else None
         if block.nmi in self._households and start_us is not None and self._may_count(start_us):
@@ -317,11 +310,11 @@ class _File:
             problem = f"has {cells} values where the interval length of its 200 record asks for {count}"
             if cells in (count, len(fields) - 2) and cells >= count:
                 problem = f"has no quality behind the {count} values its 200 record asks for"
-            self._reject("row_malformed", row, None, problem, "export the day again", max(1, cells))
+            self._out.reject("row_malformed", row, None, problem, "export the day again", max(1, cells))
             return
         if start_us is None:
             hint = "write it as YYYYMMDD"
-            self._reject("stamp_unreadable", row, "IntervalDate", "is not a date", hint, count)
+            self._out.reject("stamp_unreadable", row, "IntervalDate", "is not a date", hint, count)
             return
         unreadable = np.zeros(count, bool)
         if value is None:
@@ -329,7 +322,7 @@ class _File:
         if unreadable.any():
             name = f"IntervalValue{np.flatnonzero(unreadable)[0] + 1}"
             hint = "correct it, or add the word to export.missing_words"
-            self._reject("value_unreadable", row, name, "is not a number", hint, int(unreadable.sum()))
+            self._out.reject("value_unreadable", row, name, "is not a number", hint, int(unreadable.sum()))
         quality = np.full(count, ord(_at(fields, 2 + count)[0]), np.uint8)
         self._day = _Day(block, row, start_us, value, unreadable, quality)
 
@@ -345,14 +338,16 @@ class _File:
         day = self._day
         if day is None:
             if self._block is None or not self._block.problem:
-                self._reject("row_malformed", row, None, "has no 300 record above it", "export the file again", 0)
+                self._out.reject("row_malformed", row, None, "has no 300 record above it", "export the file again", 0)
             return
         ends, quality = [_at(fields, i) for i in (1, 2)], _at(fields, 3)
         count = len(day.value)
         numbered = all(end.isascii() and end.isdigit() and len(end) < 5 for end in ends)
         first, last = map(int, ends) if numbered else (0, 0)
         if not 1 <= first <= last <= count or not _QUALITY.fullmatch(quality) or quality[0] == "V":
-            self._reject("quality_unknown", row, None, "names no range of its day, or no quality", "correct it", 0)
+            self._out.reject(
+                "quality_unknown", row, None, "names no range of its day, or no quality", "correct it", 0
+            )
             day.quality[:] = _VARIES
             self._keep_day()
             return
@@ -365,7 +360,7 @@ class _File:
         if (day.quality == _VARIES).any():
             hint = "export the day with its 400 records"
             problem = "has a quality that varies (V) and is not given"
-            self._reject("quality_unknown", day.row, None, problem, hint, 0)
+            self._out.reject("quality_unknown", day.row, None, problem, hint, 0)
         self._keep_day()
 
     def _keep_day(self) -> None:

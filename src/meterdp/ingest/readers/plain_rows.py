@@ -42,7 +42,6 @@ class PlainFile:
     rows: PlainRows
     roles: np.ndarray  # (F,) int64, what the fields of a line are, for :func:`read_plain`
     file_meter: str  # whose readings they are if there is no column for it
-    place: str  # which of several files it is
 
     def scan(self, lines: bytes, longest: int) -> Scan | None:
         """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes."""
@@ -50,7 +49,7 @@ class PlainFile:
 
     def batch(self, scan: Scan, first_row: int) -> Batch | None:
         """Return the readings of what was scanned last, or None if one of them cannot be accepted."""
-        return self.rows.batch(scan, first_row, self.file_meter, self.place)
+        return self.rows.batch(scan, first_row, self.file_meter)
 
 
 class PlainRows:
@@ -95,13 +94,13 @@ class PlainRows:
         self._odd_values = np.empty(0)
         self._odd_unreadable = np.empty(0, bool)
 
-    def of_file(self, header: list[str], file_meter: str, place: str) -> PlainFile:
+    def of_file(self, header: list[str], file_meter: str) -> PlainFile:
         """Return the reader of one of the files; its header has each of the columns wanted once."""
         roles = np.full(len(header), SKIPPED)
         for number, name in enumerate(self._texts):
             roles[header.index(name)] = number
         roles[header.index(self._settings.energy_column)] = NUMBER
-        return PlainFile(self, roles, file_meter, place)
+        return PlainFile(self, roles, file_meter)
 
     def scan(self, lines: bytes, longest: int, roles: np.ndarray) -> Scan | None:
         """Find the fields of whole lines; the part that may run beside other readers."""
@@ -121,14 +120,14 @@ class PlainRows:
             return None
         return Scan(dict(zip(self._texts, codes, strict=True)), energy, odd_row[:odd], odd_code[:odd])
 
-    def batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+    def batch(self, scan: Scan, first_row: int, file_meter: str) -> Batch | None:
         """Return the readings of scanned lines, or None if one of them holds what cannot be accepted."""
-        batch = self._batch(scan, first_row, file_meter, place) if self._learn() else None
+        batch = self._batch(scan, first_row, file_meter) if self._learn() else None
         if batch is None:
             self._forget()
         return batch
 
-    def _batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+    def _batch(self, scan: Scan, first_row: int, file_meter: str) -> Batch | None:
         settings, rows = self._settings, len(scan.energy)
         if any((scan.energy == number).any() for number in self._missing_numbers):
             return None  # whether it is written like the missing word, its text says
@@ -159,7 +158,6 @@ class PlainRows:
             energy=scan.energy,
             **keys,
             unreadable=unreadable,
-            place=place,
         )
 
     def _learn(self) -> bool:

@@ -65,7 +65,6 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
-            place=rows.member.place,
             **key,
         )
 
@@ -157,7 +156,6 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
-            place=rows.member.place,
         )
 
 
