@@ -16,7 +16,7 @@ gc.set_threshold(100_000)
 from meterdp import __version__  # noqa: E402
 from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 
-# What each command does. It is meterdp.cli.<name>, and <group>_<name> in a group; "" is what a group is for.
+# What each command does. It stands in meterdp.cli.<name> or .<group>; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "check": "what an export is, and whether a configuration describes it, in seconds",
     "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
@@ -52,7 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(given)
     command = arguments.command
     if words is None:  # a process of its own
-        for package in getattr(command, "NEEDLESS", ()):
+        for package in command.needless:
             sys.modules.setdefault(package, None)
     try:
         with optional_packages("this command"):
@@ -85,8 +85,8 @@ def _add(parser: argparse.ArgumentParser, table: Mapping, words: Sequence[str], 
         if not isinstance(entry, str):
             _add(one, entry, words[1:], (*group, name))
             continue
-        command = import_module(f"meterdp.cli.{'_'.join((*group, name))}")
-        one.epilog = "\n  ".join(("examples:", *command.EXAMPLES))
+        command = import_module(f"meterdp.cli.{(*group, name)[0]}").COMMANDS[name]
+        one.epilog = "\n  ".join(("examples:", *command.examples))
         command.add_arguments(one)
         one.set_defaults(command=command)
 

@@ -1,6 +1,24 @@
-"""What the command ``meterdp`` does: one module per command, found by :mod:`meterdp.__main__`.
+"""What the command ``meterdp`` does: a module per command or group of commands, found by :mod:`meterdp.__main__`.
 
-A module has ``EXAMPLES``, ``add_arguments(parser)`` and ``run(arguments)``, which returns the exit code, and may have
-``NEEDLESS``: packages that others import if they can and this command never uses. Only a command that is run is
-imported, and what takes long to import it imports in ``run``.
+A module has ``COMMANDS`` by name. Only that of a command that is run is imported, and what takes long to import it
+imports in ``run``.
 """
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """Examples for the help of a command, what adds its arguments to a parser, and what returns its exit code.
+
+    ``needless`` are packages that others import if they can and this command never uses.
+    """
+
+    examples: tuple[str, ...]
+    add_arguments: Callable[[argparse.ArgumentParser], object]
+    run: Callable[[argparse.Namespace], int]
+    needless: tuple[str, ...] = ()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-EXAMPLES = ("meterdp ask --epsilon 1 --delta 1e-5", "meterdp ask --error-kwh 0.05 --results results")
+from meterdp.cli import Command
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     question = parser.add_mutually_exclusive_group(required=True)
     question.add_argument("--epsilon", type=float, help="ask for the smallest error at this epsilon")
     question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
@@ -19,14 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print one line per design and query model, each as soon as it is found.
-
-    Raises
-    ------
-    InputError
-        If the folder holds no study, or what is asked for makes no sense.
-    """
+def _ask(arguments: argparse.Namespace) -> int:
+    """Print one line per design and query model, each as soon as it is found."""
     from meterdp.class_noise.ask import ask
     from meterdp.class_noise.query_models import MODEL_WORDS
 
@@ -35,3 +28,12 @@ def run(arguments: argparse.Namespace) -> int:
     print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one file of one release.")
     print("\n".join(f"{model}: {words}" for model, words in MODEL_WORDS.items()))
     return 0
+
+
+COMMANDS = {
+    "ask": Command(
+        ("meterdp ask --epsilon 1 --delta 1e-5", "meterdp ask --error-kwh 0.05 --results results"),
+        _add_arguments,
+        _ask,
+    )
+}

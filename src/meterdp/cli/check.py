@@ -6,16 +6,14 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from meterdp.cli import Command
 from meterdp.core.provenance import shipped
 from meterdp.errors import REFUSAL, InputError
 
-# numba looks for BLAS in SciPy, a third of a second.
-NEEDLESS = ("scipy.linalg",)
 EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings.csv.gz --config my.yaml")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "export", nargs="?", help="file, folder or zip of the readings; else that of the configuration"
     )
@@ -40,14 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Look at the export and print what it is; return 1 if a study with the given settings would be refused.
-
-    Raises
-    ------
-    InputError
-        If the export is nothing meterdp reads.
-    """
+def _check(arguments: argparse.Namespace) -> int:
+    """Look at the export and print what it is; return 1 if a study with the given settings would be refused."""
     if arguments.config:
         return _compare(arguments)
     if arguments.export is None:
@@ -138,3 +130,7 @@ def _propose(path, time_zone: str | None, said: set[str]) -> None:
         return
     print(f"\nThe export by itself looks like this:\n\n{finding_words(path, found)}")
     print(f"\nA configuration that reads it:\n\n{config_text(path, found)}", end="")
+
+
+# numba looks for BLAS in SciPy, a third of a second.
+COMMANDS = {"check": Command(EXAMPLES, _add_arguments, _check, needless=("scipy.linalg",))}

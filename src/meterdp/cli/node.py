@@ -6,13 +6,13 @@ import argparse
 import signal
 import sys
 
+from meterdp.cli import Command
 from meterdp.errors import REFUSAL, InputError
 
 EXAMPLES = ("meterdp node --new-keys keys north", "meterdp node my.yaml node.yaml")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "config", nargs="*", metavar="CONFIG", help="configuration(s) with a section 'node', later ones on top"
     )
@@ -21,14 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run a node to its end, or make keys.
-
-    Raises
-    ------
-    InputError
-        If a setting or the export is bad, or something is wrong with another node.
-    """
+def _node(arguments: argparse.Namespace) -> int:
+    """Run a node to its end, or make keys."""
     if (arguments.new_keys is None) == (not arguments.config):
         raise InputError("takes either configurations or --new-keys", hint=f"write e.g. {EXAMPLES[0]}")
     if arguments.new_keys is not None:
@@ -67,3 +61,6 @@ def _run_node(files: list[str]) -> int:
         print(f"{REFUSAL}\n{without_message(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+COMMANDS = {"node": Command(EXAMPLES, _add_arguments, _node)}

@@ -111,7 +111,7 @@ class Faults:
         ]
 
     def rows(self, household: int, energy_kwh: np.ndarray, resolution_wh: int) -> tuple[Rows, Rows]:
-        """Return the rows of a meter, of (T,) kWh used: those in its place, and those resent at the end of the file."""
+        """Return the rows of a meter, of (T,) kWh used: those in its place, and those resent at the end."""
         reading = self._meter_readings(household, energy_kwh, resolution_wh)
         first_sent, resent = self._resent_day(household, reading, resolution_wh)
         return self._written_rows(household, first_sent), resent

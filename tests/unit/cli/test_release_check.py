@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
-from meterdp.cli.release_check import list_of_meters
+from meterdp.cli.release import list_of_meters
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import REFUSAL
 from meterdp.privacy.charge import Charge, epsilon_of

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
@@ -20,7 +21,12 @@ def names(table=COMMANDS, group=()):
 
 
 def module_of(words):
-    return import_module(f"meterdp.cli.{'_'.join(words)}")
+    return import_module(f"meterdp.cli.{words[0]}")
+
+
+def named(file):
+    """The words of every command that a module has."""
+    return [(file, name) if isinstance(COMMANDS[file], dict) else (name,) for name in module_of([file]).COMMANDS]
 
 
 def said_by(capsys, *words):
@@ -32,20 +38,21 @@ def said_by(capsys, *words):
 
 def test_every_module_is_a_command(repository):
     files = {path.stem for path in (repository / "src/meterdp/cli").glob("*.py")} - {"__init__"}
-    assert files == {"_".join(words) for words in names()}
+    assert files == set(COMMANDS)
+    assert sorted(names()) == sorted(words for file in files for words in named(file))
 
 
 @pytest.mark.parametrize("words", list(names()), ids=" ".join)
 def test_help_says_what_a_command_is_for_and_gives_an_example_that_it_takes(words, capsys, monkeypatch):
     code, out, _ = said_by(capsys, *words, "--help")
-    module = module_of(words)
-    assert code == 0 and out.endswith("".join(f"  {example}\n" for example in module.EXAMPLES))
-    taken = []
-    monkeypatch.setattr(module, "run", lambda arguments: taken.append(arguments) or 0)
-    for example in module.EXAMPLES:
+    commands, taken = module_of(words).COMMANDS, []
+    command = commands[words[-1]]
+    assert code == 0 and out.endswith("".join(f"  {example}\n" for example in command.examples))
+    monkeypatch.setitem(commands, words[-1], replace(command, run=lambda arguments: taken.append(arguments) or 0))
+    for example in command.examples:
         name, *given = shlex.split(example.partition(">")[0])
         assert name == "meterdp" and tuple(given[: len(words)]) == words and main(given) == 0
-    assert len(taken) == len(module.EXAMPLES)
+    assert len(taken) == len(command.examples)
 
 
 def test_the_help_of_all_names_every_command_and_of_a_group_its_own(capsys):
@@ -79,9 +86,9 @@ def test_help_waits_for_no_library():
 def test_a_reader_who_leaves_is_no_error():
     """``meterdp ... | head``: nothing is printed by Python about the pipe."""
     program = (
-        "import os, sys; from meterdp.__main__ import main; from meterdp.cli import ledger_show\n"
+        "import os, sys; from meterdp.__main__ import main; from meterdp.cli import Command, ledger\n"
         "reading, writing = os.pipe(); os.close(reading); os.dup2(writing, 1)\n"
-        "ledger_show.run = lambda arguments: print('words', flush=True)\n"
+        "ledger.COMMANDS['show'] = Command((), lambda parser: None, lambda arguments: print('words', flush=True))\n"
         "sys.exit(main(['ledger', 'show']))"
     )
     done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)

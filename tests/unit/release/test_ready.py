@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from meterdp.cli import ledger_show
+from meterdp.cli.ledger import COMMANDS
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
@@ -85,7 +85,7 @@ def test_a_charge_stands_where_the_process_is_killed_in_its_wait(ledger):
 def test_a_ledger_can_be_shown_while_a_release_waits_and_while_it_draws(ledger, capsys):
     def show():
         arguments = type("Arguments", (), {"ledger": ledger.path})
-        shown = threading.Thread(target=ledger_show.run, args=(arguments,), daemon=True)
+        shown = threading.Thread(target=COMMANDS["show"].run, args=(arguments,), daemon=True)
         shown.start()
         shown.join(20)
         assert not shown.is_alive(), "the ledger was locked"

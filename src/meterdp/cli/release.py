@@ -1,4 +1,4 @@
-"""``meterdp release check``: all that stands in the way of a release or, if nothing does, what it will charge."""
+"""``meterdp release``: what stands in the way of one or what it will charge, and what to do with released folders."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
+from meterdp.cli import Command
+from meterdp.core.choices import names_in
 from meterdp.core.provenance import shipped
 from meterdp.errors import REFUSAL, InputError
 
-EXAMPLES = ("meterdp release check --config my.yaml", "meterdp release check readings.csv.gz --config my.yaml")
 # What stands for a setting that only the user knows; none of them would be taken for a value.
 _TO_FILL_IN = {
     "export.meters": ("meters.csv", "a CSV with the header meter_id and a meter in each row, not made from readings"),
@@ -24,8 +26,7 @@ _TO_FILL_IN = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def _check_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("export", nargs="?", help="the export, in the place of export.path; it is not read")
     parser.add_argument(
         "--config", type=Path, action="append", default=[], metavar="FILE", help="configuration(s), later ones on top"
@@ -35,14 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print every refusal and return 1, or print what the release would charge.
-
-    Raises
-    ------
-    InputError
-        If a configuration cannot be read.
-    """
+def _check(arguments: argparse.Namespace) -> int:
+    """Print every refusal and return 1, or print what the release would charge."""
     from meterdp.core.config import load_schema, looked_through, read_files
     from meterdp.release.settings import refusals_of
     from meterdp.simulate.parameters import describe_simulated
@@ -71,11 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str]]:
     """Return what refuses a release, from public settings, the list of meters and the ledger; else what to say of it.
 
-    Parameters
-    ----------
-    config : mapping
-        Complete, and nothing that is refused of its settings.
-    simulated : bool
+    Of the settings themselves nothing is refused any more.
     """
     from meterdp.release.asked import asked, statements
     from meterdp.release.service import ReleaseService
@@ -197,3 +188,79 @@ def _filled_in(field: str, config: Mapping) -> tuple[str, str | None]:
         first, last = (int(day[:4]) for day in days)
         return ", ".join(map(str, range(first, last + 1))), _TO_FILL_IN[field][1]
     return _TO_FILL_IN[field]
+
+
+def _verify_takes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a released folder such as results/release/mixture, or results/release itself")
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    """Check every file of the folder and print the guarantee."""
+    from meterdp.release.received import BESIDE, MANIFEST, released_folders, verify
+
+    for folder in released_folders(arguments.folder):
+        received = verify(folder)
+        manifest, count = received.manifest, len(received.files)
+        first, last = manifest["period"]
+        print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
+        print(f"  of {manifest['population']}, {first} to {last}", end="")
+        print(", simulated" if manifest["simulated_data"] else "")
+        for guarantee in received.guarantees:
+            print(f"  {guarantee}")
+        if received.expected_error:
+            print(f"  expected error: {received.expected_error}")
+        for words in ("hides", "does_not_hide"):
+            for sentence in manifest["privacy"][words]:
+                print(f"  {words.replace('_', ' ')}: {sentence}")
+    print("Checksums tell whether declared files were changed after the manifest was written, not who wrote it.")
+    print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
+    return 0
+
+
+def _convert_takes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a released folder: results/release/mixture or results/release/forecasts")
+    parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("release.convert.TOOLS")))
+    parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not there")
+    parser.add_argument(
+        "--date",
+        type=_day,
+        metavar="DAY",
+        help="local day on which synthetic profiles begin; if left out, the day the release says they are of, or "
+        "else the first day of its period",
+    )
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("write a day as 2025-11-17") from None
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from meterdp.release.convert import TOOLS, converted, read_release, write_folder
+
+    profiles = read_release(arguments.folder, arguments.date)
+    files = converted(profiles, TOOLS[arguments.tool])
+    write_folder(files, arguments.to)
+    print(f"{len(files):,} files are in {arguments.to}; its README.md says what they are.")
+    return 0
+
+
+COMMANDS = {
+    "check": Command(
+        ("meterdp release check --config my.yaml", "meterdp release check readings.csv.gz --config my.yaml"),
+        _check_takes,
+        _check,
+    ),
+    "verify": Command(
+        ("meterdp release verify results/release", "meterdp release verify results/release/mixture"),
+        _verify_takes,
+        _verify,
+    ),
+    "convert": Command(
+        ("meterdp release convert results/release/mixture --as opendss --to for-opendss --date 2025-11-17",),
+        _convert_takes,
+        _convert,
+    ),
+}

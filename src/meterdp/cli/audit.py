@@ -1,18 +1,17 @@
-"""``meterdp audit leaks``: are secrets of an export in released files?"""
+"""``meterdp audit``: are secrets of an export in released files, and what attacks have found, beside the claims."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
+from meterdp.cli import Command
 from meterdp.core.choices import names_in
 from meterdp.errors import InputError
 
-EXAMPLES = ("meterdp audit leaks results/release --meters list.csv --secrets secrets.csv",)
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def _leaks_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="what is to be published, e.g. results/release")
     parser.add_argument("--secrets", metavar="FILE", help="CSV with the columns name, kind, value")
     parser.add_argument("--meters", metavar="FILE", help="list of meters, each of which is a secret")
@@ -28,14 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Scan a folder; 1 if something was found or could not be looked into.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to look for, or nowhere.
-    """
+def _leaks(arguments: argparse.Namespace) -> int:
+    """Scan a folder; 1 if something was found or could not be looked into."""
     from meterdp.audit.leaks import HOMES_OF, NAME, Piece, Scanner, meters_of, read_secrets, scale_of, scan
 
     secrets = read_secrets(arguments.secrets) if arguments.secrets else []
@@ -58,3 +51,38 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{one.secret}: {file}, {'a part with a secret in its name' if tells(one.where) else one.where}")
     print(f"{len(found)} findings of {len(secrets)} secrets in {arguments.folder}")
     return min(len(found), 1)
+
+
+def _show_takes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("results/audit"), help="what `make audit` wrote (results/audit)"
+    )
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    """Print a line per attack that was run; 1 if one came out other than expected."""
+    from meterdp.audit.tables import AUDIT
+    from meterdp.core.parquet import read_table
+
+    path = arguments.folder / "audit.parquet"
+    if not path.is_file():
+        raise InputError("is not there", file=path, hint="run `make audit` first, or give its folder")
+    rows = read_table(path, AUDIT).to_pylist()
+    print(f"{'mechanism':<32}{'claimed':>9}{'found':>9}  {'expected':<9}{'exceeded':<10}what was broken")
+    for row in rows:
+        print(
+            f"{row['mechanism']:<32}{row['epsilon_claimed']:>9.3g}{row['epsilon_lower']:>9.3g}  "
+            f"{row['expected']:<9}{row['exceeded']:<10}{row['mutant'] or ''}".rstrip()
+        )
+    wrong = sum(not row["as_expected"] for row in rows)
+    print("claimed: epsilon; found: its lower bound; exceeded: which claim, that on epsilon or mu.")
+    print(f"{len(rows)} rows, {wrong} not as expected.")
+    return int(wrong > 0)
+
+
+COMMANDS = {
+    "leaks": Command(
+        ("meterdp audit leaks results/release --meters list.csv --secrets secrets.csv",), _leaks_takes, _leaks
+    ),
+    "show": Command(("meterdp audit show results/audit",), _show_takes, _show),
+}

@@ -1,0 +1,125 @@
+"""``meterdp ledger``: what a ledger says, whether it is what was written, and other limits for its meters."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from meterdp.cli import Command
+from meterdp.core.provenance import shipped
+from meterdp.errors import InputError
+
+
+def _ledger(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "ledger",
+        nargs="?",
+        type=Path,
+        default=Path("meterdp-ledger.sqlite"),
+        help="the ledger, release.ledger of the configuration (meterdp-ledger.sqlite)",
+    )
+
+
+def opened(path: Path):
+    """Return a ledger that is there: one that is not would be made, and another file become a ledger."""
+    from meterdp.privacy.ledger import Ledger
+    from meterdp.privacy.ledger_file import is_ledger
+
+    if not path.is_file():
+        raise InputError("is not there", file=path, hint="give the path of the ledger; the first release makes it")
+    if not is_ledger(path):
+        raise InputError("is no ledger, or damaged", file=path, hint="give the path of the ledger")
+    return Ledger(path)
+
+
+def _counted(found) -> str:
+    return ", ".join(f"{count} {what}" for what, count in found.items())
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from meterdp.release.show import sentence
+
+    print(sentence(opened(arguments.ledger)), end="")
+    return 0
+
+
+def _draw_takes(parser: argparse.ArgumentParser) -> None:
+    _ledger(parser)
+    parser.add_argument("--to", required=True, metavar="FILE", help="the HTML page to write")
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    from meterdp.report.ledger import write_ledger_page
+
+    ledger = opened(arguments.ledger)
+    if Path(arguments.to).resolve() in (ledger.path, ledger.copy_path):
+        raise InputError("is the ledger or its copy", file=arguments.to, hint="write the page to another file")
+    write_ledger_page(ledger, arguments.to)
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    """Check every event, every list of meters and every stored file; InputError names what was changed."""
+    print(f"Nothing was changed: {_counted(opened(arguments.ledger).verify())}.")
+    return 0
+
+
+def _raise_takes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="configuration(s) of a release: names the ledger, the meters and the budget period",
+    )
+    parser.add_argument("--epsilon", type=float, required=True, help="what each meter may spend from now on in all")
+    parser.add_argument("--delta", type=float, help="the delta it is stated at (release.cap_delta)")
+
+
+def _raise(arguments: argparse.Namespace) -> int:
+    """Add the limit to the ledger."""
+    from meterdp.core.config import complete, load_schema, read_files
+    from meterdp.ingest.meter_list import read_meter_list
+    from meterdp.privacy.guarantee import Limit, PrivacyBudget
+    from meterdp.privacy.ledger import Ledger
+    from meterdp.release.settings import check_settings, public_name, touched_periods
+
+    schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
+    config = complete(read_files([str(file) for file in arguments.config]), schema)
+    check_settings(config, simulated=False)
+    release = config["release"]
+    limit = Limit(arguments.epsilon, release["cap_delta"] if arguments.delta is None else arguments.delta)
+    for name, value, most in (("--epsilon", limit.epsilon, 20), ("--delta", limit.delta, 1)):
+        if not 0 < value <= most:
+            raise InputError(f"is {value:g}", field=name, hint=f"use a number above 0, at most {most}")
+    budget = PrivacyBudget("", "", *map(public_name, (release["population"], release["budget_period"])))
+    meters = read_meter_list(config["export"]["meters"]).meter_ids
+    Ledger(release["ledger"]).raise_limit(budget, meters, touched_periods(config), limit)
+    print(
+        f"{len(meters)} meters may spend epsilon {limit.epsilon:g} at delta {limit.delta:g} in '{budget.period}'; "
+        "the lower limit of a configuration (release.cap_epsilon) still holds for what it releases."
+    )
+    return 0
+
+
+def _migrate(arguments: argparse.Namespace) -> int:
+    from meterdp.release.show import migrate
+
+    ledger = opened(arguments.ledger)
+    print(f"{ledger.path.name} has {_counted(migrate(ledger))}.")
+    print(f"Back it up with {ledger.key_path.name}, {ledger.copy_path.name} and {ledger.files_path.name}.")
+    return 0
+
+
+def _examples(command: str) -> tuple[str, str]:
+    return f"meterdp ledger {command}", f"meterdp ledger {command} /srv/ledgers/meterdp-ledger.sqlite"
+
+
+COMMANDS = {
+    "show": Command(_examples("show"), _ledger, _show),
+    "draw": Command(("meterdp ledger draw meterdp-ledger.sqlite --to ledger.html",), _draw_takes, _draw),
+    "verify": Command(_examples("verify"), _ledger, _verify),
+    "raise": Command(("meterdp ledger raise --config my.yaml --epsilon 8",), _raise_takes, _raise),
+    "migrate": Command(_examples("migrate"), _ledger, _migrate),
+}
