@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from meterdp.api.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
 from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
-from meterdp.mechanisms.proven.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
@@ -263,8 +262,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
-        weights = mechanism.domain.round_weights
-        error = mean_error(mechanism.plan, mechanism.public.records, x.shape[1], weights)
+        error = mechanism.mean_error
         self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers, mean_error=error)
         if error > 1 and self.noise == "safe":
             warnings.warn(

@@ -22,19 +22,11 @@ def public_settings(
     grid: float = 0.0,
     shares: Shares = ALONE,
 ) -> PublicSettings:
-    """Return what a mechanism may know before it sees a record.
+    """Return what a mechanism may know before it sees a record, from sections of the configuration.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-    shape : (N, d)
-        Households of the export and entries of a record; N counts under ``replace_one`` only, where it is public.
-    mechanisms, mixture, profiles : mapping
-        Sections of the configuration.
-    grid : float
-        Of the noise source, 0 in a study.
-    shares : Shares
-        Of the noise of ``sound``, where circuits make it together; by default one holds all.
+    ``shape`` is (N, d), households of the export and entries of a record; N counts under ``replace_one`` only, where
+    it is public. The grid is that of the noise source, 0 in a study; the shares are those of the noise of ``sound``,
+    where circuits make it together.
     """
     n, d = shape
     scale = LogScale.from_config(profiles)

@@ -24,40 +24,21 @@ Sees = Literal["records", "labels"]
 
 @dataclass(frozen=True)
 class PublicSettings:
-    """Everything a mechanism may know before it sees a record. From configuration, never from the data.
+    """Everything a mechanism may know before it sees a record. From configuration, never from the data."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy parameters of the whole release, epsilon > 0 and 0 < delta < 1.
-    classes, dimension : int
-        K and d.
-    records : int
-        N, all households of the export, valid or not; public under ``replace_one``. Under ``add_remove`` a public
-        guess stands here.
-    low_log_kwh, high_log_kwh : float
-        Bounds every reading is clipped to, log kWh.
-    eigenvalue_floor : float
-        Smallest eigenvalue of a released covariance, (log kWh)^2.
-    sound : meterdp.mechanisms.proven.plan.ProvenSettings, optional
-        Further choices of the sound release; its own defaults if left out.
-    sdp_solver : {"own", "cvxpy"}
-        Who solves (23).
-    log_scale : LogScale
-        What takes log kWh to the energy of an hour.
-    """
-
-    epsilon: float
-    delta: float
-    classes: int
-    dimension: int
+    epsilon: float  # of the whole release, positive
+    delta: float  # in (0, 1)
+    classes: int  # K
+    dimension: int  # d
+    # N, all households of the export, valid or not; public under replace_one. Under add_remove a public guess.
     records: int
-    low_log_kwh: float
+    low_log_kwh: float  # bounds every reading is clipped to
     high_log_kwh: float
-    eigenvalue_floor: float = 1e-3
+    eigenvalue_floor: float = 1e-3  # of a released covariance, (log kWh)^2
+    # ProvenSettings of meterdp.mechanisms.proven.plan; its own defaults if left out.
     sound: object | None = None
-    sdp_solver: str = "own"
-    log_scale: LogScale = PLAIN
+    sdp_solver: str = "own"  # or "cvxpy": who solves (23)
+    log_scale: LogScale = PLAIN  # what takes log kWh to the energy of an hour
 
     def __post_init__(self):
         constraints = {
@@ -75,12 +56,9 @@ class PublicSettings:
 
 @dataclass(frozen=True)
 class PrivateRecords:
-    """All a sound mechanism sees of the data: one record per household, nothing derived from them.
+    """All a sound mechanism sees of the data: one log profile per household of the export, nothing derived from them.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        One log profile per household of the export, log kWh; invalid households hold the public default record.
+    (N, d) float64, log kWh; invalid households hold the public default record.
     """
 
     x: np.ndarray
@@ -95,48 +73,25 @@ class PrivateRecords:
 
 @dataclass(frozen=True)
 class Released:
-    """What one call of ``release`` returns.
+    """What one call of ``release`` returns."""
 
-    Parameters
-    ----------
-    mixtures : MixtureDraws
-        R independent releases.
-    projected : (R,) bool
-        Whether a weight or a covariance of the draw had to be projected to the feasible set.
-    responsibilities_model : MixtureDraws or None
-        Released mixtures under whose responsibilities the last statistics were taken. None where the mechanism
-        uses the labels of the fit.
-    records : (R,) float64 or None
-        Number of records, public or released. None where nothing needs it.
-    marginals : meterdp.mechanisms.proven.marginals.Marginals or None
-        What was released beside the first mixture, None where a mechanism releases mixtures alone.
-    """
-
-    mixtures: MixtureDraws
-    projected: np.ndarray
+    mixtures: MixtureDraws  # R independent releases
+    projected: np.ndarray  # (R,) bool, whether a weight or a covariance had to be projected to the feasible set
+    # Released mixtures under whose responsibilities the last statistics were taken. None where the mechanism uses the
+    # labels of the fit.
     responsibilities_model: MixtureDraws | None = None
-    records: np.ndarray | None = None
+    records: np.ndarray | None = None  # (R,), number of records, public or released, where it is needed
+    # Marginals of meterdp.mechanisms.proven.marginals, released beside the first mixture if at all.
     marginals: object | None = None
 
 
 class Mechanism(Protocol):
-    """A calibrated release mechanism: frozen, public, and without randomness of its own.
+    """A calibrated release mechanism: frozen, public, and without randomness of its own."""
 
-    Attributes
-    ----------
-    name : str
-        As in the registry.
-    sees : {"records", "labels"}
-    family : Family
-    most_draws : int or None
-        Releases that a study averages over at most, where one takes long; None for no limit.
-    public : PublicSettings
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # as in the registry
     sees: ClassVar[Sees]
     family: ClassVar[Family]
-    most_draws: ClassVar[int | None]
+    most_draws: ClassVar[int | None]  # releases that a study averages over at most, where one takes long
     public: PublicSettings
 
     @classmethod

@@ -37,13 +37,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 
 
 def mechanism(name: str) -> type[Mechanism]:
-    """Return the mechanism called ``name``.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Return the mechanism called ``name``; refuse a name that there is none of."""
     if name not in MECHANISMS:
         raise InputError(
             f"there is no mechanism '{name}'", field="mechanisms", hint=f"choose from {', '.join(MECHANISMS)}"

@@ -204,7 +204,7 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         x, scale = prepared(records, pictures)
         exact = second_moment(x)
         top = scale * spectral_norm(exact)
-        free = fit_factors(scale * exact, LATENT, ITERATIONS, start)
+        free = fit_factors(scale * exact, ITERATIONS, start)
         without = {"pictures": pictures, "sensitivity": None, "noise": WITHOUT, "epsilon": None}
         columns.append(_columns(without, free))
         for sensitivity, noise, epsilon in noises(pictures):
@@ -217,7 +217,7 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             if norm_of_one is None:
                 norm_of_one = spectral_norm(noisy - exact) / std
             noisy += (scale - 1) * exact
-            found = fit_factors(noisy, LATENT, ITERATIONS, start)
+            found = fit_factors(noisy, ITERATIONS, start)
             key = {"pictures": pictures, "sensitivity": sensitivity, "noise": noise, "epsilon": epsilon}
             numbers.append(
                 key

@@ -36,7 +36,7 @@ class Records:
     def in_unit_ball(self, scaling: str = LARGEST_NORM) -> np.ndarray:
         """Return the records (N, d) in the unit ball, by one of :data:`SCALINGS`."""
         radius = self.largest_norm if scaling == LARGEST_NORM else self.public_radius
-        return to_unit_ball(self.x, radius)[0]
+        return to_unit_ball(self.x, radius)
 
     @property
     def largest_norm(self) -> float:

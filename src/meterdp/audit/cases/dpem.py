@@ -96,7 +96,7 @@ def records(mechanism: DpEmZcdp, first: float) -> np.ndarray:
     level = mechanism.public.sound.level_log_kwh
     x = level + SPREAD * fixed_normals("audited households", (RECORDS, HOURS))
     x[0] = first
-    return to_unit_ball(x, ball_radius(mechanism.public), level)[0]
+    return to_unit_ball(x, ball_radius(mechanism.public), level)
 
 
 def losses(mechanism: DpEmZcdp, noise: NoiseSource, on_d: bool, runs: int) -> tuple[np.ndarray, np.ndarray]:

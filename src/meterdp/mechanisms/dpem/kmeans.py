@@ -22,12 +22,10 @@ import numpy as np
 from meterdp.accounting.sequence import Sequence
 from meterdp.mechanisms.dpem.mechanism import (
     CHANGE,
-    MomentModel,
     Perturbation,
     check_records,
     clipped_weights,
     mirrored,
-    moment_em,
 )
 from meterdp.privacy.noise import NoiseSource
 
@@ -44,31 +42,21 @@ def dp_kmeans(
 ) -> np.ndarray:
     """Run the paper's private K-means: Laplace noise on the shares, (14), and on every mean, (15), (16).
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Records in the unit ball.
-    start : (K, d) float64
-        Public centres.
-    iterations : int
-        J.
-    step_epsilon : float
-        Budget of each of the J (K + 1) answers; infinite for Lloyd's algorithm without noise.
-    noise : NoiseSource
-    count_floor : float
-        Public floor of the noisy counts that (15) divides by (defect P2). The mean itself is that of the class, as
-        (16) prints; a class of no record keeps its centre.
-
-    Returns
-    -------
-    (K, d) float64
-
-    Raises
-    ------
-    InputError
-        If there are fewer records than classes, or an entry is not a finite number.
+    Takes records (N, d) in the unit ball and public centres (K, d), and returns centres (K, d). ``step_epsilon`` is
+    the budget of each of the J (K + 1) answers; infinite for Lloyd's algorithm without noise. ``count_floor`` is a
+    public floor of the noisy counts that (15) divides by (defect P2). The mean itself is that of the class, as (16)
+    prints; a class of no record keeps its centre.
     """
-    return _run(_MeanModel(len(x), count_floor), x, start, iterations, step_epsilon, noise)
+    check_records(x, len(start))
+    perturbation, centres = Perturbation(noise, step_epsilon), start
+    n, d = x.shape
+    for _ in range(iterations):
+        counts, sums = _members(x, centres)
+        shares, _ = clipped_weights(perturbation.vector(counts / n, CHANGE / n, "laplace"))
+        noisy_counts = np.maximum(n * shares, count_floor)
+        means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
+        centres = perturbation.vector(means, CHANGE * math.sqrt(d) / noisy_counts[:, None], "laplace")
+    return centres
 
 
 def kmeans_sequence(classes: int, iterations: int) -> Sequence:
@@ -86,12 +74,19 @@ def dp_lloyd(
 ) -> np.ndarray:
     """Run DPLloyd: Lap((d + 1)/step_epsilon) on every count and on every coordinate of every sum.
 
-    Parameters as in :func:`dp_kmeans`, but one iteration is one answer: linear composition gives it epsilon/J. The
+    As :func:`dp_kmeans`, but one iteration is one answer: linear composition gives it epsilon/J. The
     sensitivity d + 1 is that of one record more or less with coordinates in [-1, 1]; a replaced record of the unit
     ball changes counts and sums of two classes, by up to 2 + 2 sqrt(d), so for d = 2 the paper charges DPLloyd less
     than its own method. A class whose noisy count is below the floor is divided by the floor.
     """
-    return _run(_SumModel(count_floor), x, start, iterations, step_epsilon, noise)
+    check_records(x, len(start))
+    perturbation, centres = Perturbation(noise, step_epsilon), start
+    sensitivity = x.shape[1] + 1
+    for _ in range(iterations):
+        counts, sums = _members(x, centres)
+        noisy_counts = perturbation.vector(counts, sensitivity, "laplace")
+        centres = perturbation.vector(sums, sensitivity, "laplace") / np.maximum(noisy_counts, count_floor)[:, None]
+    return centres
 
 
 def lloyd_sequence(iterations: int) -> Sequence:
@@ -105,57 +100,14 @@ def nicv(x: np.ndarray, centres: np.ndarray) -> float:
     return total / len(x)
 
 
-@dataclass(frozen=True)
-class _Members:
-    """Counts (K,) and sums (K, d) of the records nearest to each centre (K, d)."""
-
-    counts: np.ndarray
-    sums: np.ndarray
-    centres: np.ndarray
-
-
-class _Lloyd:
-    """What both models share: their moments."""
-
-    def expected(self, x: np.ndarray, centres: np.ndarray) -> _Members:
-        counts, sums = np.zeros(len(centres)), np.zeros(centres.shape)
-        for part, label, _ in _assigned(x, centres):
-            member = (label[:, None] == np.arange(len(centres))).astype(float)
-            counts += member.sum(axis=0)
-            sums += member.T @ part
-        return _Members(counts, sums, centres)
-
-
-@dataclass(frozen=True)
-class _MeanModel(_Lloyd):
-    records: int
-    count_floor: float
-
-    def perturbed(self, members: _Members, perturbation: Perturbation) -> np.ndarray:
-        n, d = self.records, members.sums.shape[1]
-        shares, _ = clipped_weights(perturbation.vector(members.counts / n, CHANGE / n, "laplace"))
-        noisy_counts = np.maximum(n * shares, self.count_floor)
-        counts = members.counts[:, None]
-        means = np.where(counts > 0, members.sums / np.maximum(counts, 1.0), members.centres)
-        return perturbation.vector(means, CHANGE * math.sqrt(d) / noisy_counts[:, None], "laplace")
-
-
-@dataclass(frozen=True)
-class _SumModel(_Lloyd):
-    count_floor: float
-
-    def perturbed(self, members: _Members, perturbation: Perturbation) -> np.ndarray:
-        sensitivity = members.sums.shape[1] + 1
-        counts = perturbation.vector(members.counts, sensitivity, "laplace")
-        sums = perturbation.vector(members.sums, sensitivity, "laplace")
-        return sums / np.maximum(counts, self.count_floor)[:, None]
-
-
-def _run(
-    model: MomentModel, x: np.ndarray, start: np.ndarray, iterations: int, step_epsilon: float, noise: NoiseSource
-) -> np.ndarray:
-    check_records(x, len(start))
-    return moment_em(model, x, start, iterations, Perturbation(noise, step_epsilon))
+def _members(x: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts (K,) and sums (K, d) of the records nearest to each centre (K, d)."""
+    counts, sums = np.zeros(len(centres)), np.zeros(centres.shape)
+    for part, label, _ in _assigned(x, centres):
+        member = (label[:, None] == np.arange(len(centres))).astype(float)
+        counts += member.sum(axis=0)
+        sums += member.T @ part
+    return counts, sums
 
 
 def _assigned(x: np.ndarray, centres: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -174,28 +126,15 @@ LEAST_VARIANCE = 1e-6
 
 @dataclass(frozen=True)
 class Factors:
-    """A factor analysis.
+    """A factor analysis."""
 
-    Parameters
-    ----------
-    loadings : (d, q) float64
-        W.
-    noise_variances : (d,) float64
-        Diagonal of Psi, positive.
-    """
-
-    loadings: np.ndarray
-    noise_variances: np.ndarray
-
-    def posterior_precision(self) -> np.ndarray:
-        """Return G^-1 = I + W' Psi^-1 W, (q, q)."""
-        w = self.loadings
-        return np.eye(w.shape[1]) + w.T @ (w / self.noise_variances[:, None])
+    loadings: np.ndarray  # (d, q), W
+    noise_variances: np.ndarray  # (d,), diagonal of Psi, positive
 
     def mean_log_likelihood(self, second_moment: np.ndarray) -> float:
         """Return the mean log-density of records with this second moment (d, d), nats per record."""
         scaled = self.loadings / self.noise_variances[:, None]
-        precision = self.posterior_precision()
+        precision = np.eye(self.loadings.shape[1]) + self.loadings.T @ scaled  # G^-1, (q, q)
         # Woodbury: C^-1 = Psi^-1 - Psi^-1 W G W' Psi^-1, and ln|C| = ln|Psi| + ln|G^-1|.
         explained = np.trace(np.linalg.solve(precision, scaled.T @ (second_moment @ scaled)))
         squares = float((np.diagonal(second_moment) / self.noise_variances).sum()) - explained
@@ -220,24 +159,12 @@ def analyze_gauss_std(records: int, epsilon: float, delta: float, change: float 
 def noisy_second_moment(
     x: np.ndarray, epsilon: float, delta: float, noise: NoiseSource, change: float = CHANGE, misread: bool = False
 ) -> np.ndarray:
-    """Return the second moment (d, d) with one symmetric matrix of Gaussian noise, by Analyze Gauss.
+    """Return the second moment (d, d) of records (N, d) in the unit ball with one symmetric matrix of Gaussian noise,
+    by Analyze Gauss.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Records in the unit ball.
-    epsilon, delta : float
-        Of the whole analysis; epsilon infinite for no noise.
-    noise : NoiseSource
-    change : float
-        As in :func:`analyze_gauss_std`.
-    misread : bool
-        Whether the noise gets its variance where the standard deviation belongs (defect P3): far too little.
-
-    Raises
-    ------
-    InputError
-        If an entry is not a finite number, or there is no record.
+    ``epsilon``, infinite for no noise, and ``delta`` are of the whole analysis; ``change`` is as in
+    :func:`analyze_gauss_std`. ``misread`` gives the noise its variance where the standard deviation belongs (defect
+    P3): far too little.
     """
     check_records(x, 1)
     exact = second_moment(x)
@@ -249,51 +176,30 @@ def noisy_second_moment(
     return Perturbation(noise, epsilon, delta).symmetric(exact, change / len(x))
 
 
-def start_factors(normals: np.ndarray, variance: float | None = None) -> Factors:
-    """Return a public start: normal loadings whose columns have norm one half on average, equal noise variances.
+def start_factors(normals: np.ndarray) -> Factors:
+    """Return a public start from public standard normal numbers (d, q); the paper prints none.
 
-    The paper prints none.
-
-    Parameters
-    ----------
-    normals : (d, q) float64
-        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
-    variance : float, optional
-        1/d by default, what records that fill the ball have.
+    Columns of the loadings have norm one half on average, noise variances are 1/d, as of records that fill the ball.
     """
     dimension = len(normals)
-    loadings = 0.5 * normals / math.sqrt(dimension)
-    return Factors(loadings, np.full(dimension, 1 / dimension if variance is None else variance))
+    return Factors(0.5 * normals / math.sqrt(dimension), np.full(dimension, 1 / dimension))
 
 
 def fit_factors(
     second_moment: np.ndarray,
-    latent: int,
     iterations: int,
     start: Factors,
     loadings: Literal["new", "old"] = "new",
     least_variance: float = LEAST_VARIANCE,
 ) -> Factors:
-    """Run EM on a second moment, private or not: at no further cost of privacy.
+    """Run EM on a second moment (d, d), private or not, with noise not positive definite: at no further cost of
+    privacy.
 
-    Parameters
-    ----------
-    second_moment : (d, d) float64
-        Symmetric; with noise not positive definite.
-    latent : int
-        q.
-    iterations : int
-    start : Factors
-        Public.
-    loadings : {"new", "old"}
-        Which W stands in Psi^new = diag(Lambda - W G W' Psi^-1 Lambda); the paper leaves it open. "new" is EM, whose
-        likelihood never falls; both have the same fixed points.
-    least_variance : float
-        Public floor of noise variances.
+    ``loadings`` says which W stands in Psi^new = diag(Lambda - W G W' Psi^-1 Lambda); the paper leaves it open. "new"
+    is EM, whose likelihood never falls; both have the same fixed points. ``least_variance`` is a public floor of
+    noise variances.
     """
     w, psi = start.loadings, start.noise_variances
-    if w.shape != (len(second_moment), latent):
-        raise ValueError("the start does not have the shape of the analysis")
     variances = np.diagonal(second_moment)
     for _ in range(iterations):
         scaled = w / psi[:, None]

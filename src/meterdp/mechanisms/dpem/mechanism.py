@@ -18,7 +18,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol, TypeVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -39,50 +39,26 @@ _ROUNDING = 1e-6
 _ROWS_AT_ONCE = 4096
 
 
-def to_unit_ball(x: np.ndarray, radius: float, centre: np.ndarray | float | None = None) -> tuple[np.ndarray, int]:
-    """Return (x - centre)/radius with what lies beyond the unit ball drawn back to it, and how many records did.
+def to_unit_ball(x: np.ndarray, radius: float, centre: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return (x - centre)/radius, (N, d), with what lies beyond the unit ball drawn back to it.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-    radius : float
-        Public, positive.
-    centre : (d,) float64 or float, optional
-        Public; the origin by default.
-
-    Returns
-    -------
-    u : (N, d) float64
-        Rows of norm one at most.
-    clipped : int
-        A private count: for the eyes of the study only.
-
-    Raises
-    ------
-    InputError
-        If an entry is not a finite number, or the radius is not positive.
+    Radius and centre are public. Refuses an entry that is not a finite number.
     """
     if not 0 < radius < np.inf:
         raise InputError(
             "the radius of the ball is not a positive number", field="radius", hint="use a public bound of a norm"
         )
-    u = (x if centre is None else x - centre) / radius
+    u = (x - centre) / radius
     _refuse_missing(u)
     norm = np.sqrt(np.einsum("nd,nd->n", u, u))
     clipped = norm > 1
     u[clipped] /= norm[clipped, None]
-    return u, int(clipped.sum())
+    return u
 
 
 def check_records(x: np.ndarray, classes: int) -> None:
-    """Refuse records that a mechanism of this package is not made for.
-
-    Raises
-    ------
-    InputError
-        If there are fewer records than classes, or an entry is not a finite number.
-    ValueError
-        If a record lies outside the unit ball: :func:`to_unit_ball` comes first.
+    """Refuse fewer records than classes, missing entries, and, as a ValueError, records outside the unit ball:
+    :func:`to_unit_ball` comes first.
     """
     if len(x) < classes:
         raise InputError(
@@ -104,27 +80,16 @@ def _refuse_missing(x: np.ndarray) -> None:
         )
 
 
-Parameters = TypeVar("Parameters")
-Moments = TypeVar("Moments")
 Distribution = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Noise of one budget on every moment: Laplace of l1 sensitivity/epsilon, or Gaussian below (14).
-
-    Parameters
-    ----------
-    noise : NoiseSource
-    step_epsilon : float
-        Budget of each noisy answer; infinite for none of the noise.
-    step_delta : float
-        Of each Gaussian answer; means nothing without one.
-    """
+    """Noise of one budget on every moment: Laplace of l1 sensitivity/epsilon, or Gaussian below (14)."""
 
     noise: NoiseSource
-    step_epsilon: float
-    step_delta: float = 0.0
+    step_epsilon: float  # of each noisy answer; infinite for none of the noise
+    step_delta: float = 0.0  # of each Gaussian answer; means nothing without one
 
     def gaussian_std(self, sensitivity: np.ndarray | float) -> np.ndarray | float:
         """Return the standard deviation for an l2 sensitivity."""
@@ -152,34 +117,6 @@ def mirrored(matrices: np.ndarray) -> np.ndarray:
     return np.where(below, np.swapaxes(matrices, -1, -2), matrices)
 
 
-class MomentModel(Protocol[Parameters, Moments]):
-    """A model for moment-perturbation EM."""
-
-    def expected(self, x: np.ndarray, parameters: Parameters) -> Moments:
-        """Return the expected moments of records (N, d) in the unit ball."""
-
-    def perturbed(self, moments: Moments, perturbation: Perturbation) -> Parameters:
-        """Perturb every moment and map the noisy ones to parameters."""
-
-
-def iterates(
-    model: MomentModel, x: np.ndarray, start: Parameters, iterations: int, perturbation: Perturbation
-) -> Iterator[Parameters]:
-    """Yield the parameters after each iteration."""
-    parameters = start
-    for _ in range(iterations):
-        parameters = model.perturbed(model.expected(x, parameters), perturbation)
-        yield parameters
-
-
-def moment_em(
-    model: MomentModel, x: np.ndarray, start: Parameters, iterations: int, perturbation: Perturbation
-) -> Parameters:
-    """Return the parameters after the last iteration; see :func:`iterates`."""
-    last = deque(iterates(model, x, start, iterations, perturbation), maxlen=1)
-    return last[0] if last else start
-
-
 # What the l1 norm of the responsibilities, or a norm of a record's part of a class sum, can change by.
 CHANGE = 2.0
 # Eigenvalues below this share of the largest are lost in rounding, and with them the Cholesky root.
@@ -188,54 +125,28 @@ _LEAST_EIGENVALUE_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class EmSettings:
-    """Public settings of DP-EM.
+    """Public settings of DP-EM."""
 
-    Parameters
-    ----------
-    iterations : int
-        J.
-    scheme : {"GGG", "LLG"}
-        Distributions of the noise on weights, means and covariances: Gaussian or Laplace.
-    estimate : {"mle", "map"}
-        Maximum likelihood, (12), or the paper's maximum a posteriori.
-    step_epsilon : float
-        Budget of each of the J (2K + 1) answers; infinite for EM without noise.
-    step_delta : float
-        delta_i of each Gaussian answer.
-    eigenvalue_floor : float
-        Public floor of covariance eigenvalues: "some value near zero", below (19).
-    count_floor : float
-        Public floor of the noisy counts N~_k.
-    divisor : {"own", "noisy"}
-        What class sums are divided by. "own": N_k, as (12), (16), (19) print, though then the change of one record
-        exceeds (15), (18) wherever N_k < N~_k. "noisy": N~_k, which (15), (18) are derived for.
-    centre : {"noisy", "own"}
-        What a covariance is centred by: the noisy mean, whose N~_k mu~ mu~' cancels in (18), or the class's own mean,
-        as (12) prints.
-    dtype : {"float64", "float32"}
-        Arithmetic of :func:`meterdp.mixture.gmm.class_sums`.
-    """
-
-    iterations: int
-    scheme: Literal["GGG", "LLG"]
+    iterations: int  # J
+    scheme: Literal["GGG", "LLG"]  # noise on weights, means and covariances: Gaussian or Laplace
+    # Maximum likelihood, (12), or maximum a posteriori with the paper's prior.
     estimate: Literal["mle", "map"] = "mle"
-    step_epsilon: float = math.inf
-    step_delta: float = 1e-6
-    eigenvalue_floor: float = 1e-4
-    count_floor: float = 1.0
+    step_epsilon: float = math.inf  # of each of the J (2K + 1) answers; infinite for EM without noise
+    step_delta: float = 1e-6  # delta_i of each Gaussian answer
+    eigenvalue_floor: float = 1e-4  # public, of covariances: "some value near zero", below (19)
+    count_floor: float = 1.0  # public, of the noisy counts N~_k
+    # What class sums are divided by. "own": N_k, as (12), (16), (19) print, though then the change of one record
+    # exceeds (15), (18) wherever N_k < N~_k. "noisy": N~_k, which (15), (18) are derived for.
     divisor: Literal["own", "noisy"] = "own"
+    # What a covariance is centred by: the noisy mean, whose N~_k mu~ mu~' cancels in (18), or the class's own mean,
+    # as (12) prints.
     centre: Literal["noisy", "own"] = "noisy"
-    dtype: Literal["float64", "float32"] = "float64"
+    dtype: Literal["float64", "float32"] = "float64"  # arithmetic of class_sums
 
     def sequence(self, classes: int) -> Sequence:
         """Return the answers an accountant has to add up, Section 4.2, last paragraph."""
         laplace = self.iterations * (classes + 1) if self.scheme == "LLG" else 0
         return Sequence(laplace, self.iterations * (2 * classes + 1) - laplace, self.step_delta)
-
-
-def prior(estimate: Literal["mle", "map"], dimension: int) -> Prior:
-    """Return the paper's prior, alpha = 2, kappa_0 = 1, nu_0 = d + 2, S_0 = 0.1 I, or one that adds nothing."""
-    return NO_PRIOR if estimate == "mle" else Prior.conventional(dimension)
 
 
 @dataclass(frozen=True)
@@ -248,14 +159,7 @@ class Iterate:
 
 @dataclass(frozen=True)
 class MixtureModel:
-    """A :class:`~meterdp.mechanisms.dpem.mechanism.MomentModel` of a mixture of Gaussians.
-
-    Parameters
-    ----------
-    records : int
-        N.
-    settings : EmSettings
-    """
+    """Mixture of Gaussians whose class sums over N records are the moments."""
 
     records: int
     settings: EmSettings
@@ -268,7 +172,7 @@ class MixtureModel:
         """Perturb weights (14), means (16) and covariances (19), in this order."""
         settings, n = self.settings, self.records
         d = sums.sums.shape[1]
-        believed = prior(settings.estimate, d)
+        believed = NO_PRIOR if settings.estimate == "mle" else Prior.conventional(d)
         distribution: Distribution = "laplace" if settings.scheme == "LLG" else "gaussian"
         weights, cut = clipped_weights(perturbation.vector(sums.counts / n, CHANGE / n, distribution))
         noisy_counts = np.maximum(n * weights, settings.count_floor)
@@ -298,6 +202,24 @@ class MixtureModel:
         return Iterate(Mixture(weights, means, covariances), bool(cut or raised.any()))
 
 
+def iterates(
+    model: MixtureModel, x: np.ndarray, start: Iterate, iterations: int, perturbation: Perturbation
+) -> Iterator[Iterate]:
+    """Yield the parameters after each iteration."""
+    parameters = start
+    for _ in range(iterations):
+        parameters = model.perturbed(model.expected(x, parameters), perturbation)
+        yield parameters
+
+
+def moment_em(
+    model: MixtureModel, x: np.ndarray, start: Iterate, iterations: int, perturbation: Perturbation
+) -> Iterate:
+    """Return the parameters after the last iteration."""
+    last = deque(iterates(model, x, start, iterations, perturbation), maxlen=1)
+    return last[0] if last else start
+
+
 def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return weights (K,) clipped to [0, 1] and renormalised, footnote 5, and whether one was clipped.
 
@@ -310,16 +232,11 @@ def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
-    """Return public start classes in the unit ball; the paper does not print its own.
+    """Return public start classes in the unit ball, from public standard normal numbers (K, d); the paper does not
+    print its own.
 
     Equal weights, every covariance I/d, which fills the ball, and means from N(0, spread^2 I/d), shortened to the
     ball: about ``spread`` from its centre in any dimension.
-
-    Parameters
-    ----------
-    normals : (K, d) float64
-        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
-    spread : float
     """
     classes, dimension = normals.shape
     means = normals * (spread / math.sqrt(dimension))
@@ -329,37 +246,11 @@ def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
 
 
 def fit(x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource) -> Mixture:
-    """Run DP-EM.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-        Records in the unit ball, as from :func:`meterdp.mechanisms.dpem.mechanism.to_unit_ball`.
-    start : Mixture
-        Public, in the same units.
-    settings : EmSettings
-    noise : NoiseSource
-
-    Raises
-    ------
-    InputError
-        If there are fewer records than classes, or an entry is not a finite number.
-    """
-    model, perturbation = _model(x, start, settings, noise)
-    return moment_em(model, x, Iterate(start), settings.iterations, perturbation).mixture
-
-
-def fit_iterates(x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource) -> Iterator[Iterate]:
-    """Yield what :func:`fit` has after each of its iterations; parameters as there."""
-    model, perturbation = _model(x, start, settings, noise)
-    return iterates(model, x, Iterate(start), settings.iterations, perturbation)
-
-
-def _model(
-    x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource
-) -> tuple[MixtureModel, Perturbation]:
+    """Run DP-EM on records (N, d) in the unit ball, as from :func:`to_unit_ball`; the start is public."""
     check_records(x, start.classes)
-    return MixtureModel(len(x), settings), Perturbation(noise, settings.step_epsilon, settings.step_delta)
+    model = MixtureModel(len(x), settings)
+    perturbation = Perturbation(noise, settings.step_epsilon, settings.step_delta)
+    return moment_em(model, x, Iterate(start), settings.iterations, perturbation).mixture
 
 
 ITERATIONS = 10  # of the paper's smaller experiment, Fig. 3
@@ -371,17 +262,10 @@ EIGENVALUE_FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class DpEmZcdp:
-    """DP-EM under zCDP, calibrated.
-
-    Parameters
-    ----------
-    public : PublicSettings
-    settings : EmSettings
-        In the units of the ball.
-    """
+    """DP-EM under zCDP, calibrated."""
 
     public: PublicSettings
-    settings: EmSettings
+    settings: EmSettings  # in the units of the ball
     name: ClassVar[str] = "dpem_zcdp"
     sees: ClassVar[Sees] = "records"
     # A run reads all records ten times, and is so far off that a hundred runs tell by how much.
@@ -416,14 +300,17 @@ class DpEmZcdp:
         return start_mixture(fixed_normals("dpem_zcdp, start", (self.public.classes, self.public.dimension)))
 
     def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         public, radius, centre = self.public, ball_radius(self.public), self.public.sound.level_log_kwh
-        x, _ = to_unit_ball(np.clip(private.x, public.low_log_kwh, public.high_log_kwh), radius, centre)
+        x = to_unit_ball(np.clip(private.x, public.low_log_kwh, public.high_log_kwh), radius, centre)
+        check_records(x, public.classes)
+        settings, start = self.settings, Iterate(self.start)
+        model = MixtureModel(len(x), settings)
+        perturbation = Perturbation(noise, settings.step_epsilon, settings.step_delta)
         last, responsibilities_models = [], []
         for _ in range(draws):
             # The last two: the responsibilities of the last iteration are those of the mixture before.
-            responsibilities_model, end = deque(fit_iterates(x, self.start, self.settings, noise), maxlen=2)
-            responsibilities_models.append(responsibilities_model.mixture)
+            before, end = deque(iterates(model, x, start, settings.iterations, perturbation), maxlen=2)
+            responsibilities_models.append(before.mixture)
             last.append(end)
         return Released(
             _in_log_kwh([one.mixture for one in last], radius, centre),

@@ -17,9 +17,9 @@ from meterdp.mechanisms.proven.domain import Loads
 from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.proven.posterior import invertible, response, trust
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES
-from meterdp.mechanisms.reference.projection import project_covariances
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import FixedNumbers, MixtureDraws, sample
+from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball
 
 # Public constants, chosen as docs/proofs/sound.md says.
@@ -43,26 +43,15 @@ SHARE_BESIDE_ROUNDS = 0.15
 
 @dataclass(frozen=True)
 class AdaptWeights:
-    """Public weights of a stack: (a gamma, b u, c q, e w) with K shares, a residual, its mean square and an energy.
+    """Public weights of a stack: (a gamma, b u, c q, e w) of K shares, a residual, its mean square, an energy."""
 
-    Parameters
-    ----------
-    count, mean, square, energy : float
-        a, b, c and e.
-    """
-
-    count: float
-    mean: float
-    square: float
-    energy: float
+    count: float  # a
+    mean: float  # b
+    square: float  # c
+    energy: float  # e
 
     def sensitivity(self, adjacency: str) -> float:
-        """Return the exact l2 sensitivity, Lemma 5 of docs/proofs/sound.md.
-
-        Parameters
-        ----------
-        adjacency : {"replace_one", "add_remove"}
-        """
+        """Return the exact l2 sensitivity under "replace_one" or "add_remove", Lemma 5 of docs/proofs/sound.md."""
         a2, b2, c2, e2 = self.count**2, self.mean**2, self.square**2, self.energy**2
         if adjacency == "add_remove":
             return math.sqrt(a2 + b2 + c2 + e2)
@@ -78,17 +67,10 @@ WEIGHTS = AdaptWeights(count=0.7, mean=0.5, square=0.7, energy=0.7)
 
 
 def adapt_share(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[float, int]:
-    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal``.
+    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal`` and K ``classes`` of
+    the library.
 
-    Parameters
-    ----------
-    signal : float
-    classes : int
-        K of the library.
-    rounds : int, optional
-        As the configuration says; by default none for a small export.
-    most_rounds : int
-        Of the default.
+    A configuration may say how many; by default none for a small export, and ``most_rounds`` at most.
     """
     if rounds is None:
         rounds = (
@@ -110,20 +92,9 @@ def adapt_stack(
     """Return sum_n (a gamma_n, b u_n, c q_n, e w_n) of every draw, (R, K + d + 2) float64.
 
     u is the mean, over the classes a record belongs to, of its residuals clipped to the unit ball, q that of their
-    squared lengths, w its energy as a share of the largest that counts.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-    domain : Loads
-    mixture : MixtureDraws
-        Released or public.
-    roots : (R, K, d, d) float64
-        Symmetric roots of its covariances.
-    radius : float
-        In standard deviations.
-    grid : float
-        As in :func:`~meterdp.mechanisms.proven.stack.moment_stack`.
+    squared lengths, w its energy as a share of the largest that counts. The mixture is released or public, ``roots``
+    (R, K, d, d) are symmetric roots of its covariances, ``radius`` is in standard deviations, and the grid as in
+    :func:`~meterdp.mechanisms.proven.stack.moment_stack`.
     """
     r, k, d = mixture.means.shape
     out = np.zeros((r, adapt_entries(k, d)))
@@ -156,15 +127,9 @@ def adapt_stack(
 def energy_share(x: np.ndarray, domain: Loads, level: float = 0.0) -> np.ndarray:
     """Return the mean energy of an hour of each record (n, d) as a share in [0, 1] of the largest that counts.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Log kWh, within the public bounds.
-    domain : Loads
-    level : float
-        Added to every entry, which then is clipped again.
+    Records, in log kWh, are within the public bounds; ``level`` is added to every entry, which then is clipped again.
     """
-    return np.clip(domain.energy_kwh(domain.clip(x + level)).mean(axis=1) / MOST_KWH, 0.0, 1.0)
+    return np.clip(domain.log_scale.kwh(domain.clip(x + level)).mean(axis=1) / MOST_KWH, 0.0, 1.0)
 
 
 def adapt(
@@ -179,22 +144,8 @@ def adapt(
 ) -> Released:
     """Fit weights, shift and scale of a library; records are touched in the argument of ``measure`` only.
 
-    Parameters
-    ----------
-    step : NoisyQuery
-    library : Library
-    x : (N, d) float64
-        Records; clipped here, some at a time.
-    measure : callable
-        (step, stack (R, K + d + 2)) -> noisy stack of the same shape.
-    records : (R,) float64
-        N, public or released.
-    domain : Loads
-        Where means live.
-    eigenvalue_floor : float
-        Public floor of released covariances.
-    grid : float
-        What every record adds is rounded to multiples of it; 0 for a study.
+    ``measure`` turns the stack (R, K + d + 2) of the step into a noisy one; ``records`` (R,) is N, public or
+    released. What every record adds is rounded to multiples of ``grid``, 0 for a study.
     """
     draws, d = len(records), x.shape[1]
     radius = RADIUS * math.sqrt(d)
@@ -207,14 +158,14 @@ def adapt(
     noisy = measure(step, adapt_stack(x, domain, responsibilities_model, roots, radius, grid))
     weights, shift, scale = adapted(noisy, step.noise_std, start.weights[None], records, radius, d)
     means = responsibilities_model.means + np.einsum("rkij,rj->rki", roots, shift)
-    covariances, projected = project_covariances(
+    covariances, raised = raise_eigenvalues(
         scale[:, None, None, None] * responsibilities_model.covariances, eigenvalue_floor
     )
     mixture = MixtureDraws(weights, domain.clip(means), covariances)
     factor = 1 / WEIGHTS.energy / records
     level = level_for_energy(mixture, factor * noisy[:, -1], factor * step.noise_std, domain)
     return Released(
-        replace(mixture, means=domain.clip(means + level[:, None, None])), projected, responsibilities_model
+        replace(mixture, means=domain.clip(means + level[:, None, None])), raised.any(axis=1), responsibilities_model
     )
 
 
@@ -222,16 +173,8 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
     """Return how far levels have to move for the mean energy that was measured, (R,) log kWh.
 
     A fit in logs hardly sees what most of the energy is in, its upper tail. The likeliest move, given the noise of
-    the measurement and how far such fits are off by public knowledge.
-
-    Parameters
-    ----------
-    mixtures : MixtureDraws
-    share : (R,) float64
-        Noisy means of :func:`energy_share`.
-    std : (R,) float64
-        Of its noise.
-    domain : Loads
+    the measurement and how far such fits are off by public knowledge. ``share`` (R,) are noisy means of
+    :func:`energy_share`, ``std`` (R,) are of their noise.
     """
     moved, some = np.empty(len(mixtures)), LEVELS[::15]
     for r in range(len(mixtures)):
@@ -244,20 +187,10 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
 def adapted(
     noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, d: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack.
+    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack (R, K + d + 2).
 
-    Each is drawn towards the library, by as much as its known noise deserves.
-
-    Parameters
-    ----------
-    noisy : (R, K + d + 2) float64
-    std : float
-        Noise of each entry.
-    prior : (1, K) float64
-        Weights of the library.
-    records : (R,) float64
-    radius : float
-    d : int
+    Each is drawn towards the library, whose weights are ``prior`` (1, K), by as much as its known noise deserves,
+    ``std`` of each entry.
     """
     k, of = prior.shape[1], response(d, radius)
     shares = noisy[:, :k] / WEIGHTS.count / records[:, None]

@@ -10,8 +10,9 @@ Where private EM starts: public rules that make K classes of a released pooled m
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,17 +37,11 @@ SPREAD_SCALES = (0.5, 1.2)
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean and covariance.
+    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean (R, d) and covariance (R,
+    d, d).
 
-    Classes differ in level, along the response of every hour to the household's mean, and in scale: a wide class
-    for restless households beside narrow ones. About three scales to a level.
-
-    Parameters
-    ----------
-    mean : (R, d) float64
-    covariance : (R, d, d) float64
-    classes : int
-        K.
+    Classes differ in level, along the response of every hour to the household's mean, and in scale: a wide class for
+    restless households beside narrow ones. About three scales to a level.
     """
     levels = max(1, classes // CLASSES_PER_LEVEL)
     per_level = np.full(levels, classes // levels)
@@ -65,17 +60,10 @@ def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tup
 
 
 def spread_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return start means (R, K, d) and covariances (R, K, d, d) where nothing is known about the records.
+    """Return the same where nothing is known about the records.
 
-    Means are normal numbers, the same for everybody, along the K - 1 largest axes of the pooled covariance; what
-    they explain is taken out of it, and the classes differ in scale.
-
-    Parameters
-    ----------
-    mean : (R, d) float64
-    covariance : (R, d, d) float64
-    classes : int
-        K.
+    Means are normal numbers, the same for everybody, along the K - 1 largest axes of the pooled covariance; what they
+    explain is taken out of it, and the classes differ in scale.
     """
     if classes == 1:
         return mean[:, None], covariance[:, None]
@@ -88,68 +76,23 @@ def spread_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tu
     return means, np.geomspace(*SPREAD_SCALES, classes)[:, None, None] * within[:, None]
 
 
-class Domain(Protocol):
-    """What the mechanism asks of either.
-
-    Attributes
-    ----------
-    round_weights : StackWeights
-        Of a round of EM.
-    covariance_of : callable
-        What is made of the pooled covariance.
-    diagonal_apart : bool
-        Whether variances along the axes of a class are distinguished from noise separately from the rest of its
-        shape.
-    units : dict
-        What is protected under each adjacency.
-    """
-
-    round_weights: ClassVar[StackWeights]
-    covariance_of: ClassVar[CovarianceRule]
-    diagonal_apart: ClassVar[bool]
-    units: ClassVar[dict[str, str]]
-
-    def clip(self, x: np.ndarray) -> np.ndarray:
-        """Return records or means (..., d), each within the public bounds."""
-
-    def whitening(self, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the centre (d,) of the first clipping, the matrix (d, d) that whitens for it, and its inverse."""
-
-    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return start means (R, K, d) and covariances (R, K, d, d) from the pooled mean and covariance."""
-
-
-def ar1_whitening(dimension: int, correlation: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the public matrix (d, d) that whitens an AR(1) shape of unit variance, and its inverse."""
-    hours = np.arange(dimension)
-    colour = np.linalg.cholesky(correlation ** np.abs(hours[:, None] - hours))
-    return np.linalg.inv(colour), colour
-
-
 @dataclass(frozen=True)
 class Loads:
-    """Log profiles of households.
+    """Log profiles of households."""
 
-    Parameters
-    ----------
-    low_log_kwh, high_log_kwh : float
-        Bounds of a log reading.
-    level_log_kwh : float
-        Typical household level.
-    hour_correlation : float
-        Of neighbouring hours.
-    log_scale : LogScale
-        What takes log kWh to energy.
-    """
-
-    low_log_kwh: float
+    low_log_kwh: float  # bounds of a log reading
     high_log_kwh: float
-    level_log_kwh: float
-    hour_correlation: float
+    level_log_kwh: float  # of a typical household
+    hour_correlation: float  # of neighbouring hours
     log_scale: LogScale = PLAIN
+    # Of a round of EM.
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
+    starts: ClassVar[Callable] = staticmethod(start_classes)
+    # What is made of the pooled covariance.
     covariance_of: ClassVar[CovarianceRule] = staticmethod(household_covariance)
+    # Whether variances along the axes of a class are distinguished from noise separately from the rest of its shape.
     diagonal_apart: ClassVar[bool] = False
+    # What is protected under each adjacency.
     units: ClassVar[dict[str, str]] = {
         "replace_one": "the whole profile of one household",
         "add_remove": "one household, present or not",
@@ -160,38 +103,28 @@ class Loads:
         """Return loads within the public bounds."""
         return cls(public.low_log_kwh, public.high_log_kwh, level_log_kwh, hour_correlation, public.log_scale)
 
-    def energy_kwh(self, x: np.ndarray) -> np.ndarray:
-        """Return the energies of readings."""
-        return self.log_scale.kwh(x)
-
     def clip(self, x: np.ndarray) -> np.ndarray:
-        """Clip every reading to the bounds."""
+        """Clip every reading of records or means (..., d) to the bounds."""
         return np.clip(x, self.low_log_kwh, self.high_log_kwh)
 
     def whitening(self, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the level and the AR(1) shape."""
-        return np.full(dimension, self.level_log_kwh), *ar1_whitening(dimension, self.hour_correlation)
+        """Return the centre (d,) of the first clipping, the matrix (d, d) that whitens for it, and its inverse.
 
-    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-        """Start from levels and scales."""
-        return start_classes(mean, covariance, classes)
+        They are the level and an AR(1) shape of unit variance.
+        """
+        hours = np.arange(dimension)
+        colour = np.linalg.cholesky(self.hour_correlation ** np.abs(hours[:, None] - hours))
+        return np.full(dimension, self.level_log_kwh), np.linalg.inv(colour), colour
 
 
 @dataclass(frozen=True)
 class Ball:
-    """Records within a ball.
+    """Records within a ball."""
 
-    Parameters
-    ----------
-    radius : float
-        Public, in the unit of the records.
-    centre : tuple of float, optional
-        Public, d numbers; the origin by default.
-    """
-
-    radius: float
-    centre: tuple[float, ...] | None = None
+    radius: float  # public, in the unit of the records
+    centre: tuple[float, ...] | None = None  # public, d numbers; the origin by default
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.8, moment=1.0)
+    starts: ClassVar[Callable] = staticmethod(spread_classes)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(diagonal_covariance)
     diagonal_apart: ClassVar[bool] = True
     units: ClassVar[dict[str, str]] = {"replace_one": "one whole record", "add_remove": "one record, present or not"}
@@ -202,7 +135,7 @@ class Ball:
             raise InputError("is not a point", field="centre", hint="use a finite number for each entry of a record")
 
     def clip(self, x: np.ndarray) -> np.ndarray:
-        """Move what lies outside to the surface, towards the centre."""
+        """Move records or means (..., d) that lie outside to the surface, towards the centre."""
         centre = self._centre(x.shape[-1])
         factor = self.radius / np.maximum(np.linalg.norm(x - centre, axis=-1, keepdims=True), self.radius)
         # What lies inside stays as it is, to the bit.
@@ -217,10 +150,6 @@ class Ball:
         scale = np.sqrt(dimension * 2.0 ** RADIUS_EDGES[-1]) / self.radius
         return self._centre(dimension), scale * np.eye(dimension), np.eye(dimension) / scale
 
-    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-        """Start along the largest axes."""
-        return spread_classes(mean, covariance, classes)
-
     def with_prior(
         self, prior: Prior, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, records: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -233,3 +162,6 @@ class Ball:
 
     def _centre(self, dimension: int) -> np.ndarray:
         return np.zeros(dimension) if self.centre is None else np.array(self.centre)
+
+
+Domain = Loads | Ball

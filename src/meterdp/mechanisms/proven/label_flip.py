@@ -31,20 +31,11 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class ProvenLabelFlip:
-    """A Gaussian mixture of labelled records under label-flip DP, calibrated.
-
-    Parameters
-    ----------
-    public : PublicSettings
-    mu : float
-        GDP parameter of the whole release.
-    steps : tuple of NoisyQuery
-        The rounds; their mu^2 add up to mu^2.
-    """
+    """A Gaussian mixture of labelled records under label-flip DP, calibrated."""
 
     public: PublicSettings
-    mu: float
-    steps: tuple[NoisyQuery, ...]
+    mu: float  # of the whole release
+    steps: tuple[NoisyQuery, ...]  # the rounds; their mu^2 add up to mu^2
     name: ClassVar[str] = "sound_label_flip"
     sees: ClassVar[Sees] = "labels"
     most_draws: ClassVar[int | None] = None
@@ -77,25 +68,16 @@ class ProvenLabelFlip:
         )
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
-
         def run(x: np.ndarray, measure: Measure, size: int) -> Released:
             return self.run(x, private.labels, measure, size)
 
         return release_in_chunks(run, private.x, noise, draws, self.public.classes)
 
     def run(self, x: np.ndarray, labels: np.ndarray, measure: Measure, draws: int) -> Released:
-        """Run the rounds; labels are touched in the arguments of ``measure`` only.
+        """Run the rounds on records (N, d) with labels 1..K, letting ``measure`` turn each exact stack (draws, ...)
+        into a noisy one.
 
-        Parameters
-        ----------
-        x : (N, d) float64
-        labels : (N,) int
-            Classes 1..K.
-        measure : callable
-            (step, stack (draws, ...)) -> noisy stack of the same shape.
-        draws : int
-            Number R of independent runs.
+        Labels are touched in the arguments of ``measure`` only.
         """
         k, d = self.public.classes, self.public.dimension
         domain, floor = Loads.of(self.public), self.public.eigenvalue_floor

@@ -30,18 +30,10 @@ MOST_BYTES = 2**30
 
 @dataclass(frozen=True)
 class Library:
-    """Public classes for the hours of a record.
-
-    Parameters
-    ----------
-    mixture : Mixture
-        Of d hours.
-    sha256 : str
-        Digest of the file it was read from, by which it is known.
-    """
+    """Public classes for the hours of a record."""
 
     mixture: Mixture = field(compare=False)
-    sha256: str
+    sha256: str  # digest of the file it was read from, by which it is known
 
     @property
     def classes(self) -> int:
@@ -60,23 +52,17 @@ def library_files(name: str | None) -> list[str]:
 def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None = None) -> Library:
     """Read a library and keep the hours of a record: a part of a Gaussian is the Gaussian of that part.
 
-    Parameters
-    ----------
-    name : str
-        A folder, or ``simulated`` for the one that comes with the code.
-    start_hour, hours : int
-        First hour of the day of a record, and how many follow one another.
-    scale : mapping, optional
-        ``LogScale.words`` of the records; that of a plain log by default.
-
-    Raises
-    ------
-    InputError
-        If it is not a library, not public by its manifest, on another scale, or has other hours.
+    ``name`` is a folder, or ``simulated`` for the one that comes with the code; a record has ``hours`` that follow
+    one another from ``start_hour`` of the day on, ``scale`` is ``LogScale.words`` of the records, that of a plain log
+    by default. Refuses what is no library, not public by its manifest, on another scale, or of other hours.
     """
     mixture_file, manifest_file = library_files(name)
     try:
-        data, said = (_contents(file) for file in (mixture_file, manifest_file))
+        # The folder may be of links; what they lead to is a file.
+        data, said = (
+            contents(Path(file).resolve(), MOST_BYTES, "name the folder of a release")
+            for file in (mixture_file, manifest_file)
+        )
         manifest = json.loads(said)
         stored = json.loads(data)
         entries = [int(label[:2]) for label in stored["entries"]]
@@ -110,11 +96,6 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
         )
     part = slice(first, first + hours)
     return Library(Mixture(weights, means[:, part], covariances[:, part, part]), sha256)
-
-
-def _contents(file: str) -> bytes:
-    # The folder may be of links; what they lead to is a file.
-    return contents(Path(file).resolve(), MOST_BYTES, "name the folder of a release")
 
 
 def _is_public(manifest, sha256: str) -> bool:

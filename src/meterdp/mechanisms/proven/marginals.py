@@ -2,16 +2,12 @@
 
 One measurement more (docs/proofs/sound.md, 2 and 6). A record enters by where it stands in the released mixture: the
 level u, the share of the mixture below it, of every hour, of the energy over all hours and of the largest hour. Means
-of cos(pi j u) over the records are zero if the mixture is right, and say otherwise where it is not. They become
-synthetic profiles in ``reweighting.py``.
+of cos(pi j u) over the records are zero if the mixture is right, and say otherwise where it is not.
 
-From measured marginals to synthetic profiles: the distribution nearest to the mixture that has them, by maximum
-entropy.
-
-Post-processing of a released mixture and released means m of features f (``marginals.py``). The density is that of
-the mixture times exp(t' f(x)), normalised: every profile is one the mixture could have made, only more or less often.
-So the dependence between hours stays and nothing leaves the public bounds. Exponents t are drawn towards zero by as
-much as the noise in m deserves.
+They become synthetic profiles by post-processing: the distribution nearest to the mixture that has the released means
+m of features f, by maximum entropy. Its density is that of the mixture times exp(t' f(x)), normalised: every profile
+is one the mixture could have made, only more or less often. So the dependence between hours stays and nothing leaves
+the public bounds. Exponents t are drawn towards zero by as much as the noise in m deserves.
 """
 
 from __future__ import annotations
@@ -42,16 +38,7 @@ _RECORDS_AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class Reference:
-    """A released mixture as what records are compared with.
-
-    Parameters
-    ----------
-    mixture : Mixture
-    low_log_kwh, high_log_kwh : float
-        Public bounds of a reading.
-    log_scale : LogScale
-        What takes log kWh to energy.
-    """
+    """A released mixture as what records are compared with, within public bounds of a reading."""
 
     mixture: Mixture
     low_log_kwh: float
@@ -85,13 +72,8 @@ def statistics_of(dimension: int) -> int:
 
 
 def sensitivity(adjacency: str, dimension: int) -> float:
-    """Return the l2 sensitivity of the sum of :func:`features`, Lemma 4 of docs/proofs/sound.md.
-
-    Parameters
-    ----------
-    adjacency : {"replace_one", "add_remove"}
-    dimension : int
-        Hours d.
+    """Return the l2 sensitivity of the sum of :func:`features` of d hours under "replace_one" or "add_remove", Lemma
+    4 of docs/proofs/sound.md.
     """
     adding = adjacency == "add_remove"
 
@@ -106,17 +88,10 @@ def sensitivity(adjacency: str, dimension: int) -> float:
 
 
 def features(x: np.ndarray, reference: Reference) -> np.ndarray:
-    """Return the bounded vector of every record, (n, q) float64.
+    """Return the bounded vector (n, q) of every record (n, d), in log kWh and within the public bounds.
 
     Per hour sqrt(2/j) cos(pi j u), j = 1..HOUR_COSINES, then the same of energy and peak, and the indicators of the
     upper bins of the energy.
-
-    Parameters
-    ----------
-    x : (n, d) float64
-        Records within the public bounds, log kWh.
-    reference : Reference
-        Of the released mixture.
     """
     energy = _level(reference.energy_of(x), reference.energy)
     bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
@@ -174,21 +149,11 @@ _PROFILES_AT_ONCE, _DRAWN_AT_ONCE = 5_000, 50_000
 
 @dataclass(frozen=True)
 class Marginals:
-    """What the sound release says about marginals beside one mixture.
-
-    Parameters
-    ----------
-    reference : Reference
-        The released mixture.
-    means : (q,) float64
-        Noisy means of the features over the records.
-    noise_std : float
-        Standard deviation of the noise in each.
-    """
+    """What the sound release says about marginals beside one mixture."""
 
     reference: Reference
-    means: np.ndarray
-    noise_std: float
+    means: np.ndarray  # (q,), noisy means of the features over the records
+    noise_std: float  # of the noise in each
 
     @cached_property
     def exponents(self) -> np.ndarray:
@@ -199,16 +164,9 @@ class Marginals:
 def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.ndarray:
     """Return the exponents t that maximise t'm - ln E exp(t'f) - (s^2 / v) |t|^2 / 2, (q,) float64.
 
-    The dual of relaxed maximum entropy: of all distributions q the one with the least KL(q || mixture) / v plus
-    |E_q f - m|^2 / (2 s^2). The variance v of what the mixture misses is the most likely one if E_q f - E f is
-    N(0, v Cov f) (empirical Bayes).
-
-    Parameters
-    ----------
-    pool : (M, q) float64
-        Features of profiles of the mixture.
-    means : (q,) float64
-    noise_std : float
+    The dual of relaxed maximum entropy: of all distributions q the one with the least KL(q || mixture) / v plus |E_q
+    f - m|^2 / (2 s^2). The variance v of what the mixture misses is the most likely one if E_q f - E f is N(0, v Cov
+    f) (empirical Bayes). ``pool`` (M, q) are features of profiles of the mixture.
     """
     centre = pool.mean(axis=0)
     deviation, found = pool - centre, means - centre
@@ -236,14 +194,6 @@ def sample_reweighted(reference: Reference, exponents: np.ndarray, n: int, noise
 
     Chance is kept small: of ``CANDIDATES`` independent profiles of neighbouring energies, the one stays that brings
     the mean features of all that stay nearest to those of all candidates. The order is random.
-
-    Parameters
-    ----------
-    reference : Reference
-    exponents : (q,) float64
-    n : int
-    noise : NoiseSource
-        Source of uniform and normal numbers.
     """
     z = features(reference.pool, reference) @ exponents
     top = np.quantile(z, 1 - CUT_SHARE)

@@ -15,6 +15,7 @@ radius sqrt(d) around the origin; either map is one of a single record and of pu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
 from meterdp.mechanisms.proven.marginals import Marginals, Reference, feature_sum
 from meterdp.mechanisms.proven.plan import (
     POOLED_WEIGHTS,
+    ROUND_RADIUS,
     Plan,
     ProvenSettings,
     make_plan,
@@ -49,21 +51,14 @@ from meterdp.privacy.noise import GaussianSource
 
 @dataclass(frozen=True)
 class Proven:
-    """A Gaussian mixture under replace-one or add-remove DP, calibrated.
-
-    Parameters
-    ----------
-    public : PublicSettings
-    mu : float
-        GDP parameter of the whole release, the largest that is (epsilon, delta)-DP. Where nodes share the noise: of
-        what the colluding ones see.
-    plan : Plan
-        The Gaussian measurements in order, with the noise of all nodes together; their mu^2 add up to mu^2, or, where
-        nodes share the noise, to h/n of it.
-    """
+    """A Gaussian mixture under replace-one or add-remove DP, calibrated."""
 
     public: PublicSettings
+    # Of the whole release, the largest that is (epsilon, delta)-DP. Where nodes share the noise: of what the
+    # colluding ones see.
     mu: float
+    # The Gaussian measurements in order, with the noise of all nodes together; their mu^2 add up to mu^2, or, where
+    # nodes share the noise, to h/n of it.
     plan: Plan
     name: ClassVar[str] = "sound"
     sees: ClassVar[Sees] = "records"
@@ -113,17 +108,18 @@ class Proven:
         seen = self.public.sound.shares.seen_by_colluding / grid
         return sum(step_entries(s, classes, d) * total_variation(seen * s.noise_std) for s in self.plan.steps)
 
+    @property
+    def mean_error(self) -> float:
+        """Noise of each entry of the mean of a class of average size, in standard deviations of the class.
+
+        In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+        """
+        radius, count = ROUND_RADIUS * math.sqrt(self.public.dimension), self.public.records / self.plan.classes
+        return radius * self.plan.rounds[-1].noise_std / self.domain.round_weights.mean / count
+
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
-
-        Marginals, if any, are measured for the first draw only: the others tell what a mixture costs.
-
-        Raises
-        ------
-        InputError
-            If the records do not have the public shape (N, d).
-        ValueError
-            If the noise lives on another grid than the one the mechanism was calibrated for.
+        """Run the mechanism ``draws`` times. Marginals, if any, are measured for the first draw only: the others tell
+        what a mixture costs.
         """
         if noise.grid != self.public.sound.grid:
             raise ValueError("the mechanism was calibrated for another grid than that of the noise")
@@ -134,19 +130,11 @@ class Proven:
         return replace(released, marginals=self.run_marginals(private.x, first, measure_with(noise, noise.grid))[0])
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
-        """Run the steps, letting ``measure`` turn each exact stack into a noisy one.
+        """Run the steps on all records (N, d), letting ``measure`` turn each exact stack (draws, ...) into a noisy
+        one.
 
-        Records are touched in the arguments of ``measure`` only; every other line works on its results. The
-        privacy test replays a run on neighbouring records by handing back recorded answers.
-
-        Parameters
-        ----------
-        x : (N, d) float64
-            All records, log kWh.
-        measure : callable
-            (step, stack (draws, ...)) -> noisy stack of the same shape.
-        draws : int
-            Number R of independent runs.
+        Records are touched in the arguments of ``measure`` only; every other line works on its results. The privacy
+        test replays a run on neighbouring records by handing back recorded answers.
         """
         public = self.public
         self._check(x)
@@ -179,21 +167,13 @@ class Proven:
         )
 
     def run_whole(self, x: np.ndarray, measure: Measure, draws: int) -> tuple[Released, list[Marginals]]:
-        """Run all steps, the marginals beside every mixture if there are any; parameters as in :meth:`run`."""
+        """Run all steps as :meth:`run`, the marginals beside every mixture if there are any."""
         released = self.run(x, measure, draws)
         return released, self.run_marginals(x, released, measure) if self.plan.step("marginals") else []
 
     def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
-        """Take the last step, the marginals beside every mixture that :meth:`run` released.
-
-        Parameters
-        ----------
-        x : (N, d) float64
-            All records, log kWh.
-        released : Released
-            R mixtures.
-        measure : callable
-            As in :meth:`run`; takes a stack (R, q).
+        """Take the last step, the marginals beside every mixture that :meth:`run` released; ``measure`` takes a stack
+        (R, q).
         """
         self._check(x)
         low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
@@ -206,7 +186,6 @@ class Proven:
         ]
 
     def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
-        """Return start classes that follow from private pooled moments."""
         means, covariances = self.domain.starts(*self._pooled(x, measure, records), self.plan.classes)
         return MixtureDraws(np.full(means.shape[:2], 1 / self.plan.classes), means, covariances)
 
@@ -254,21 +233,11 @@ EIGENVALUE_FLOOR_RATIO = 1e-6
 
 @dataclass(frozen=True)
 class BallRelease:
-    """What :func:`fit_ball` returns.
-
-    Parameters
-    ----------
-    mixture : Mixture
-        In the unit of the records.
-    guarantee : Guarantee
-        What is claimed of the mixture.
-    clipped_count : int
-        Records outside the ball, clipped to it: private, not covered by the guarantee.
-    """
+    """What :func:`fit_ball` returns."""
 
     mixture: Mixture
     guarantee: Guarantee
-    clipped_count: int
+    clipped_count: int  # records outside the ball: private, not covered by the guarantee
 
 
 def calibrate_ball(
@@ -287,29 +256,9 @@ def calibrate_ball(
 ) -> Proven:
     """Return the calibrated mechanism, from public numbers alone.
 
-    Parameters
-    ----------
-    classes, dimension : int
-        K and d.
-    records : int
-        N under ``replace_one``, a public guess of it under ``add_remove``.
-    epsilon, delta : float
-    ball : Ball
-        Public.
-    grid : float
-        Of the noise source.
-    adjacency : {"replace_one", "add_remove"}
-    rounds : int, optional
-        Of private EM; by default a rule.
-    eigenvalue_floor : float, optional
-        Public, in the squared unit of the records; a millionth of the squared radius by default.
-    prior : Prior, optional
-        For maximum a posteriori estimates, of records in the unit ball around the origin; none by default.
-
-    Raises
-    ------
-    InputError
-        If a number is outside its range, as N < K.
+    ``records`` is N under ``replace_one``, a public guess of it under ``add_remove``. The rounds of private EM follow
+    a rule by default; the eigenvalue floor, in the squared unit of the records, is a millionth of the squared radius.
+    A prior, for maximum a posteriori estimates, is of records in the unit ball around the origin.
     """
     settings = ProvenSettings(
         adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
@@ -334,31 +283,11 @@ def fit_ball(
     records_guess: int | None = None,
     **choices,
 ) -> BallRelease:
-    """Release a Gaussian mixture of records under (epsilon, delta)-DP for one whole record.
+    """Release a Gaussian mixture of finite records (N, d) under (epsilon, delta)-DP for one whole record.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Finite records; what lies outside the ball is clipped to it.
-    classes : int
-        K, at most N.
-    epsilon, delta : float
-    noise : GaussianSource
-        Of a study, or a safe one: its grid decides which.
-    radius : float
-        Public bound of the distance of a record from the centre, in the unit of the records.
-    centre : tuple of float, optional
-        Public; the origin by default.
-    records_guess : int, optional
-        Public guess of N; ``add_remove`` needs it, since N itself is then private.
-    **choices
-        Further ones of :func:`calibrate_ball`.
-
-    Raises
-    ------
-    InputError
-        If a record has a missing or infinite entry, there are fewer records than classes, ``add_remove`` comes
-        without a guess, or a number is outside its range.
+    What lies outside the public ball, radius and centre in the unit of the records, is clipped to it. The grid of the
+    noise decides whether this is a study or safe. ``add_remove`` needs a public guess of N, since N itself is then
+    private; further ``choices`` are those of :func:`calibrate_ball`.
     """
     records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
     if records is None:
@@ -388,13 +317,7 @@ LEAST_HALF_WIDTH, MOST_HALF_WIDTH = 1e-100, 1e100
 
 @dataclass(frozen=True)
 class Box:
-    """Public bounds of every entry of a record.
-
-    Parameters
-    ----------
-    low, high : tuple of float
-        d numbers each, in the unit of the records.
-    """
+    """Public bounds of every entry of a record, d numbers each in the unit of the records."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]

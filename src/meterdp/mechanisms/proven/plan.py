@@ -4,9 +4,8 @@ Every choice is a function of N, d, epsilon, delta and configuration. The consta
 households and on the Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/sound.md).
 What counts is N mu / d, the number of households per hour in units of the noise.
 
-Noise in shares: n nodes hold the records, and no t of them that collude see more than outsiders are meant to.
-
-Each node adds its share to its own statistics before they are summed (docs/proofs/shared_noise.md).
+Noise may come in shares: n nodes hold the records, and no t of them that collude see more than outsiders are meant
+to. Each node adds its share to its own statistics before they are summed (docs/proofs/shared_noise.md).
 """
 
 from __future__ import annotations
@@ -31,22 +30,13 @@ from meterdp.privacy.mechanism import NoisyQuery
 
 @dataclass(frozen=True)
 class Shares:
-    """Who holds the noise; all of it public.
+    """Who holds the noise; all of it public."""
 
-    Parameters
-    ----------
-    nodes : int
-        n. Each adds 1/n of the variance of a measurement's noise.
-    honest : float
-        h: what colluding nodes see carries the shares of h nodes or more. The smallest group of honest nodes whose
-        sum they can learn, or a little less where masks are finite.
-    colluding : int
-        t, for which h was worked out.
-    """
-
-    nodes: int
+    nodes: int  # n; each adds 1/n of the variance of a measurement's noise
+    # h: what colluding nodes see carries the shares of h nodes or more. The smallest group of honest nodes whose
+    # sum they can learn, or a little less where masks are finite.
     honest: float
-    colluding: int
+    colluding: int  # t, for which h was worked out
 
     def __post_init__(self):
         constraints = {
@@ -73,21 +63,12 @@ ALONE = Shares(1, 1, 0)
 
 @dataclass(frozen=True)
 class SharedNoise:
-    """What is public about a release that circuits make together.
+    """What is public about a release that circuits make together."""
 
-    Parameters
-    ----------
-    shares : Shares
-        By which the mechanism is calibrated.
-    words : mapping
-        How they add up: scheme and graph, as request parameters. No name of a circuit is among them.
-    holders : {"circuits", "nodes"}
-        Who they are.
-    """
-
-    shares: Shares
+    shares: Shares  # by which the mechanism is calibrated
+    # How they add up: scheme and graph, as request parameters. No name of a circuit is among them.
     words: Mapping
-    holders: str = "circuits"
+    holders: str = "circuits"  # or "nodes"
 
     @property
     def sentence(self) -> str:
@@ -122,50 +103,30 @@ FEWEST_CLASSES = 3
 
 @dataclass(frozen=True)
 class ProvenSettings:
-    """Public choices of the sound release beyond (epsilon, delta), N, d and bounds.
+    """Public choices of the sound release beyond (epsilon, delta), N, d and bounds."""
 
-    Parameters
-    ----------
-    adjacency : {"replace_one", "add_remove"}
-        Under ``add_remove`` the number of households is private: it is measured, and the rules below go by a guess.
-    records_guess : int, optional
-        Public guess of N, from anything but the export; needed under ``add_remove``, unused otherwise.
-    classes : int, optional
-        K; by default a rule on (N, d, epsilon, delta) with the K of the settings as its upper limit.
-    rounds : int, optional
-        Rounds of private EM, one or more; by default a rule.
-    level_log_kwh : float
-        Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
-    hour_correlation : float
-        Correlation of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
-    marginal_share : float
-        Share of mu^2 that is spent on marginals beside the mixture, in [0, 1); 0 releases none.
-    grid : float
-        Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise
-        is floating point.
-    library : Library, optional
-        Public classes to start from; it brings their number, so that ``classes`` stays None.
-    ball : Ball, optional
-        Where records live that are no loads; the level and the correlation of hours are then not used, and there are
-        neither marginals nor a library.
-    prior : Prior, optional
-        For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
-    shares : Shares
-        Of the noise, where several nodes hold the records; by default one holds all.
-    """
-
+    # Under add_remove the number of households is private: it is measured, and the rules below go by a guess.
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
+    # Public guess of N, from anything but the export; needed under add_remove, unused otherwise.
     records_guess: int | None = None
+    # K; by default a rule on (N, d, epsilon, delta) with the K of the settings as its upper limit.
     classes: int | None = None
-    rounds: int | None = None
+    rounds: int | None = None  # of private EM, one or more; by default a rule
+    # Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
     level_log_kwh: float = -1.2
+    # Of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
     hour_correlation: float = 0.6
-    marginal_share: float = 0.0
+    marginal_share: float = 0.0  # of mu^2, spent on marginals beside the mixture, in [0, 1); 0 releases none
+    # Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise is
+    # floating point.
     grid: float = 0.0
-    library: Library | None = None
+    library: Library | None = None  # public classes to start from; it brings their number, so classes stays None
+    # Where records live that are no loads; the level and the correlation of hours are then not used, and there are
+    # neither marginals nor a library.
     ball: Ball | None = None
+    # For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
     prior: Prior | None = None
-    shares: Shares = ALONE
+    shares: Shares = ALONE  # of the noise, where several nodes hold the records
 
     def __post_init__(self):
         known = self.records_guess is not None or self.adjacency != "add_remove"
@@ -190,27 +151,18 @@ class ProvenSettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The measurements of one release, fixed before any record is seen.
+    """The measurements of one release, fixed before any record is seen."""
 
-    Parameters
-    ----------
-    classes : int
-        K of the released mixture.
-    steps : tuple of NoisyQuery
-        In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
-        in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
-    """
-
-    classes: int
+    classes: int  # K of the released mixture
+    # In order: records (add_remove only), radius, pooled, round 1..T, marginals (if any); with a library adapt in
+    # place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     steps: tuple[NoisyQuery, ...]
 
     @property
     def rounds(self) -> tuple[NoisyQuery, ...]:
-        """The rounds of private EM."""
         return tuple(s for s in self.steps if s.name.startswith("round"))
 
     def step(self, name: str) -> NoisyQuery | None:
-        """Return the step called ``name``, if there is one."""
         return next((s for s in self.steps if s.name == name), None)
 
 
@@ -225,21 +177,14 @@ def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
 
 
 def signal_of(mu: float, records: int, dimension: int, settings: ProvenSettings) -> float:
-    """Return N mu / d of the mixture, marginals beside it paid for; parameters as in :func:`make_plan`."""
+    """Return N mu / d of the mixture, marginals beside it paid for."""
     households = settings.records_guess if settings.adjacency == "add_remove" else records
     return households * mu * math.sqrt(1 - settings.marginal_share) / dimension
 
 
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: ProvenSettings) -> Plan:
-    """Return the measurements of a release of ``mu``-GDP.
-
-    Parameters
-    ----------
-    mu : float
-    records : int
-        N; under ``add_remove`` the settings' public guess takes its place.
-    dimension, most_classes : int
-    settings : ProvenSettings
+    """Return the measurements of a release of ``mu``-GDP; under ``add_remove`` the settings' public guess takes the
+    place of N.
     """
     counted = settings.adjacency == "add_remove"
     signal = signal_of(mu, records, dimension, settings)
@@ -274,23 +219,6 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
         reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
         steps += [NoisyQuery("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
     return Plan(classes, tuple(steps))
-
-
-def mean_error(plan: Plan, records: int, dimension: int, weights: StackWeights) -> float:
-    """Return the noise of each entry of the mean of a class of average size, in standard deviations of the class.
-
-    In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
-
-    Parameters
-    ----------
-    plan : Plan
-        With a round at least.
-    records, dimension : int
-    weights : StackWeights
-        Of its rounds.
-    """
-    radius, count = ROUND_RADIUS * math.sqrt(dimension), records / plan.classes
-    return radius * plan.rounds[-1].noise_std / weights.mean / count
 
 
 def stack_entries(dimension: int) -> int:

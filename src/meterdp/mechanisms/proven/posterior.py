@@ -1,14 +1,12 @@
 """Post-processing of the sound release: noisy sums to usable parameters, from released numbers and noise levels only.
 
 Empirical Bayes throughout: each statistic is drawn towards something better known by as much as its own noise
-deserves, so classes without records end as a small weight on a pooled shape instead of as nonsense. Nothing here
-sees a record (docs/proofs/sound.md, 5).
+deserves, so classes without records end as a small weight on a pooled shape instead of as nonsense. Nothing here sees
+a record (docs/proofs/sound.md, 5).
 
-What clipping does to a Gaussian: the constants that make clipped sums consistent estimates of its moments.
-
-A standardised record z is used as u = z / max(r, |z|). For z ~ N(m, s (I + D)) near N(0, I), D traceless, clipped
-sums respond to mean, scale and shape with known factors; dividing by them undoes the bias of clipping. All are
-functions of d and r alone, hence public.
+Clipping is undone by constants that make clipped sums consistent estimates of a Gaussian's moments. A standardised
+record z is used as u = z / max(r, |z|). For z ~ N(m, s (I + D)) near N(0, I), D traceless, clipped sums respond to
+mean, scale and shape with known factors, which are functions of d and r alone, hence public.
 """
 
 from __future__ import annotations
@@ -33,27 +31,13 @@ def clipped_mean_square(d: int, square: float | np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Response:
-    """How clipped sums respond to the parameters of a Gaussian near the standard one.
+    """How clipped sums respond to the parameters of a Gaussian near the standard one."""
 
-    Parameters
-    ----------
-    mean : float
-        d E[r u] / d m.
-    shape : float
-        Factor of the traceless D in E[r^2 u u'] divided by the trace of E[r^2 u u'] / d.
-    mean_square : float
-        E[r^2 |u|^2] / d at scale one.
-    log_mean_squares : (L,) float64
-        ln E[r^2 |u|^2] / d at the scales exp(``LOG_SCALES``), increasing.
-    largest_mean_square : float
-        r^2 / d, what the mean square cannot exceed.
-    """
-
-    mean: float
-    shape: float
-    mean_square: float
-    log_mean_squares: np.ndarray
-    largest_mean_square: float
+    mean: float  # d E[r u] / d m
+    shape: float  # factor of the traceless D in E[r^2 u u'] divided by the trace of E[r^2 u u'] / d
+    mean_square: float  # E[r^2 |u|^2] / d at scale one
+    log_mean_squares: np.ndarray  # (L,), ln E[r^2 |u|^2] / d at the scales exp(LOG_SCALES), increasing
+    largest_mean_square: float  # r^2 / d, what the mean square cannot exceed
 
     def scale(self, mean_square: np.ndarray) -> np.ndarray:
         """Return the scale s whose clipped mean square is the given one, by interpolation in the table."""
@@ -123,15 +107,9 @@ def positive_counts(noisy: np.ndarray, std: float) -> np.ndarray:
 def structure_share(square: np.ndarray, noise: np.ndarray, largest: float) -> np.ndarray:
     """Return how much of a noisy difference is structure: James and Stein, capped by public knowledge.
 
-    Parameters
-    ----------
-    square : (...) float64
-        Squared length of the noisy difference.
-    noise : (...) float64
-        Squared length expected of the noise alone.
-    largest : float
-        Squared length the structure hardly exceeds: caps the share at largest / (largest + noise), so that a lucky
-        draw of overwhelming noise is not taken for structure.
+    ``square`` (...) is the squared length of the difference, ``noise`` (...) that expected of the noise alone,
+    ``largest`` one that the structure hardly exceeds: it caps the share at largest / (largest + noise), so that a
+    lucky draw of overwhelming noise is not taken for structure.
     """
     found = 1 - noise / np.maximum(square, np.maximum(noise, _TINY))
     return np.minimum(found, largest / (largest + noise))
@@ -147,23 +125,13 @@ def shrink_shift(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
 def shrink_covariances(
     raw: np.ndarray, target: np.ndarray, variance: np.ndarray, diagonal_apart: bool = False
 ) -> np.ndarray:
-    """Shrink noisy symmetric matrices towards positive definite targets by their known noise level.
+    """Shrink noisy symmetric matrices (..., d, d) towards positive definite targets by their known noise level.
 
-    In coordinates where the target is I: raw = I + structure + noise, noise = A E A' with svec(E) white. The
-    difference is scaled by its share of structure, 1 - margin E|noise|^2 / |raw - I|^2, and eigenvalues that the
-    noise left in it explains are not allowed far below one.
-
-    Parameters
-    ----------
-    raw, target : (..., d, d) float64
-    variance : (...) float64
-        Variance of each entry of svec(raw).
-    diagonal_apart : bool
-        Give the diagonal its own share: its d entries stand out from noise when d (d - 1)/2 others cannot.
-
-    Returns
-    -------
-    (..., d, d) float64, positive definite
+    In coordinates where the target is I: raw = I + structure + noise, noise = A E A' with svec(E) white, ``variance``
+    (...) that of its entries. The difference is scaled by its share of structure, 1 - margin E|noise|^2 / |raw -
+    I|^2, and eigenvalues that the noise left in it explains are not allowed far below one: the result is positive
+    definite. ``diagonal_apart`` gives the diagonal its own share: its d entries stand out from noise when d (d - 1)/2
+    others cannot.
     """
     d = raw.shape[-1]
     lower = np.linalg.cholesky(target)
@@ -196,15 +164,10 @@ def shrink_covariances(
 
 
 def household_shape(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance of a common level plus AR(1) hours, by moments: (R, d, d) float64.
+    """Return the nearest covariance of a common level plus AR(1) hours, by moments, for symmetric matrices (R, d, d).
 
     Three numbers say most about households (their level, the spread around it and how fast it is forgotten) and are
     averages over so many entries that noise hardly moves them.
-
-    Parameters
-    ----------
-    covariance : (R, d, d) float64
-        Symmetric; need not be positive definite.
     """
     d = covariance.shape[-1]
     # Noise can make a trace negative; what is left must still be a variance beside the other entries.
@@ -220,44 +183,6 @@ def household_shape(covariance: np.ndarray) -> np.ndarray:
     return level[:, None, None] + rest[:, None, None] * correlation[:, None, None] ** lags
 
 
-def pooled_parameters(
-    noisy: np.ndarray,
-    std: float,
-    weights: StackWeights,
-    records: np.ndarray,
-    radius: np.ndarray,
-    colour: np.ndarray,
-    covariance_of: CovarianceRule | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean (R, d) and covariance (R, d, d) of all records, from the pooled stack.
-
-    The mean is shrunk towards the centre of clipping.
-
-    Parameters
-    ----------
-    noisy : (R, 1 + d + d (d + 1)/2) float64
-        Stack of whitened records.
-    std : float
-        Noise of each entry.
-    weights : StackWeights
-    records : (R,) float64
-        N, public or released.
-    radius : (R,) float64
-    colour : (d, d) float64
-        Public matrix that undoes the whitening.
-    covariance_of : callable, optional
-        What is made of the noisy covariance: :func:`household_covariance` by default, or
-        :func:`diagonal_covariance`.
-    """
-    d = len(colour)
-    factor = radius / weights.mean / records
-    mean = shrink_shift(factor[:, None] * noisy[:, 1 : 1 + d], (std * factor) ** 2)
-    factor = radius**2 / weights.moment / records
-    raw = factor[:, None, None] * smat(noisy[:, 1 + d :], d) - mean[:, :, None] * mean[:, None, :]
-    covariance = (covariance_of or household_covariance)(raw, (std * factor) ** 2, radius, colour)
-    return mean @ colour.T, colour @ covariance @ colour.T
-
-
 # (raw, variance, radius, colour) -> covariance, all before ``colour`` undoes the whitening.
 CovarianceRule = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -265,16 +190,7 @@ CovarianceRule = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.n
 def household_covariance(raw: np.ndarray, variance: np.ndarray, radius: np.ndarray, colour: np.ndarray) -> np.ndarray:
     """Return the covariance (R, d, d) of whitened loads, shrunk towards :func:`household_shape`.
 
-    Parameters
-    ----------
-    raw : (R, d, d) float64
-        Noisy, of whitened records.
-    variance : (R,) float64
-        Of the noise on each entry of svec(raw).
-    radius : (R,) float64
-        Clip radius.
-    colour : (d, d) float64
-        Public matrix that undoes the whitening.
+    ``raw`` (R, d, d) is that of noisy sums, ``variance`` (R,) that of the noise on each entry of svec(raw).
     """
     target = household_shape(colour @ raw @ colour.T)
     whiten = np.linalg.inv(colour)
@@ -290,12 +206,7 @@ def diagonal_covariance(raw: np.ndarray, variance: np.ndarray, radius: np.ndarra
     """Return the covariance (R, d, d) of records of which nothing is known, each entry shrunk by its own noise.
 
     Variances are drawn towards their mean; each correlation towards zero, by the noise it has at these variances
-    against the mean square correlation that is more than noise.
-
-    Parameters
-    ----------
-    raw, variance, radius, colour
-        As in :func:`household_covariance`.
+    against the mean square correlation that is more than noise. As :func:`household_covariance` otherwise.
     """
     d = raw.shape[-1]
     noise = variance[:, None]
@@ -326,6 +237,30 @@ def _least_mean_square(raw: np.ndarray, radius: np.ndarray) -> np.ndarray:
     """Return the mean variance (R,), kept above a share of the squared clip radius."""
     d = raw.shape[-1]
     return np.maximum(np.trace(raw, axis1=-2, axis2=-1) / d, LOWEST_MEAN_SQUARE * radius**2 / d)
+
+
+def pooled_parameters(
+    noisy: np.ndarray,
+    std: float,
+    weights: StackWeights,
+    records: np.ndarray,
+    radius: np.ndarray,
+    colour: np.ndarray,
+    covariance_of: CovarianceRule = household_covariance,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean (R, d) and covariance (R, d, d) of all records, from the pooled stack.
+
+    The mean is shrunk towards the centre of clipping. The stack (R, 1 + d + d (d + 1)/2) is of records whitened and
+    clipped to ``radius`` (R,), with noise of ``std`` on each entry; ``records`` (R,) is N, public or released,
+    ``colour`` (d, d) the public matrix that undoes the whitening.
+    """
+    d = len(colour)
+    factor = radius / weights.mean / records
+    mean = shrink_shift(factor[:, None] * noisy[:, 1 : 1 + d], (std * factor) ** 2)
+    factor = radius**2 / weights.moment / records
+    raw = factor[:, None, None] * smat(noisy[:, 1 + d :], d) - mean[:, :, None] * mean[:, None, :]
+    covariance = covariance_of(raw, (std * factor) ** 2, radius, colour)
+    return mean @ colour.T, colour @ covariance @ colour.T
 
 
 def round_parameters(

@@ -14,9 +14,9 @@ from meterdp.mechanisms.proven.domain import Domain
 from meterdp.mechanisms.proven.plan import ROUND_RADIUS
 from meterdp.mechanisms.proven.posterior import round_parameters
 from meterdp.mechanisms.proven.stack import RECORDS_BYTES, moment_stack, residual_stack
-from meterdp.mechanisms.reference.projection import project_covariances
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball, measure_with
 from meterdp.privacy.noise import GaussianSource
 
@@ -35,30 +35,13 @@ def run_rounds(
     grid: float = 0.0,
     with_prior: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
 ) -> Released:
-    """Run private EM from released or public start classes.
+    """Run private EM from released or public start classes, one round or more; records are clipped here, some at a
+    time.
 
-    Parameters
-    ----------
-    steps : tuple of NoisyQuery
-        One measurement a round, one or more.
-    x : (N, d) float64
-        Records; clipped here, some at a time.
-    measure : callable
-        (step, stack (R, K, q)) -> noisy stack of the same shape.
-    start : MixtureDraws
-    records : (R,) float64
-        N, public or released.
-    domain : Domain
-        Where records, and so means, live.
-    eigenvalue_floor : float
-        Public floor of released covariances.
-    given : (N, K) float64, optional
-        Indicators of given labels, in place of responsibilities.
-    grid : float
-        What every record adds is rounded to multiples of it; 0 for a study.
-    with_prior : callable, optional
-        (weights, means, covariances, records) -> maximum a posteriori estimates of the first three, as
-        :meth:`~meterdp.mechanisms.proven.domain.Ball.with_prior`; none by default.
+    ``measure`` turns the stack (R, K, q) of a step into a noisy one. ``records`` (R,) is N, public or released,
+    ``given`` (N, K) the indicators of given labels, in place of responsibilities; what every record adds is rounded
+    to multiples of ``grid``, 0 for a study. ``with_prior`` maps (weights, means, covariances, records) to maximum a
+    posteriori estimates of the first three, as :meth:`~meterdp.mechanisms.proven.domain.Ball.with_prior`.
     """
     weights, means, covariances = start.weights, start.means, start.covariances
     d = x.shape[1]
@@ -77,8 +60,8 @@ def run_rounds(
         covariances = root @ shape @ np.swapaxes(root, -1, -2)
         if with_prior is not None:
             weights, means, covariances = with_prior(weights, means, covariances, records)
-        covariances, projected = project_covariances(covariances, eigenvalue_floor)
-    return Released(MixtureDraws(weights, means, covariances), projected, responsibilities_model)
+        covariances, raised = raise_eigenvalues(covariances, eigenvalue_floor)
+    return Released(MixtureDraws(weights, means, covariances), raised.any(axis=1), responsibilities_model)
 
 
 def _class_stacks(
@@ -131,15 +114,8 @@ def release_in_chunks(
     draws: int,
     classes: int,
 ) -> Released:
-    """Call ``run`` with Gaussian noise for as many draws at a time as memory allows.
-
-    Parameters
-    ----------
-    run : callable
-        (x, measure, draws) -> Released.
-    x : (N, d) float64
-    noise : GaussianSource
-    draws, classes : int
+    """Call ``run``, (x, measure, draws) -> Released, with Gaussian noise for as many draws at a time as memory
+    allows.
     """
     measure = measure_with(noise, noise.grid)
     size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))

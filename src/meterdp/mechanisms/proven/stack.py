@@ -22,26 +22,17 @@ RECORDS_BYTES = 2**21
 
 @dataclass(frozen=True)
 class StackWeights:
-    """Public weights of a stack: per class (a, b u, c svec(u u')) times the responsibility of the class.
+    """Public weights of a stack: per class (a, b u, c svec(u u')) times the responsibility of the class."""
 
-    Parameters
-    ----------
-    count, mean, moment : float
-        a, b and c.
-    """
-
-    count: float
-    mean: float
-    moment: float
+    count: float  # a
+    mean: float  # b
+    moment: float  # c
 
     def sensitivity(self, adjacency: str, classes: int | None = None) -> float:
-        """Return the exact l2 sensitivity, Lemma 2 of docs/proofs/sound.md.
+        """Return the exact l2 sensitivity under "replace_one", "add_remove" or "label_flip", Lemma 2 of
+        docs/proofs/sound.md.
 
-        Parameters
-        ----------
-        adjacency : {"replace_one", "add_remove", "label_flip"}
-        classes : int, optional
-            1 where all records share one class, so that none can change it; otherwise any number.
+        ``classes`` is 1 where all records share one class, so that none can change it; otherwise any number.
         """
         a2, b2, c2 = self.count**2, self.mean**2, self.moment**2
         whole = a2 + b2 + c2
@@ -56,12 +47,8 @@ class StackWeights:
 def radius_stack(z: np.ndarray) -> np.ndarray:
     """Return the histogram (B,) of log2(|z|^2 / d) over the public bins; outer bins take what lies beyond.
 
-    Replace-one l2 sensitivity sqrt(2): one record leaves a bin and enters another. Add-remove: 1.
-
-    Parameters
-    ----------
-    z : (N, d) float64
-        Whitened residuals from the public level.
+    z (N, d) are whitened residuals from the public level. Replace-one l2 sensitivity sqrt(2): one record leaves a bin
+    and enters another. Add-remove: 1.
     """
     mean_square = (z**2).mean(axis=1)
     with np.errstate(divide="ignore"):
@@ -74,18 +61,10 @@ def moment_stack(
 ) -> np.ndarray:
     """Return sum_n g_n (a, b u_n, c svec(u_n u_n')): (R, 1 + d + d (d + 1)/2) float64.
 
-    With a grid, what every record adds is rounded to its multiples before the sum. Sums of them below 2^53 are exact
-    in any order, so that nothing but the records' own rounded vectors enters the result.
-
-    Parameters
-    ----------
-    u : (R, N, d) float64
-        Rows in the unit ball, of R draws or classes.
-    weights : StackWeights
-    responsibility : (R, N) float64, optional
-        g, in [0, 1]; one by default.
-    grid : float
-        A power of two, or 0 for plain floating-point sums, which are for studies only.
+    u (R, N, d) are rows in the unit ball, of R draws or classes, g (R, N) their responsibilities in [0, 1], one by
+    default. With a grid, a power of two, what every record adds is rounded to its multiples before the sum. Sums of
+    them below 2^53 are exact in any order, so that nothing but the records' own rounded vectors enters the result.
+    Plain floating-point sums, of a grid of 0, are for studies only.
     """
     draws, n, d = u.shape
     g = np.ones((draws, n)) if responsibility is None else responsibility
@@ -104,17 +83,9 @@ def moment_stack(
 def residual_stack(
     z: np.ndarray, square: np.ndarray, weights: StackWeights, responsibility: np.ndarray, radius: float
 ) -> np.ndarray:
-    """Return :func:`moment_stack` of z / max(radius, |z|) in fewer passes; overwrites ``z``.
+    """Return :func:`moment_stack` of z / max(radius, |z|) in fewer passes; overwrites ``z`` (K, N, d).
 
-    Parameters
-    ----------
-    z : (K, N, d) float64
-        Standardised records of K classes.
-    square : (K, N) float64
-        |z|^2.
-    weights : StackWeights
-    responsibility : (K, N) float64
-    radius : float
+    ``square`` (K, N) is |z|^2.
     """
     classes, _, d = z.shape
     root = np.sqrt(responsibility)

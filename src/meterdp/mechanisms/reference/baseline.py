@@ -22,8 +22,8 @@ import numpy as np
 
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.reference.label_flip import LabelFlip, LabelledRecords, lemma_1_multiplier, square_roots
-from meterdp.mechanisms.reference.projection import project_covariances, project_simplex, symmetric
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy.noise import NoiseSource
 
 PARTS = 3
@@ -34,13 +34,7 @@ OverClasses = Literal["parallel", "common", "split"]
 
 @dataclass(frozen=True)
 class Baseline(LabelFlip):
-    """Base of the baselines.
-
-    Parameters
-    ----------
-    over_classes : {"parallel", "common", "split"}
-        How means and covariances of the classes share noise and budget.
-    """
+    """Base of the baselines; ``over_classes`` says how means and covariances of classes share noise and budget."""
 
     over_classes: OverClasses = "parallel"
     accountant: ClassVar[str] = "sum of three equal parts, parallel over classes, as published"
@@ -57,14 +51,9 @@ class Baseline(LabelFlip):
 
 
 class GaussianBaseline(Baseline):
-    """Base of the Gaussian baselines: Lemma 1 for each of the three parts.
+    """Base of the Gaussian baselines: Lemma 1 for each of the three parts."""
 
-    Class attributes
-    ----------------
-    norm : {"l2", "l1"}
-        The sensitivity the noise is scaled to; the paper bounds l2 by l1.
-    """
-
+    # The sensitivity the noise is scaled to; the paper bounds l2 by l1.
     norm: ClassVar[Literal["l2", "l1"]] = "l2"
 
     def multiplier(self, part: str) -> float:
@@ -80,7 +69,6 @@ class GaussianBaseline(Baseline):
         return self.scale(private, "means")[:, None, None] * np.eye(private.x.shape[1])
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         weights = self.multiplier("weights") * getattr(private.sensitivities, f"weights_{self.norm}")
         scales = weights, self.mean_factors(private), self.scale(private, "covariances")
         return perturb(private, scales, noise.normal, draws, self.public.eigenvalue_floor)
@@ -95,17 +83,8 @@ def perturb(
 ) -> Released:
     """Add noise to every entry of (2a)-(2c), coloured on the means and independent elsewhere, and project back.
 
-    Parameters
-    ----------
-    private : LabelledRecords
-    scales : (float, (K, d, d) float64, (K,) float64)
-        Noise scale of weights, factor of each class's mean and scale of its covariance (upper triangle).
-    draw : callable
-        Noise of scale one for a shape: a method of a NoiseSource.
-    draws : int
-        Number of independent releases R.
-    eigenvalue_floor : float
-        Public floor of released covariances, (log kWh)^2.
+    ``scales`` are the scale of the weights' noise, a factor (K, d, d) for the noise of each class's mean and a scale
+    (K,) for its covariance (upper triangle); ``draw`` gives noise of scale one for a shape.
     """
     fit = private.fit
     k, d = fit.mixture.means.shape
@@ -113,10 +92,23 @@ def perturb(
     upper = fit.sample_covariances[:, rows, columns]
     weights = fit.mixture.weights + scales[0] * draw((draws, k))
     means = fit.mixture.means + np.einsum("kij,rkj->rki", scales[1], draw((draws, k, d)))
-    noisy = symmetric(upper + scales[2][:, None] * draw((draws, *upper.shape)), d)
+    noisy = np.empty((draws, k, d, d))
+    noisy[..., rows, columns] = upper + scales[2][:, None] * draw((draws, *upper.shape))
+    noisy[..., columns, rows] = noisy[..., rows, columns]
     weights, cut = project_simplex(weights)
-    covariances, raised = project_covariances(noisy, eigenvalue_floor)
-    return Released(MixtureDraws(weights, means, covariances), cut | raised)
+    covariances, raised = raise_eigenvalues(noisy, eigenvalue_floor)
+    return Released(MixtureDraws(weights, means, covariances), cut | raised.any(axis=1))
+
+
+def project_simplex(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest point of the probability simplex (Euclidean) of each row (R, K), and whether (R,) a weight
+    had to be cut to zero; a shift of all of them to sum to one does not count."""
+    k = weights.shape[1]
+    descending = -np.sort(-weights, axis=1)
+    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, k + 1)
+    kept = (descending > excess).sum(axis=1)
+    shifted = weights - np.take_along_axis(excess, kept[:, None] - 1, axis=1)
+    return np.maximum(shifted, 0.0), (shifted < 0).any(axis=1)
 
 
 class IidGaussian(GaussianBaseline):
@@ -141,7 +133,6 @@ class IidLaplace(Baseline):
     proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")
         factors = self.shared(s.means_l1 / per_class)[:, None, None] * np.eye(private.x.shape[1])
         scales = (s.weights_l1 / epsilon, factors, self.shared(s.covariances_l1 / per_class))
@@ -159,7 +150,7 @@ class ColouredGaussian(GaussianBaseline):
 
         Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
         """
-        shapes = np.stack([s.matrix for s in private.plain_shapes(self.public.sdp_solver)])
+        shapes = np.stack([s.matrix for s in private.shapes(self.public.sdp_solver, whiten=False)])
         return self.multiplier("means") * square_roots(shapes)
 
 

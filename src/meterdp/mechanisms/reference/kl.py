@@ -2,10 +2,7 @@
 
 Published family: the privacy claim is the paper's and does not hold (defects L1 to L13, docs/proofs/kl_published.md).
 One departure is forced: (26) does not sum to one over outputs, so frequencies are drawn from its normalised column.
-
-The release of Liu et al. once its noise is designed: (5) on means, (6) on covariances, a random map of weights.
-
-Shared by the published design, Algorithm 1, and the exact one. Also the divergence a design is expected to cost.
+:class:`KlRelease`, how noise that was designed is added, also serves the exact design (``kl_exact.py``).
 """
 
 from __future__ import annotations
@@ -23,42 +20,27 @@ from meterdp.privacy.noise import NoiseSource
 
 @dataclass(frozen=True)
 class Design:
-    """Budgets, noise parameters and the random mapping of frequencies, for one data set.
+    """Budgets, noise parameters and the random mapping of frequencies, for one data set."""
 
-    Parameters
-    ----------
-    epsilon_0 : float
-        Budget of the frequencies, (25).
-    epsilon_k, gamma : (K,) float64
-        Budgets of the means, (23), and Wishart parameters, (22).
-    frequencies : (J, K) float64
-        The frequency vectors a release may show: pi(D) first, then S'(D) of (14).
-    mapping : (J,) float64
-        Column j* of F'; as printed, (26), it does not sum to one.
-    objectives : tuple of float
-        The objective after each iteration: (20a) of Algorithm 1, the expected divergence (8) of the exact design.
-    """
-
-    epsilon_0: float
-    epsilon_k: np.ndarray
-    gamma: np.ndarray
-    frequencies: np.ndarray
-    mapping: np.ndarray
+    epsilon_0: float  # budget of the frequencies, (25)
+    epsilon_k: np.ndarray  # (K,) budgets of the means, (23)
+    gamma: np.ndarray  # (K,) Wishart parameters, (22)
+    frequencies: np.ndarray  # (J, K) vectors a release may show: pi(D) first, then S'(D) of (14)
+    mapping: np.ndarray  # (J,) column j* of F'; as printed, (26), it does not sum to one
+    # After each iteration: (20a) of Algorithm 1, the expected divergence (8) of the exact design.
     objectives: tuple[float, ...]
 
 
 class KlRelease(LabelFlip):
     """Gaussian noise on means (5), Wishart on covariances (6), a random mapping of frequencies, by some design."""
 
+    accountant: ClassVar[str] = "Theorem 1: sequential over parameters, parallel over classes, as published"
+
     def design(self, private: LabelledRecords) -> Design:
         """Return the budgets and noise parameters for these records."""
         raise NotImplementedError
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times; nothing needs projection.
-
-        See :class:`~meterdp.mechanisms.interface.Mechanism`.
-        """
         design, mixture = self.design(private), private.fit.mixture
         shapes = np.stack([s.matrix for s in private.shapes(self.public.sdp_solver)])
         scale = lemma_1_multiplier(design.epsilon_k, self.public.delta)
@@ -94,14 +76,8 @@ def traces(private: LabelledRecords, solver: str) -> np.ndarray:
 
 
 def expected_divergence(private: LabelledRecords, public: PublicSettings, design: Design) -> float:
-    """Return the expected divergence (8) of a design, exactly and not by the bound (12), in nats.
-
-    Parameters
-    ----------
-    private : LabelledRecords
-    public : PublicSettings
-    design : Design
-        Its mapping is normalised, as in the release.
+    """Return the expected divergence (8) of a design with its mapping normalised, exactly and not by the bound (12),
+    in nats.
     """
     multiplier = lemma_1_multiplier(design.epsilon_k, public.delta)
     per_class = 0.5 * traces(private, public.sdp_solver) * multiplier**2 + private.covariance_costs.cost(design.gamma)
@@ -132,21 +108,9 @@ def algorithm_1(
 ) -> Design:
     """Alternate (22), (23) and (25)-(27) until (20a) moves by no more than 1e-3.
 
-    Parameters
-    ----------
-    public : PublicSettings
-    counts : (K,) int
-        N pi_k(D).
-    members : (K,) int
-        N_k, records labelled k; equal to ``counts`` unless the mixture was fitted by EM.
-    covariances : (K, d, d) float64
-        Sigma_k.
-    traces : (K,) float64
-        Minimum of tr(Sigma_k^-1 Gamma_k^-1) in (23) at right-hand side one.
-
-    Returns
-    -------
-    Design
+    ``counts`` (K,) are N pi_k(D), ``members`` (K,) the records labelled k, which differ where the mixture was fitted
+    by EM; ``covariances`` (K, d, d) are Sigma_k, ``traces`` (K,) the minimum of tr(Sigma_k^-1 Gamma_k^-1) in (23) at
+    right-hand side one.
     """
     epsilon, d = public.epsilon, covariances.shape[-1]
     k = len(counts)
@@ -175,11 +139,9 @@ class KlPublished(KlRelease):
     """Algorithm 1: the alternation as printed, which ends at its starting split (defect L9)."""
 
     name: ClassVar[str] = "kl_published"
-    accountant: ClassVar[str] = "Theorem 1: sequential over parameters, parallel over classes, as published"
     proof: ClassVar[str] = "docs/proofs/kl_published.md"
 
     def design(self, private: LabelledRecords) -> Design:
-        """Return the budgets and noise parameters of Algorithm 1 for these records."""
         fit, solver = private.fit, self.public.sdp_solver
         return algorithm_1(
             self.public, fit.counts, members(private), fit.mixture.covariances, traces(private, solver)

@@ -33,27 +33,12 @@ ITERATIONS = 100
 def best_split(budget: float, mean_costs: np.ndarray, members: np.ndarray, costs: CovarianceCosts) -> np.ndarray:
     """Minimise a_k / eps_k^2 + h_k(gamma_k) subject to eps_k + 3 gamma_k / (2 N_k) = budget, per class.
 
-    Parameters
-    ----------
-    budget : float
-        epsilon - epsilon_0.
-    mean_costs : (K,) float64
-        a_k = ln(2/delta) times the minimum trace of (23) at right-hand side one.
-    members : (K,) int
-        N_k.
-    costs : CovarianceCosts
-        h_k.
+    The budget is epsilon - epsilon_0, ``mean_costs`` (K,) are a_k = ln(2/delta) times the minimum trace of (23) at
+    right-hand side one. Returned is ln(eps_k / (budget - eps_k)), the logit (K,) of the share of the means.
 
-    Returns
-    -------
-    (K,) float64
-        ln(eps_k / (budget - eps_k)): the logit of the share of the means.
-
-    Notes
-    -----
-    Both terms are convex in eps_k, so the optimum is where the slopes agree: with c_k = 2 N_k / 3,
-    2 a_k / eps_k^3 = -c_k h_k'(gamma_k). The difference of the logarithms of both sides rises in the logit with a
-    slope between 2 and 3, so a Newton step leaves at most half of the error, from wherever it starts.
+    Both terms are convex in eps_k, so the optimum is where the slopes agree: with c_k = 2 N_k / 3, 2 a_k / eps_k^3 =
+    -c_k h_k'(gamma_k). The difference of the logarithms of both sides rises in the logit with a slope between 2 and
+    3, so a Newton step leaves at most half of the error, from wherever it starts.
     """
     rate = 2 * members / 3
     target = np.log(2 * np.maximum(mean_costs, np.finfo(float).tiny)) - np.log(rate)
@@ -73,7 +58,6 @@ class KlExact(KlRelease):
 
     name: ClassVar[str] = "kl_exact"
     family: ClassVar[Family] = "exact"
-    accountant: ClassVar[str] = "Theorem 1: sequential over parameters, parallel over classes, as published"
     proof: ClassVar[str] = "docs/proofs/kl_exact.md"
 
     def design(self, private: LabelledRecords) -> Design:

@@ -3,26 +3,10 @@
 The claim is the paper's and holds for none of them (defects L1 to L13); each proof note says where it fails. The
 constant of its Gaussian noise, Lemma 1, is here too.
 
-Labelled records and the mixture fitted to them: what mechanisms that protect a label see.
-
-How far one label flip moves the fitted parameters of Liu et al., (2a)-(2c): exact, over all flips.
-
-A flip takes record n out of one class and puts it into another; per class that is N changes, one per record. Flips
-that would empty a class leave the set S of (3) and are not neighbours, so the only record of a class cannot move.
-These are per-data-set ("local") sensitivities as in the paper, which is defect L4: a guarantee built on them is not
-differential privacy.
-
-What Wishart noise on a covariance costs in divergence: the expectation that (12) of Liu et al. only bounds.
-
-h_k(gamma) = 1/2 E[tr(Sigma_k^-1 W) - ln|I + Sigma_k^-1 W|] with W ~ Wishart_d(I / gamma, d + 1) (defect L8). It has
-no usable closed form for real matrices, so it is integrated by fixed nodes, without random numbers: one set of
-eigenvalues per class serves every gamma.
-
-W = rho^2 U / gamma with rho^2 chi-square of d (d + 1) degrees of freedom and U of trace one, independent. The length
-is integrated by Gauss quadrature, the direction by Sobol points whose weights are corrected, class by class, so that
-the first two moments of tr(Sigma^-1 W) and the mean of tr (Sigma^-1 W)^2 are exact. These rule the cost where noise
-is small: h = 1/4 E tr (Sigma^-1 W)^2 + O(gamma^-3). The relative error stays below 1e-3 up to d = 12, whatever Sigma
-and gamma (tests/unit/mechanisms/reference/test_wishart_cost.py).
+How far one label flip moves the fitted parameters (2a)-(2c) is exact, over all flips: one takes record n out of one
+class and puts it into another; per class that is N changes, one per record. Flips that would empty a class leave the
+set S of (3) and are not neighbours, so the only record of a class cannot move. These are per-data-set ("local")
+sensitivities as in the paper, which is defect L4: a guarantee built on them is not differential privacy.
 """
 
 from __future__ import annotations
@@ -51,22 +35,15 @@ Flips = Literal["all", "leaving"]
 class FlipSensitivities:
     """Largest change under one label flip, per class; l1 and l2 norms.
 
-    Parameters
-    ----------
-    weights_l1, weights_l2 : float
-        Of the frequency vector: 2/N and sqrt(2)/N.
-    means_l1, means_l2 : (K,) float64
-        log kWh.
-    covariances_l1, covariances_l2 : (K,) float64
-        (log kWh)^2, over the upper triangle with the diagonal: those d(d+1)/2 numbers are what gets noise, the
-        lower triangle is a copy.
+    Covariances count by their upper triangle with the diagonal: those d(d+1)/2 numbers are what gets noise, the lower
+    triangle is a copy.
     """
 
-    weights_l1: float
-    weights_l2: float
-    means_l1: np.ndarray
+    weights_l1: float  # 2/N
+    weights_l2: float  # sqrt(2)/N
+    means_l1: np.ndarray  # (K,) log kWh
     means_l2: np.ndarray
-    covariances_l1: np.ndarray
+    covariances_l1: np.ndarray  # (K,) (log kWh)^2
     covariances_l2: np.ndarray
 
 
@@ -78,25 +55,10 @@ def movable(labels: np.ndarray) -> np.ndarray:
 def mean_changes(
     x: np.ndarray, labels: np.ndarray, means: np.ndarray, component: int, flips: Flips = "all"
 ) -> np.ndarray:
-    """Return the difference vectors v_n of (10) and (19) for one class.
+    """Return the difference vectors v_n of (10) and (19) for one class of labels and means (K, d), (M, d).
 
-    Parameters
-    ----------
-    x : (N, d) float64
-    labels : (N,) int
-        Classes 1..K.
-    means : (K, d) float64
-        Class means, (2b).
-    component : int
-        The class, 1..K.
-    flips : {"all", "leaving"}
-        Which records.
-
-    Returns
-    -------
-    (M, d) float64
-        (x_n - mu_k)/(N_k - 1) for members, (x_n - mu_k)/(N_k + 1) for all others, up to sign, one row per record
-        that can move. Nothing can leave a class of one record: then there is one row of zeros.
+    (x_n - mu_k)/(N_k - 1) for members, (x_n - mu_k)/(N_k + 1) for all others, up to sign, one row per record that can
+    move. Nothing can leave a class of one record: then there is one row of zeros. Classes count from 1.
     """
     member = labels == component
     count = member.sum()
@@ -110,24 +72,13 @@ def mean_changes(
 def covariance_changes(
     x: np.ndarray, labels: np.ndarray, means: np.ndarray, covariances: np.ndarray, component: int
 ) -> np.ndarray:
-    """Return the change of (2c) of one class under every flip, as upper triangles.
+    """Return the change of (2c) of one class under every flip, as upper triangles (M, d (d + 1) / 2).
 
     With u = x_n - mu_k: a member that leaves changes Sigma_k by (Sigma_k - N_k/(N_k - 1) u u')/(N_k - 2), a record
     that enters by -Sigma_k/N_k + u u'/(N_k + 1). A class of one record has covariance zero by convention, so the
-    change when one of two leaves is -Sigma_k.
-
-    Parameters
-    ----------
-    x, labels, means, component
-        As in :func:`mean_changes`.
-    covariances : (K, d, d) float64
-        Sample covariances (2c), before any floor.
-
-    Returns
-    -------
-    (M, d (d + 1) / 2) float64
-        Same rows as :func:`mean_changes`, with the sign of (new - old); entries in the order of
-        ``numpy.triu_indices``.
+    change when one of two leaves is -Sigma_k. ``covariances`` (K, d, d) are those of the sample, before any floor;
+    rows are those of :func:`mean_changes`, with the sign of (new - old), entries in the order of
+    ``numpy.triu_indices``.
     """
     moves = movable(labels)
     member = labels[moves] == component
@@ -153,13 +104,7 @@ def _changes(residual: np.ndarray, outer: np.ndarray, old: np.ndarray, sigma: np
 def flip_sensitivities(
     x: np.ndarray, labels: np.ndarray, means: np.ndarray, covariances: np.ndarray
 ) -> FlipSensitivities:
-    """Return the largest change of every released parameter over all label flips.
-
-    Parameters
-    ----------
-    x, labels, means, covariances
-        As in :func:`covariance_changes`.
-    """
+    """Return the largest change of every released parameter over all flips; as in :func:`covariance_changes`."""
     k, n = len(means), len(x)
     moves = movable(labels)
     if not moves.any():
@@ -195,18 +140,22 @@ SERIES_BELOW = 1e-4
 
 @dataclass(frozen=True)
 class CovarianceCosts:
-    """h_k as a sum over nodes, (K, Q) each: h_k(gamma) = sum_q mass_q g(x_q / gamma) / gamma^2.
+    """What Wishart noise on a covariance costs in divergence: the expectation that (12) of Liu et al. only bounds.
 
-    Parameters
-    ----------
-    x : (K, Q) float64
-        Eigenvalues of gamma Sigma_k^-1/2 W Sigma_k^-1/2 over all nodes.
-    mass : (K, Q) float64
-        Half the weight of a node times x^2; g(u) = (u - ln(1 + u)) / u^2.
+    h_k(gamma) = 1/2 E[tr(Sigma_k^-1 W) - ln|I + Sigma_k^-1 W|] with W ~ Wishart_d(I / gamma, d + 1) (defect L8). It
+    has no usable closed form for real matrices, so it is integrated by fixed nodes, without random numbers: one set
+    of eigenvalues per class serves every gamma. h_k(gamma) = sum_q mass_q g(x_q / gamma) / gamma^2 with g(u) = (u -
+    ln(1 + u)) / u^2.
+
+    W = rho^2 U / gamma with rho^2 chi-square of d (d + 1) degrees of freedom and U of trace one, independent. The
+    length is integrated by Gauss quadrature, the direction by Sobol points whose weights are corrected, class by
+    class, so that the first two moments of tr(Sigma^-1 W) and the mean of tr (Sigma^-1 W)^2 are exact. These rule the
+    cost where noise is small: h = 1/4 E tr (Sigma^-1 W)^2 + O(gamma^-3). The relative error stays below 1e-3 up to d
+    = 12, whatever Sigma and gamma (tests/unit/mechanisms/reference/test_wishart_cost.py).
     """
 
-    x: np.ndarray
-    mass: np.ndarray
+    x: np.ndarray  # (K, Q) eigenvalues of gamma Sigma_k^-1/2 W Sigma_k^-1/2 over all nodes
+    mass: np.ndarray  # (K, Q) half the weight of a node times x^2
 
     def cost(self, gamma: np.ndarray) -> np.ndarray:
         """Return h_k(gamma_k), (K,) float64, nats. Convex and falling, as 1/gamma^2 in the end."""
@@ -224,13 +173,7 @@ class CovarianceCosts:
 
 
 def covariance_costs(covariances: np.ndarray) -> CovarianceCosts:
-    """Return the cost function of every class.
-
-    Parameters
-    ----------
-    covariances : (K, d, d) float64, positive definite
-        Sigma_k.
-    """
+    """Return the cost function of every class, of covariances (K, d, d)."""
     k, d = covariances.shape[:2]
     s = 1 / np.linalg.eigvalsh(covariances)
     u = _directions(d)
@@ -247,12 +190,7 @@ def covariance_costs(covariances: np.ndarray) -> CovarianceCosts:
 def _corrected_weights(values: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Return weights (K, M) of the directions, nearest to equal ones, that make three moments exact.
 
-    Parameters
-    ----------
-    values : (K, M, d) float64
-        Eigenvalues of Sigma_k^-1/2 U Sigma_k^-1/2.
-    s : (K, d) float64
-        Eigenvalues of Sigma_k^-1.
+    ``values`` (K, M, d) are eigenvalues of Sigma_k^-1/2 U Sigma_k^-1/2, ``s`` (K, d) those of Sigma_k^-1.
     """
     _, nodes, d = values.shape
     degrees = d * (d + 1)
@@ -309,33 +247,21 @@ SMALLEST_EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class LabelFlip:
-    """Base of the published and exact families; a subclass adds its names and ``release``.
-
-    Class attributes
-    ----------------
-    pure : bool
-        Whether the claim has delta = 0.
-    accountant, proof : str
-        As in :class:`~meterdp.mechanisms.interface.Guarantee`.
-    """
+    """Base of the published and exact families; a subclass adds its names and ``release``."""
 
     public: PublicSettings
     name: ClassVar[str]
     sees: ClassVar[Sees] = "labels"
     most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "published"
-    pure: ClassVar[bool] = False
+    pure: ClassVar[bool] = False  # whether the claim has delta = 0
     accountant: ClassVar[str]
     proof: ClassVar[str]
 
     @classmethod
     def calibrate(cls, public: PublicSettings) -> Self:
-        """Keep the public settings; the noise depends on the data (defect L4).
-
-        Raises
-        ------
-        InputError
-            If epsilon is too small for floating-point numbers.
+        """Keep the public settings, unless epsilon is too small for floating-point numbers; the noise depends on the
+        data (defect L4).
         """
         if public.epsilon < SMALLEST_EPSILON:
             raise InputError(
@@ -375,20 +301,10 @@ def square_roots(covariances: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LabelledRecords(PrivateRecords):
-    """Records with class labels and the mixture fitted to them: what the published and exact families see.
+    """Valid records with class labels and the mixture fitted to them: what the published and exact families see."""
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Valid records only.
-    fit : Fit
-        Mixture fitted without privacy to ``x``, and the labels it was fitted to.
-    flips : {"all", "leaving"}
-        Reading of (10): which difference vectors coloured noise on means has to cover.
-    """
-
-    fit: Fit
-    flips: Flips = "all"
+    fit: Fit  # without privacy, to ``x`` and labels
+    flips: Flips = "all"  # variant of (10): which difference vectors coloured noise on means has to cover
 
     def __post_init__(self):
         super().__post_init__()
@@ -402,7 +318,6 @@ class LabelledRecords(PrivateRecords):
 
     @cached_property
     def sensitivities(self) -> FlipSensitivities:
-        """Largest changes under one label flip."""
         fit = self.fit
         return flip_sensitivities(self.x, fit.labels, fit.mixture.means, fit.sample_covariances)
 
@@ -419,22 +334,16 @@ class LabelledRecords(PrivateRecords):
         """Per class the divergence that Wishart noise costs, as a function of its gamma."""
         return covariance_costs(self.fit.mixture.covariances)
 
-    def shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
-        """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
-
-        Solved once per solver: Gamma_k^-1 scales as 1/epsilon_k^2.
-        """
-        return self._solved(solver, whiten=True)
-
-    def plain_shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
-        """Return per class the minimum-trace Gamma_k^-1 at right-hand side one, weight I in place of Sigma_k^-1."""
-        return self._solved(solver, whiten=False)
-
     @cached_property
     def _solutions(self) -> dict[tuple[str, bool], tuple[sdp.SdpSolution, ...]]:
         return {}
 
-    def _solved(self, solver: str, whiten: bool) -> tuple[sdp.SdpSolution, ...]:
+    def shapes(self, solver: str = "own", whiten: bool = True) -> tuple[sdp.SdpSolution, ...]:
+        """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
+
+        Unless whitened, that of minimum trace, with weight I in place of Sigma_k^-1. Solved once per solver:
+        Gamma_k^-1 scales as 1/epsilon_k^2.
+        """
         if (solver, whiten) not in self._solutions:
             points = self.differences
             if whiten:

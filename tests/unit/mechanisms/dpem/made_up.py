@@ -13,7 +13,7 @@ def clusters(n: int, d: int, k: int, seed: int = 0, width: float = 0.1) -> np.nd
     rng = np.random.default_rng([seed, n, d, k])
     means = rng.normal(size=(k, d)) / np.sqrt(d) * 0.6
     x = means[rng.integers(0, k, n)] + width * rng.normal(size=(n, d)) * np.linspace(1, 0.3, d)
-    return to_unit_ball(x, 1.0)[0]
+    return to_unit_ball(x, 1.0)
 
 
 class NotedNoise(StudyNoise):

@@ -18,7 +18,7 @@ from meterdp.mechanisms.dpem.mechanism import (
     Perturbation,
     clipped_weights,
     fit,
-    fit_iterates,
+    iterates,
     start_mixture,
 )
 from meterdp.mixture.density import mean_log_likelihood
@@ -240,7 +240,8 @@ def test_whatever_the_noise_the_result_is_a_mixture(scheme, estimate):
     x = clusters(500, 5, 4)
     for step_epsilon in (1e-6, 1e-3, 0.1, 10.0):
         settings = EmSettings(6, scheme, estimate, step_epsilon)
-        for one in fit_iterates(x, start(4, 5), settings, StudyNoise(1, "much", repr(step_epsilon))):
+        perturbation = Perturbation(StudyNoise(1, "much", repr(step_epsilon)), step_epsilon, settings.step_delta)
+        for one in iterates(MixtureModel(500, settings), x, Iterate(start(4, 5)), 6, perturbation):
             got = one.mixture
             assert got.weights.sum() == pytest.approx(1) and (got.weights >= 0).all()
             assert np.isfinite(got.means).all()

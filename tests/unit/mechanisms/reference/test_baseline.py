@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
@@ -15,6 +16,7 @@ from meterdp.mechanisms.reference.baseline import (
     IidGaussian,
     IidGaussianL1,
     IidLaplace,
+    project_simplex,
 )
 from meterdp.mechanisms.reference.label_flip import lemma_1_multiplier
 from meterdp.privacy.gaussian import delta
@@ -186,3 +188,21 @@ def test_only_weights_and_covariances_have_an_l1_bound(fewer):
     assert (ours.weights == others.weights).all()
     assert (ours.covariances == others.covariances).all()
     assert (ours.covariances != means.covariances).any()
+
+
+def test_simplex_projection_agrees_with_cvxpy():
+    rng = np.random.default_rng(0)
+    noisy = rng.normal(size=(20, 5)) * 10 ** rng.uniform(-3, 3, size=(20, 1))
+    ours, _ = project_simplex(noisy)
+    for row, point in zip(noisy, ours, strict=True):
+        w = cp.Variable(5)
+        cp.Problem(cp.Minimize(cp.sum_squares(w - row)), [w >= 0, cp.sum(w) == 1]).solve(solver=cp.CLARABEL)
+        assert point == pytest.approx(w.value, abs=1e-4 * max(1, np.abs(row).max()))
+    assert ours.sum(axis=1) == pytest.approx(1)
+
+
+def test_weights_that_only_need_a_shift_are_not_flagged():
+    weights, projected = project_simplex(np.array([[0.3, 0.4, 0.5], [0.9, 0.3, -0.2], [1.0, 0.0, 0.0]]))
+    assert projected.tolist() == [False, True, False]
+    assert weights[0] == pytest.approx([0.7 / 3, 1 / 3, 1.3 / 3])
+    assert weights[1] == pytest.approx([0.8, 0.2, 0.0])
