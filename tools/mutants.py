@@ -745,7 +745,7 @@ MUTANTS = (
     Mutant(
         "release: a later forecast is free",
         f"{RELEASE}/forecasts.py",
-        "return Charge(plan.mu, plan.total_variation(self.groups.kept.public))",
+        "return Charge(plan.mu, plan.total_variation(self.mechanism.public))",
         "return Charge(0.0)",
         FORECASTS,
     ),
@@ -961,8 +961,8 @@ MUTANTS = (
     Mutant(
         "settings that are not among the words: feeder totals",
         f"{RELEASE}/feeders.py",
-        "        settings,\n",
-        "        {},\n",
+        "            public_fields(self.mechanism.public, *PUBLIC),\n",
+        "            {},\n",
         f"{RELEASE_TESTS}/test_feeders.py::test_every_public_setting_is_among_the_words",
     ),
 )

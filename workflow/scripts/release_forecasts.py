@@ -5,7 +5,7 @@ from pathlib import Path
 from meterdp.core.job import job
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.release import forecasts
-from meterdp.release.run import run
+from meterdp.release.service import run
 from meterdp.release.tables import RELEASE_CROSSWALK
 
 with job(snakemake.input, snakemake.log) as write:

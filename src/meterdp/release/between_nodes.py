@@ -36,24 +36,10 @@ FOLDER = Path("release/mixture")
 
 
 def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> str:
-    """Release the mixture of all nodes' households with the other nodes, and publish this node's files of it.
+    """Release the mixture of all nodes' households, publish this node's files of it, and return what to say.
 
-    Parameters
-    ----------
-    settings : NodeSettings
-        Whose agreement is one of a release.
-    say : callable of a text
-
-    Returns
-    -------
-    str
-        What to say at the end.
-
-    Raises
-    ------
-    InputError
-        If policy or ledger refuses, or something is wrong with another node. What was charged stays charged, unless
-        this node has sent nothing yet that depends on its readings.
+    Raises InputError if policy or ledger refuses, or something is wrong with another node. What was charged stays
+    charged, unless this node has sent nothing yet that depends on its readings.
     """
     service = _service(settings)
     folder = Path(settings.study["results_dir"]) / FOLDER
@@ -111,7 +97,7 @@ class MixtureBetweenNodes(ReleasedMixture):
     links: Links | None = None
 
     def answer(self, log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Released:
-        return _released(self.sound, log_kwh, noise, self.settings, self.links)
+        return _released(self.mechanism, log_kwh, noise, self.settings, self.links)
 
 
 def shared_sums(settings: NodeSettings) -> SharedSums:

@@ -31,25 +31,10 @@ from meterdp.release.tables import RELEASED_PROFILES
 class LoadProfiles:
     """Load profiles of equal length.
 
-    Parameters
-    ----------
-    names : (n,) tuple of str
-        Letters, digits and ``_``; they begin with a letter, as tools demand of names.
-    energy_kwh : (n, T) float64
-        Energy per interval within the public bounds of the release.
-    interval_start_utc : (T,) datetime64[s]
-        Starts of the intervals, evenly spaced.
-    interval_minutes : int
-    time_zone : str
-        IANA name: where the households live.
-    dated : str
-        Where the stamps come from, as text.
-    guarantee : str
-        The sentence of the release.
-    manifest : mapping
-        That of the release, its text fit for a page.
-    manifest_as_it_was : bytes
-        The same as it was released.
+    ``names`` are of letters, digits and ``_``, and begin with a letter, as tools demand of names; ``energy_kwh`` is
+    (n, T), within the public bounds of the release; ``interval_start_utc`` (T,) evenly spaced, and ``dated`` says
+    where the stamps come from. ``time_zone`` is where the households live, ``guarantee`` the sentence of the release;
+    its manifest is there fit for a page, and as it was released.
     """
 
     names: tuple[str, ...]
@@ -64,12 +49,11 @@ class LoadProfiles:
 
     @property
     def power_kw(self) -> np.ndarray:
-        """Mean power of each interval, (n, T) float64, kW."""
+        """Mean power of each interval, (n, T), kW."""
         return self.energy_kwh * (60 / self.interval_minutes)
 
     @property
     def end_utc(self) -> np.datetime64:
-        """End of the last interval."""
         return self.interval_start_utc[-1] + np.timedelta64(self.interval_minutes, "m")
 
     @property
@@ -79,20 +63,11 @@ class LoadProfiles:
 
 
 def read_release(folder, day: date | None = None) -> LoadProfiles:
-    """Read the synthetic profiles or the forecasts of a released folder.
+    """Read the synthetic profiles or the forecasts of a released folder, such as ``results/release/mixture``.
 
-    Parameters
-    ----------
-    folder : path-like
-        Such as ``results/release/mixture`` or ``results/release/forecasts``.
-    day : date, optional
-        Local day on which synthetic profiles begin, which have hours but no day. If left out, the day the release
-        says they are of (``profiles.date``), or else the first day of its period. Forecasts have their own stamps.
-
-    Raises
-    ------
-    InputError
-        If the folder is no release, is marked not for release, or differs from its manifest; if ``day`` does not fit.
+    Synthetic profiles have hours but no day; they begin on ``day``, or else on that the release says they are of
+    (``profiles.date``), or on the first of its period. Forecasts have their own stamps. Refused if the folder is no
+    release, is marked not for release, or differs from its manifest; or if ``day`` does not fit.
     """
     folder = Path(folder)
     raw, manifest = read_manifest(folder)
@@ -124,7 +99,6 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
 
 
 def _read(folder: Path, name: str, manifest: Mapping):
-    """Read a file of the manifest and its guarantee."""
     data, guarantee = checked(folder, name, manifest)
     return pq.read_table(pa.BufferReader(data)), guarantee
 
@@ -190,10 +164,7 @@ def _profiles(names, energy_kwh, start, minutes, *words, least_kwh: float) -> Lo
 def hours_of_day(day: date, start_hour: int, hours: int, time_zone: str) -> np.ndarray:
     """Return the UTC starts of consecutive local hours from ``start_hour`` of a day on, (hours,) datetime64[s].
 
-    Raises
-    ------
-    InputError
-        If the clock changes within these hours: then an hour of the day is missing or comes twice.
+    Refused if the clock changes within these hours: then an hour of the day is missing or comes twice.
     """
     zone = ZoneInfo(time_zone)
     first = datetime.combine(day, time(), zone) + timedelta(hours=start_hour)  # of the wall clock
@@ -231,7 +202,6 @@ GRIDLABD_HOW = (
 
 
 def gridlabd_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    """Return the files by name."""
     start = utc_text(profiles.interval_start_utc)
     power_w = profiles.power_kw * 1000
     players = {
@@ -279,7 +249,6 @@ OPENDSS_HOW = (
 
 
 def opendss_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    """Return the files by name."""
     power_kw = profiles.power_kw
     steps, minutes = power_kw.shape[1], number(profiles.interval_minutes)
     note = f"! {profiles.guarantee}\n! First interval: {profiles.local_start[0]}\n"
@@ -308,7 +277,6 @@ PANDAPOWER_HOW = (
 
 
 def pandapower_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    """Return the files by name."""
     power_mw = profiles.power_kw / 1000
     stamps = zip(utc_text(profiles.interval_start_utc), profiles.local_start, strict=True)
     return {
@@ -335,7 +303,6 @@ PYPSA_HOW = (
 
 
 def pypsa_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    """Return the files by name."""
     snapshots, hours = utc_text(profiles.interval_start_utc), profiles.interval_minutes / 60
     power_mw = (profiles.power_kw / 1000).T.tolist()
     return {
@@ -353,16 +320,7 @@ def pypsa_files(profiles: LoadProfiles) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool.
-
-    Parameters
-    ----------
-    title : str
-    files : callable
-        Profiles -> contents by file name.
-    how : str
-        How to load them, in Markdown.
-    """
+    """One tool: what makes its files by name, and how to load them, in Markdown."""
 
     title: str
     files: Callable[[LoadProfiles], dict[str, bytes]]
@@ -411,13 +369,7 @@ nothing else and costs no privacy.
 
 
 def write_folder(files: Mapping[str, bytes], folder) -> None:
-    """Write a folder that appears whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If something is there already, or it cannot be written.
-    """
+    """Write a folder that appears whole or not at all, where nothing is yet."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("is there already", file=folder, hint="name a folder that is empty or not there")

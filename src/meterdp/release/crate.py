@@ -26,17 +26,8 @@ from meterdp.release.settings import is_of_a_household
 class About:
     """Public settings that describe a release and do not shape it.
 
-    Parameters
-    ----------
-    publisher : str or None
-        Name of who publishes it.
-    publisher_kind : {"Government", "Industry", "Nonprofit"}
-    region : str or None
-        Where the households live.
-    licence : str or None
-        Address of the licence.
-    cap_epsilon, cap_delta : float
-        What all releases about the same households may cost together.
+    The kind of publisher is "Government", "Industry" or "Nonprofit"; ``region`` is where the households live,
+    ``licence`` an address; the caps are what all releases about the same households may cost together.
     """
 
     publisher: str | None
@@ -48,7 +39,6 @@ class About:
 
     @classmethod
     def from_config(cls, release: Mapping) -> About:
-        """Take the section ``release`` of the configuration."""
         return cls(**{key: release[key] for key in cls.__dataclass_fields__})
 
 
@@ -73,23 +63,18 @@ _SAYS = {
 
 
 def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
-    """Return ``ro-crate-metadata.json`` of a released folder.
+    """Return ``ro-crate-metadata.json`` of a released folder, from all its other files.
 
-    Parameters
-    ----------
-    files : mapping of name to bytes
-        All others of the folder; those of single households are described together, not one by one.
-    manifest : mapping
-        The folder's.
-    about : About
-    day : date
-        Of the release.
+    Those of single households are described together, not one by one.
     """
     named = {name: files[name] for name in sorted(files) if not is_of_a_household(name)}
     parts = [_file(name, data) for name, data in named.items()]
     if len(named) < len(files):
         parts.append(_household_files(manifest))
-    licence = [_licence(about.licence)] if about.licence else []
+    licence = []
+    if about.licence:
+        said = "The licence under which these files are published."
+        licence.append({"@id": about.licence, "@type": "CreativeWork", "name": about.licence, "description": said})
     publisher = [{"@id": "#publisher", "@type": "Organization", "name": about.publisher}] if about.publisher else []
     # No entity for the software: it would have to name an address, which may change while these files do not.
     made = {
@@ -181,15 +166,6 @@ def _columns(files: Mapping[str, bytes]) -> Iterator[dict]:
                 "description": metadata.get("description", ""),
                 "unitText": metadata.get("unit", ""),
             }
-
-
-def _licence(address: str) -> dict:
-    return {
-        "@id": address,
-        "@type": "CreativeWork",
-        "name": address,
-        "description": "The licence under which these files are published.",
-    }
 
 
 def _capital(words: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -13,22 +13,32 @@ import numpy as np
 
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.stamps import utc_column
-from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import DAYS, FeederPublic, Window, listed_records, total_minutes
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
-from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
-from meterdp.release.service import ReleaseService, as_json, checksums, request_parameters, sentence
+from meterdp.release.service import (
+    Calibrated,
+    ReleaseService,
+    as_json,
+    checksums,
+    public_fields,
+    request_parameters,
+    sentence,
+)
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
 # Counts up when the same parameters would give another release.
 VERSION = 1
+# Request parameters; feeders are those of the list, which is among them.
+PUBLIC = (
+    *("epsilon", "delta", "feeders", "intervals_per_day", "days"),
+    *("typical_daily_kwh", "count", "grid", "averaged_days"),
+)
 # The substation of feeders of a list that names none.
 ONE_SUBSTATION = "all"
 WH_PER_KWH = 1000
@@ -44,12 +54,8 @@ DOES_NOT_HIDE = (
 class Feeders:
     """Which feeder every listed meter is on; public.
 
-    Parameters
-    ----------
-    substation, name : tuple of F str
-        Secondary substation and feeder, in ascending order.
-    feeder_of : tuple of N int
-        Row of the feeder of every meter, in the order of the list.
+    ``substation`` and ``name`` are those of F feeders, in ascending order; ``feeder_of`` has the row of the feeder of
+    each of N meters, in the order of the list.
     """
 
     substation: tuple[str, ...]
@@ -58,13 +64,7 @@ class Feeders:
 
     @classmethod
     def of_meter_list(cls, meter_list: MeterList) -> Feeders:
-        """Take the feeders that a list names, or its circuits.
-
-        Raises
-        ------
-        InputError
-            If a meter has none, or two feeders would be called alike.
-        """
+        """Take the feeders that a list names, or its circuits; each meter has one, and no two are called alike."""
         places = []
         for meter in meter_list.meter_ids:
             substation, feeder = meter_list.feeder_of.get(meter, (None, None))
@@ -107,13 +107,13 @@ def feeder_window(config) -> Window:
 
 
 @dataclass(frozen=True)
-class ReleasedFeeders:
-    """The totals of a configuration, released: a :class:`meterdp.privacy.mechanism.Mechanism`.
+class ReleasedFeeders(Calibrated):
+    """The totals of a configuration, released.
 
     Its records are (N, T) float64, kWh, of all listed meters, NaN where there is no usable reading.
     """
 
-    totals: FeederTotals
+    mechanism: FeederTotals
     feeders: Feeders
     window: Window
     service: ReleaseService
@@ -122,7 +122,6 @@ class ReleasedFeeders:
 
     @classmethod
     def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:
-        """Return what releases the totals of a configuration."""
         release, window = service.config["release"], feeder_window(service.config)
         public = FeederPublic(
             epsilon=release["feeder_epsilon"],
@@ -139,55 +138,33 @@ class ReleasedFeeders:
         return cls(FeederTotals.calibrate(public), feeders, window, service)
 
     @property
-    def guarantee(self) -> Guarantee:
-        return self.totals.guarantee
-
-    @property
     def households(self) -> int:
         return len(self.feeders.feeder_of)
 
     @property
-    def loss(self) -> Charge:
-        return Charge(self.totals.mu, self.totals.total_variation)
-
-    @property
     def parameters(self) -> dict:
-        public, window = self.totals.public, self.window
-        # Feeders are those of the list, which is among the parameters.
-        settings = {
-            "epsilon": public.epsilon,
-            "delta": public.delta,
-            "feeders": public.feeders,
-            "intervals_per_day": public.intervals_per_day,
-            "days": public.days,
-            "typical_daily_kwh": public.typical_daily_kwh,
-            "count": public.count,
-            "grid": public.grid,
-            "averaged_days": public.averaged_days,
-        }
+        window = self.window
         return request_parameters(
             "feeders",
-            self.totals.name,
+            self.mechanism.name,
             VERSION,
-            settings,
+            public_fields(self.mechanism.public, *PUBLIC),
             **self.service.records(profile_keys=("clip_kwh_per_hour",)),
             window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
         )
 
     def answer(self, energy_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> FeederRelease:
-        return self.totals.release(FeederRecords(energy_kwh), noise)
+        return self.mechanism.release(FeederRecords(energy_kwh), noise)
 
     def render(self, released: FeederRelease, earlier: Sequence[Files]) -> Files:
         return _files(released, self)
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedFeeders]:
-    """Return what a configuration asks to release, from public settings and the list of meters."""
     return (ReleasedFeeders.configured(Feeders.of_meter_list(listed), service),)
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
-    """Return the records of all listed meters from the tables of the study."""
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     energy_kwh = listed_records(files["records"], len(known), feeder_window(config), config)
     check_meters(known, listed.meter_ids, len(energy_kwh))
@@ -198,13 +175,8 @@ def expected(config: Mapping, listed: int) -> None:
     """Say nothing: the standard error of every feeder is in ``feeder_errors.parquet``."""
 
 
-def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
-    """Refuse nothing: totals are posterior means, and say how far they are off."""
-    yield from ()
-
-
 def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
-    mechanism, feeders, window, service = made_by.totals, made_by.feeders, made_by.window, made_by.service
+    mechanism, feeders, window, service = made_by.mechanism, made_by.feeders, made_by.window, made_by.service
     guarantee = mechanism.guarantee
     metadata = {"guarantee": sentence(guarantee), **service.metadata}
     ends, cell = window.ends_utc()
@@ -242,7 +214,6 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
 
 
 def _facts(mechanism: FeederTotals, window: Window) -> dict:
-    """Return what a recipient needs to read the totals; all public."""
     public, plan = mechanism.public, mechanism.plan
     return {
         "unit": "Wh of active import in an interval",
@@ -286,7 +257,7 @@ def _meters_sentence(count: str) -> str:
 
 
 def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
-    mechanism, window, service = made_by.totals, made_by.window, made_by.service
+    mechanism, window, service = made_by.mechanism, made_by.window, made_by.service
     public, plan = mechanism.public, mechanism.plan
     of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
     largest = plan.level_limit * public.typical_daily_kwh
@@ -309,7 +280,6 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         guarantee=mechanism.guarantee,
-        covers="",
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )

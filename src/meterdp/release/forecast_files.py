@@ -35,21 +35,9 @@ EXAMPLES = 3
 
 
 def release_forecasts(mean_log_kwh: np.ndarray, noise: Noise, draws: np.ndarray) -> np.ndarray:
-    """Apply the design to every forecast and add its noise (11).
+    """Apply the design to (H, k) forecasts and add its noise (11), made of independent standard normal ``draws``.
 
-    Parameters
-    ----------
-    mean_log_kwh : (H, k) float64 array
-        Forecasts.
-    noise : Noise
-        Of a design; covariances may be singular.
-    draws : (H, k) float64 array
-        Independent standard normal numbers; the caller owns the randomness.
-
-    Returns
-    -------
-    (H, k) float64 array
-        Released forecasts in log kWh.
+    Covariances may be singular; the caller owns the randomness.
     """
     values, vectors = np.linalg.eigh(noise.covariance)
     return noise.apply(mean_log_kwh) + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
@@ -62,46 +50,20 @@ def write_forecast_files(
     interval_start_utc: np.ndarray,
     scale: LogScale,
     manifest: Mapping,
-    metadata: Mapping[str, str] | None = None,
-) -> list[Path]:
+    metadata: Mapping[str, str],
+) -> None:
     """Write ``<release_id>.parquet`` and its manifest ``<release_id>.json`` per household, each atomically.
 
-    Parameters
-    ----------
-    folder : path-like
-        Target folder, made if missing.
-    release_ids : (H,) array of str
-        Random ids; letters, digits, ``-`` and ``_`` only.
-    released_log_kwh : (H, k) float64 array
-        From :func:`release_forecasts`.
-    interval_start_utc : (k,) datetime64 array
-        Start of each forecast interval, UTC.
-    scale : LogScale
-        Of the energy in an interval, the same for every household.
-    manifest : mapping
-        From :func:`meterdp.release.forecast_files.study_manifest`; its guarantee goes into the Parquet files too.
-    metadata : mapping, optional
-        Further metadata, e.g. ``{"synthetic": "yes"}``; nothing private.
-
-    Returns
-    -------
-    list of Path
-        The Parquet files, in the order of the ids, sorted.
-
-    Notes
-    -----
-    No interval comes with a released forecast: it would need the household's own variance, which the noise does not
-    cover and which tells households apart.
+    Random ids are of letters, digits, ``-`` and ``_`` only. The manifest is from :func:`study_manifest`; its
+    guarantee goes into the Parquet files too, as do further metadata that are not private. No interval comes with a
+    released forecast: it would need the household's own variance, which the noise does not cover and which tells
+    households apart.
     """
-    paths = []
     for name, data in forecast_files(
         FORECAST_FILE, release_ids, released_log_kwh, interval_start_utc, scale, manifest, metadata
     ):
-        path = Path(folder) / name
-        with atomic_path(path) as temporary:
+        with atomic_path(Path(folder) / name) as temporary:
             temporary.write_bytes(data)
-        paths += [path] if path.suffix == ".parquet" else []
-    return paths
 
 
 def forecast_files(
@@ -111,22 +73,19 @@ def forecast_files(
     interval_start_utc: np.ndarray,
     scale: LogScale,
     manifest: Mapping,
-    metadata: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of every file, in the order of the ids; see :func:`write_forecast_files`.
-
-    Parameters
-    ----------
-    table : Table
-        Of the Parquet files: a study's or a release's.
-    """
-    ids = _checked(release_ids)
+    """Yield name and bytes of every file of a study's table or a release's, in the order of the ids."""
+    ids = np.asarray(release_ids, dtype=str)
+    if np.unique(ids).size != ids.size:
+        raise ValueError("release ids must be unique")
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
+        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
     common = {
         "step": np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32),
         "interval_start_utc": utc_column(interval_start_utc),
         "interval_start_local": local_text(interval_start_utc, manifest["time"]["zone"]),
     }
-    metadata = dict(metadata or {})
     # What all manifests share is much, and is written once.
     shared = _indented({**manifest, **metadata}).removeprefix("{")
     for row in np.argsort(ids):
@@ -150,9 +109,8 @@ def _indented(value: Mapping) -> str:
 
 def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:
     """Return the columns of the private table ``crosswalk``; both arrays (H,)."""
-    ids = _checked(release_ids)
-    order = np.argsort(ids)
-    return {"release_id": [str(i) for i in ids[order]], "household": np.asarray(household, np.int32)[order]}
+    order = np.argsort(release_ids)
+    return {"release_id": [str(i) for i in release_ids[order]], "household": np.asarray(household, np.int32)[order]}
 
 
 def example_columns(
@@ -168,22 +126,9 @@ def example_columns(
 ) -> dict:
     """Return the columns of table ``forecast_examples`` (Fig. 3).
 
-    Parameters
-    ----------
-    chosen : (E,) int array
-        Rows of the examples, chosen by a rule that looks at no reading and no forecast.
-    history_log_kwh : (H, m) float64 array
-        The m readings before the origin, NaN where missing.
-    truth_log_kwh, forecast_log_kwh, released_log_kwh : (H, k) float64 arrays
-        From the origin on.
-    interval_hours : float
-        Length of a metering interval in hours.
-    scale : LogScale
-        Of the energy in an interval.
-    design : str
-        Noise design of the released forecasts.
-    rho : float
-        Its accuracy budget, (log kWh)^2.
+    ``chosen`` are rows of the examples, chosen by a rule that looks at no reading and no forecast; the history is of
+    the m readings before the origin, (H, m), NaN where missing, the others are from it on, (H, k); all of them log
+    kWh, rho its square.
     """
     parts = {
         "history": (history_log_kwh, -history_log_kwh.shape[1]),
@@ -209,15 +154,6 @@ def example_columns(
     }
 
 
-def _checked(release_ids) -> np.ndarray:
-    ids = np.asarray(release_ids, dtype=str)
-    if np.unique(ids).size != ids.size:
-        raise ValueError("release ids must be unique")
-    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
-        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
-    return ids
-
-
 def study_manifest(
     guarantee: str,
     privacy: Mapping,
@@ -231,22 +167,8 @@ def study_manifest(
 ) -> dict:
     """Return what the manifests of all files of one draw have in common.
 
-    Parameters
-    ----------
-    guarantee : str
-        In one sentence, after the words about study mode.
-    privacy : mapping
-        The same in numbers: unit, adjacency, epsilon, delta and what they rest on.
-    hides, does_not_hide : sequence of str
-    made_by : mapping
-        Sections on what made the files: public settings only.
-    interval_start_utc : (k,) datetime64 array
-        Starts of the forecast intervals, UTC.
-    interval_minutes : float
-    time_zone : str
-        IANA name.
-    scale : LogScale
-        Of the energy in an interval.
+    ``guarantee`` is one sentence, after the words about study mode; ``privacy`` the same in numbers: unit, adjacency,
+    epsilon, delta and what they rest on; ``made_by`` are sections on what made the files: public settings only.
     """
     return {
         "status": STUDY_MODE,
@@ -264,7 +186,7 @@ def what_is_in_it(
     time_zone: str,
     scale: LogScale,
 ) -> dict:
-    """Return times, columns and bounds of files of ``table``; parameters are those of :func:`study_manifest`."""
+    """Return times, columns and bounds of files of ``table``."""
     stamps = np.asarray(interval_start_utc, "datetime64[us]")
     return {
         "time": {

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -29,7 +29,6 @@ from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table
-from meterdp.errors import InputError
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import (
@@ -44,7 +43,6 @@ from meterdp.groupforecast.study import no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.charge import Charge, epsilon_of
-from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
@@ -52,10 +50,12 @@ from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
 from meterdp.release.forecast_files import forecast_files, what_is_in_it
 from meterdp.release.service import (
     PLACES,
+    Calibrated,
     Releasable,
     ReleaseService,
     as_json,
     checksums,
+    public_fields,
     request_parameters,
     sentence,
 )
@@ -88,7 +88,6 @@ LABEL_DOES_NOT_HIDE = (
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[Releasable, ...]:
-    """Return what a configuration asks to release, from public settings and the list of meters."""
     households, circuit = public_list(listed.table, service.config["release"]["forecast_households"])
     return forecast_mechanisms(len(households), circuit, service)
 
@@ -96,20 +95,9 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[Releasable, 
 def forecast_mechanisms(
     households: int, circuit: tuple[int, ...] | None, service: ReleaseService
 ) -> tuple[Releasable, ...]:
-    """Return what releases forecasts of a configuration.
+    """Return what releases forecasts for N households, on public circuits 0..G-1 if the list names all of them.
 
-    Parameters
-    ----------
-    households : int
-        N, who get a file.
-    circuit : tuple of N int, or None
-        Public circuit 0..G-1 of every household, if the list names them all.
-    service : ReleaseService
-
-    Raises
-    ------
-    InputError
-        If circuits are asked for that are not known, or a group is too small.
+    Refused if circuits are asked for that are not known, or a group is too small.
     """
     groups = service.config["release"]["forecast_groups"]
     if groups == "circuit" and circuit is None:
@@ -119,8 +107,8 @@ def forecast_mechanisms(
         check_groups(np.bincount(circuit))
     if service.config["release"]["forecast_protects"] == "label":
         return (LabelForecasts.configured(households, circuit, service),)
-    assigned = GroupAssignment(KeptGroups.calibrate(group_public(service.config, households, circuit)), service)
-    return assigned, GroupForecasts(assigned)
+    kept = KeptGroups.calibrate(group_public(service.config, households, circuit))
+    return GroupAssignment(kept, service), GroupForecasts(kept, service)
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
@@ -133,7 +121,6 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
 
 
 def recipients(config: Mapping, listed: MeterList) -> list[str]:
-    """Return the meters that get a file, in the order of the records."""
     household, _ = public_list(listed.table, config["release"]["forecast_households"])
     return [listed.meter_ids[h] for h in household]
 
@@ -153,22 +140,10 @@ def _households(config: Mapping, listed: int) -> int:
     return min(config["release"]["forecast_households"] or listed, listed)
 
 
-def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
-    """Refuse nothing: a group forecast is never worse than the public level that it shrinks to."""
-    yield from ()
-
-
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
     """Return the forecast of every household of the list, (N, k) float64, NaN where it has none.
 
-    Parameters
-    ----------
-    ahead : pyarrow.Table
-        Table ``forecasts_ahead``.
-    household : (N,) int array
-        The list, ascending.
-    forecast : mapping
-        Section of the configuration.
+    ``ahead`` is the table ``forecasts_ahead``, ``household`` the list, (N,) ascending.
     """
     rows = np.full((household.size, forecast["horizon_steps"]), np.nan)
     own = ahead.filter(pa.array(np.isin(ahead["household"].to_numpy(), household)))
@@ -178,60 +153,38 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
 
 
 @dataclass(frozen=True)
-class GroupAssignment:
+class GroupAssignment(Calibrated):
     """Groups and file names, drawn once in a budget period: a mechanism of the kernel.
 
     Records are (N, k) float64, log kWh: each household's own forecast, NaN where it has none.
-
-    Parameters
-    ----------
-    kept : KeptGroups
-    service : ReleaseService
     """
 
-    kept: KeptGroups
+    mechanism: KeptGroups
     service: ReleaseService
     setting: ClassVar[str] = "release.forecast_epsilon"
 
     @property
-    def guarantee(self) -> Guarantee:
-        return self.kept.guarantee
-
-    @property
-    def households(self) -> int:
-        return self.kept.public.records
-
-    @property
     def loss(self) -> Charge:
-        return assignment_charge(self.kept)
+        return assignment_charge(self.mechanism)
 
     @property
     def public(self) -> dict:
-        """Parameters of the forecast; circuits are those of the list, which is among them."""
-        public = self.kept.public
-        return {
-            "epsilon": public.epsilon,
-            "delta": public.delta,
-            "records": public.records,
-            "steps": public.steps,
-            "interval_hours": public.interval_hours,
-            "level_log_kwh": public.level_log_kwh,
-            "groups": public.groups,
-            "most_groups": public.most_groups,
-            "grid": public.grid,
-        }
+        """Request parameters of the forecast; circuits are those of the list, which is among them."""
+        names = ("epsilon", "delta", "records", "steps", "interval_hours", "level_log_kwh", "groups", "most_groups")
+        return public_fields(self.mechanism.public, *names, "grid")
 
     @property
     def assigned(self) -> dict:
         """What stored groups were drawn with: a plan by other rules draws its own."""
-        return {"group_count": self.kept.plan.groups, "assignment_epsilon": self.kept.plan.assignment_epsilon}
+        plan = self.mechanism.plan
+        return {"group_count": plan.groups, "assignment_epsilon": plan.assignment_epsilon}
 
     @property
     def parameters(self) -> dict:
         return request_parameters("forecast_groups", MECHANISM, VERSION, self.public, **self.assigned)
 
     def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> np.ndarray:
-        return self.kept.assign(ForecastRecords(forecast_log_kwh), noise)
+        return self.mechanism.assign(ForecastRecords(forecast_log_kwh), noise)
 
     def render(self, group: np.ndarray, earlier: Sequence[Files]) -> Files:
         places = {"release_id": new_ids(self.households), "group": group.tolist(), "days": self.service.period}
@@ -239,28 +192,21 @@ class GroupAssignment:
 
 
 @dataclass(frozen=True)
-class GroupForecasts:
+class GroupForecasts(Calibrated):
     """The forecast of the groups that :class:`GroupAssignment` has drawn; records are the same."""
 
-    groups: GroupAssignment
+    mechanism: KeptGroups
+    service: ReleaseService
     setting: ClassVar[str] = GroupAssignment.setting
 
     @property
-    def service(self) -> ReleaseService:
-        return self.groups.service
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self.groups.guarantee
-
-    @property
-    def households(self) -> int:
-        return self.groups.households
+    def groups(self) -> GroupAssignment:
+        return GroupAssignment(self.mechanism, self.service)
 
     @property
     def loss(self) -> Charge:
-        plan = self.groups.kept.plan
-        return Charge(plan.mu, plan.total_variation(self.groups.kept.public))
+        plan = self.mechanism.plan
+        return Charge(plan.mu, plan.total_variation(self.mechanism.public))
 
     @cached_property
     def parameters(self) -> dict:
@@ -276,20 +222,20 @@ class GroupForecasts:
 
     @property
     def what(self) -> str:
-        count = self.groups.kept.plan.groups
+        count = self.mechanism.plan.groups
         same = f"{count} forecasts, one for each group" if count > 1 else "one and the same forecast in all of them"
         return f"{self.households:,} forecast files, {same}"
 
     def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> GroupRelease:
         group = np.array(json.loads(earlier[0][PLACES])["group"])
-        return self.groups.kept.forecast(ForecastRecords(forecast_log_kwh), group, noise)
+        return self.mechanism.forecast(ForecastRecords(forecast_log_kwh), group, noise)
 
     def render(self, released: GroupRelease, earlier: Sequence[Files]) -> Files:
         places = json.loads(earlier[0][PLACES])
         return forecast_folder(places["release_id"], released.released_log_kwh, self, self._said(places["days"]))
 
     def _said(self, days: list[str]) -> Said:
-        kept, assigned = self.groups.kept, self.groups.assigned
+        kept, assigned = self.mechanism, self.groups.assigned
         count = "is one group" if kept.plan.groups == 1 else f"are {kept.plan.groups} groups"
         off = level_sentence(kept.public, kept.plan)
         lot = ". Which one a household is in was drawn by lot, the likely one more often than others"
@@ -327,15 +273,10 @@ class GroupForecasts:
 
 
 @dataclass(frozen=True)
-class LabelForecasts:
+class LabelForecasts(Calibrated):
     """Forecast files that hide whom they belong to; records are those of :class:`GroupAssignment`.
 
-    Parameters
-    ----------
-    mechanism : TowardsCentre
-    by_circuit : bool
-        Whether neighbourhoods are public circuits; all households are one otherwise.
-    service : ReleaseService
+    Neighbourhoods are public circuits, or all households are one.
     """
 
     mechanism: TowardsCentre
@@ -345,7 +286,6 @@ class LabelForecasts:
 
     @classmethod
     def configured(cls, households: int, circuit: tuple[int, ...] | None, service: ReleaseService) -> LabelForecasts:
-        """Return what releases these forecasts, from public settings alone."""
         config, release = service.config, service.config["release"]
         minutes, profiles = config["export"]["interval_minutes"], config["profiles"]
         level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
@@ -363,16 +303,8 @@ class LabelForecasts:
         return cls(TowardsCentre.calibrate(public), circuit is not None, service)
 
     @property
-    def guarantee(self) -> Guarantee:
-        return self.mechanism.guarantee
-
-    @property
     def households(self) -> int:
         return len(self.mechanism.public.neighbourhood)
-
-    @property
-    def loss(self) -> Charge:
-        return Charge(self.mechanism.mu, self.mechanism.total_variation)
 
     @property
     def neighbourhoods(self) -> str:
@@ -382,22 +314,13 @@ class LabelForecasts:
 
     @property
     def parameters(self) -> dict:
-        public = self.mechanism.public
-        settings = {
-            "epsilon": public.epsilon,
-            "delta": public.delta,
-            "steps": public.steps,
-            "noise_std_log_kwh": public.noise_std_log_kwh,
-            "centre_log_kwh": public.centre_log_kwh,
-            "grid": public.grid,
-            "records": self.households,
-            "neighbourhoods": "circuit" if self.by_circuit else "one",
-        }
+        names = ("epsilon", "delta", "steps", "noise_std_log_kwh", "centre_log_kwh", "grid")
+        settings = {"records": self.households, "neighbourhoods": "circuit" if self.by_circuit else "one"}
         return request_parameters(
             "forecasts",
             self.mechanism.name,
             VERSION,
-            settings,
+            public_fields(self.mechanism.public, *names) | settings,
             **self.service.records(),
             forecast=some_of(studied(self.service.config["forecast"]), AHEAD),
         )
@@ -448,21 +371,10 @@ class LabelForecasts:
 class Said:
     """What manifests and page say of one mechanism.
 
-    Parameters
-    ----------
-    what : str
-        What a file holds.
-    covers : str
-        Which files the guarantee is of, after it.
-    facts : mapping
-        Sections of the manifests.
-    opening, file : str
-        For the page: what was done to the files, and what one of them is.
-    hides, does_not_hide : sequence of str
-    means : str, optional
-        The guarantee in plain words, where it is not that of replacing a meter's readings.
-    expected : str, optional
-        How far forecasts are expected to be off, if that is known.
+    ``covers`` says which files the guarantee is of, after it; ``facts`` are sections of the manifests; ``opening``
+    says what was done to the files, and ``file`` what one of them is; ``means`` is the guarantee in plain words,
+    where it is not that of replacing a meter's readings; ``expected``, how far forecasts are expected to be off, if
+    that is known.
     """
 
     what: str
@@ -481,14 +393,7 @@ def forecast_folder(
 ) -> Files:
     """Return the files of the folder: a file and manifest a household, a manifest of all, a page for people.
 
-    Parameters
-    ----------
-    release_ids : sequence of N str
-        Names of the files.
-    released_log_kwh : (N, k) float64
-    mechanism : GroupForecasts or LabelForecasts
-        What made them.
-    said : Said
+    ``release_ids`` are the names of N files, of (N, k) released forecasts.
     """
     ids, service, guarantee = np.array(release_ids), mechanism.service, mechanism.guarantee
     config = service.config
@@ -519,7 +424,7 @@ def forecast_folder(
         hides=said.hides,
         does_not_hide=said.does_not_hide,
         means=said.means,
-        **({} if said.expected is None else {"expected": said.expected}),
+        expected=said.expected,
     )
     return service.described(files)
 
@@ -542,6 +447,5 @@ def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone:
 
 
 def _spoken(local: str) -> str:
-    """Return a local stamp as people write it."""
     moment = datetime.fromisoformat(local)
     return f"{moment:%H:%M} on {moment.day} {moment:%B %Y} (local time)"

@@ -29,16 +29,9 @@ CRATE, ENTRY = "ro-crate-metadata.json", "registry_entry.yaml"
 class Kind:
     """One kind of release.
 
-    Parameters
-    ----------
-    tables : tuple of Table
-        Of its Parquet files.
-    other_files : tuple of str
-        Files beside the tables; every folder has a manifest and a page as well.
-    for_each_household : bool
-        Whether a household has files of its own, under a random name.
-    refusals : callable
-        (config, simulated) -> what is refused of its settings.
+    ``tables`` are those of its Parquet files, ``other_files`` beside them; every folder has a manifest and a page as
+    well. ``for_each_household`` if a household has files of its own, under a random name. ``refusals`` are of its
+    settings, from (config, simulated).
     """
 
     tables: tuple[Table, ...]

@@ -18,7 +18,6 @@ from meterdp.core.parquet import read_table, table_bytes
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
-from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.proven.marginals import (
     ENERGY_COSINES,
@@ -33,20 +32,35 @@ from meterdp.mechanisms.proven.marginals import (
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise
 from meterdp.mixture.draws import Mixture, sample
-from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records, VectorRules, hour_rows
-from meterdp.release.service import ReleaseService, as_json, checksums, request_parameters, sentence
+from meterdp.release.service import (
+    Calibrated,
+    ReleaseService,
+    as_json,
+    checksums,
+    public_fields,
+    request_parameters,
+    sentence,
+)
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, configured, worth_of
 
 # Count up when the same parameters would give another release, without a library and with one.
 VERSION, LIBRARY_VERSION = 1, 2
+# Request parameters of every mixture.
+PUBLIC = (
+    *("epsilon", "delta", "classes", "dimension", "records"),
+    *("low_log_kwh", "high_log_kwh", "eigenvalue_floor", "sdp_solver"),
+)
+SOUND = (
+    *("adjacency", "records_guess", "classes", "rounds"),
+    *("level_log_kwh", "hour_correlation", "marginal_share", "grid"),
+)
 SHARED_NOISE = "docs/proofs/shared_noise.md"
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
@@ -57,29 +71,15 @@ DOES_NOT_HIDE = (
 
 
 @dataclass(frozen=True)
-class ReleasedMixture:
-    """The mixture of a configuration, released: a :class:`meterdp.privacy.mechanism.Mechanism`.
+class ReleasedMixture(Calibrated):
+    """The mixture of a configuration, released; refused if it is not worth its epsilon.
 
     Its records are (N, d) float64, log kWh: profile vectors of all listed households, the public default record where
-    not valid.
-
-    Parameters
-    ----------
-    sound : Proven
-    service : ReleaseService
-    shared : SharedNoise, optional
-        How circuits or nodes share the noise, if they do.
-    artefact : str
-    more : mapping
-        Further request parameters.
-
-    Raises
-    ------
-    InputError
-        If it is not worth its epsilon.
+    not valid. ``shared`` says how circuits or nodes share the noise, if they do; ``more`` are further request
+    parameters.
     """
 
-    sound: Proven
+    mechanism: Proven
     service: ReleaseService
     shared: SharedNoise | None = None
     artefact: str = "mixture"
@@ -88,43 +88,21 @@ class ReleasedMixture:
     what: ClassVar[str] = "a mixture and synthetic profiles"
 
     def __post_init__(self):
-        check_worth(self.sound.public, self.service.config)
+        check_worth(self.mechanism.public, self.service.config)
 
     @classmethod
     def configured(cls, households: int, service: ReleaseService, shared: SharedNoise | None) -> ReleasedMixture:
-        """Return what releases the mixture of a configuration for so many listed meters."""
-        config, release = service.config, service.config["release"]
-        public = public_settings(
-            release["epsilon"],
-            release["delta"],
-            (households, config["profiles"]["hours"]),
-            config["mechanisms"],
-            config["mixture"],
-            config["profiles"],
-            GRID,
-            ALONE if shared is None else shared.shares,
-        )
+        shares = ALONE if shared is None else shared.shares
+        public = configured(service.config, households, GRID, shares)
         return cls(Proven.calibrate(public), service, shared)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self.sound.guarantee
-
-    @property
-    def households(self) -> int:
-        return self.sound.public.records
-
-    @property
-    def loss(self) -> Charge:
-        return Charge(self.sound.mu, self.sound.total_variation)
 
     @property
     def parameters(self) -> dict:
         return request_parameters(
             self.artefact,
-            self.sound.name,
-            VERSION if self.sound.public.sound.library is None else LIBRARY_VERSION,
-            parameters_of(self.sound.public),
+            self.mechanism.name,
+            VERSION if self.mechanism.public.sound.library is None else LIBRARY_VERSION,
+            parameters_of(self.mechanism.public),
             **self.service.records(profile_keys=[one.name for one in fields(VectorRules)]),
             synthetic_profiles=self.service.config["release"]["synthetic_profiles"],
             **({} if self.shared is None else {"federation": self.shared.words}),
@@ -132,14 +110,13 @@ class ReleasedMixture:
         )
 
     def answer(self, log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Released:
-        return self.sound.release(PrivateRecords(log_kwh), noise, 1)
+        return self.mechanism.release(PrivateRecords(log_kwh), noise, 1)
 
     def render(self, released: Released, earlier: Sequence[Files]) -> Files:
         return released_files(released, self)
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedMixture]:
-    """Return what a configuration asks to release, from public settings and the list of meters."""
     shared = None
     if service.config["federation"]["by"] is not None:
         from meterdp.federated.shared_noise import shared_noise
@@ -149,7 +126,6 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedMixt
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
-    """Return the records of all listed meters from the tables of the study."""
     log_kwh = Records.from_table(read_table(files["records"], PROFILES)).log_kwh
     check_meters(read_table(files["known"], METERS)["meter_id"].to_pylist(), listed.meter_ids, len(log_kwh))
     return log_kwh
@@ -177,24 +153,9 @@ def parameters_of(public: PublicSettings) -> dict:
     """
     sound = public.sound
     return {
-        "epsilon": public.epsilon,
-        "delta": public.delta,
-        "classes": public.classes,
-        "dimension": public.dimension,
-        "records": public.records,
-        "low_log_kwh": public.low_log_kwh,
-        "high_log_kwh": public.high_log_kwh,
-        "eigenvalue_floor": public.eigenvalue_floor,
-        "sdp_solver": public.sdp_solver,
+        **public_fields(public, *PUBLIC),
         "sound": {
-            "adjacency": sound.adjacency,
-            "records_guess": sound.records_guess,
-            "classes": sound.classes,
-            "rounds": sound.rounds,
-            "level_log_kwh": sound.level_log_kwh,
-            "hour_correlation": sound.hour_correlation,
-            "marginal_share": sound.marginal_share,
-            "grid": sound.grid,
+            **public_fields(sound, *SOUND),
             "ball": None if sound.ball is None else {"radius": sound.ball.radius, "centre": sound.ball.centre},
             "prior": None if sound.prior is None else asdict(sound.prior),
             **({} if sound.shares == ALONE else {"shares": asdict(sound.shares)}),
@@ -204,8 +165,7 @@ def parameters_of(public: PublicSettings) -> dict:
 
 
 def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, bytes]:
-    """Return the files of a mixture that was drawn with release noise."""
-    mechanism, service, shared = made_by.sound, made_by.service, made_by.shared
+    mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(service.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
@@ -285,7 +245,6 @@ def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> di
 
 
 def _typical(scale: LogScale) -> str:
-    """Return how the page says what a mean of the mixture is of."""
     return (
         "the mean of its logarithm" if scale.kind == LOG else "its mean on the scale `log_scale` of `manifest.json`"
     )
@@ -298,7 +257,7 @@ def _title(shared: SharedNoise | None) -> str:
 
 
 def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
-    mechanism, service, shared = made_by.sound, made_by.service, made_by.shared
+    mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     if rules.vector == "mean":
         days = f"on the days from {period[0]} to {period[1]}, averaged"
@@ -322,7 +281,6 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
         ),
         expected=worth_of(mechanism.public, service.config).sentence,
         guarantee=mechanism.guarantee,
-        covers="",
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )

@@ -1,47 +1,59 @@
-"""Publish files: a folder below results/release appears whole or not at all; none published before is lost."""
+"""Publish files: a folder below results/release appears whole or not at all; none published before is lost.
+
+What it says of itself to archives (RO-Crate) and to the public registry of deployments is made once, when noise is
+drawn, and stored with the rest.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.release.described import check_described
+from meterdp.privacy.guarantee import NOT_FOR_RELEASE
+from meterdp.release.crate import About, crate_of
+from meterdp.release.kinds import CRATE, ENTRY
+from meterdp.release.received import MANIFEST, RELEASED
 from meterdp.release.settings import check_files
 
 
-def publish(files: Mapping[str, bytes], folder) -> None:
-    """Write the files of one release as ``folder``, if every file and column is declared for release.
+def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
+    """Return the files of a whole folder with its RO-Crate and its entry for the registry, made anew.
 
-    Parameters are those of :func:`replace_folder`.
-
-    Raises
-    ------
-    InputError
-        If one is not, or they cannot be written.
+    Refuses what is no release: without a manifest, or with a file that is not for release.
     """
+    from meterdp.release.registry_entry import entry_of  # loads PyYAML and jsonschema: the library does without
+
+    if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
+        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", hint=RELEASED)
+    if MANIFEST not in files:
+        raise InputError("has no manifest of a release", file="release", hint=RELEASED)
+    manifest = json.loads(files[MANIFEST])
+    files = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
+    files[ENTRY] = entry_of(manifest, about, day)
+    return files | {CRATE: crate_of(files, manifest, about, day)}
+
+
+def publish(files: Mapping[str, bytes], folder) -> None:
+    """Write the files of one release as ``folder``, if every file and column is declared for release."""
     check_files(files)
-    check_described(files)
+    if ENTRY in files:  # earlier versions stored none
+        from meterdp.release.registry_entry import check_entry
+
+        check_entry(files[ENTRY])
     replace_folder(files, folder)
 
 
 def replace_folder(files: Mapping[str, bytes], folder) -> None:
-    """Write the files of one release as ``folder``; another release that is there moves to ``earlier``.
+    """Write files by name as a folder such as ``results/release/mixture``, or leave what was there.
 
-    Parameters
-    ----------
-    files : mapping of name to bytes
-    folder : path-like
-        Such as ``results/release/mixture``. What was there before is then in ``results/release/earlier/mixture-1``,
-        ``-2`` and so on, untouched; if it is the same release, nothing is written.
-
-    Raises
-    ------
-    InputError
-        If they cannot be written; then what was there stays.
+    Another release that was there is then in ``results/release/earlier/mixture-1``, ``-2`` and so on, untouched; if
+    it is the same release, nothing is written.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
@@ -86,7 +98,6 @@ def _contents(folder: Path) -> dict[str, bytes] | None:
 
 
 def _kept(folder: Path) -> Path:
-    """Return where a folder moves to: the first free number."""
     earlier = folder.parent / "earlier"
     earlier.mkdir(exist_ok=True)
     number = 1

@@ -49,15 +49,7 @@ _MALFORMED = (OSError, ValueError, LookupError, TypeError, ArithmeticError, Attr
 class Received:
     """A folder that is what was released.
 
-    Parameters
-    ----------
-    folder : Path
-    files : tuple of str
-        What the manifest declares.
-    guarantees : tuple of str
-        Of its Parquet files, each once.
-    manifest : mapping
-        As :func:`read_manifest` returns it.
+    ``files`` are what its manifest declares, ``guarantees`` those of its Parquet files, each once.
     """
 
     folder: Path
@@ -81,10 +73,7 @@ def expected_error(manifest: Mapping) -> str | None:
 def read_manifest(folder) -> tuple[bytes, dict]:
     """Return the manifest of a released folder, as it is and as JSON that may be printed and written into scripts.
 
-    Raises
-    ------
-    InputError
-        If the folder has none, is that of a study, or declares what no release holds.
+    Refused if the folder has none, is that of a study, or declares what no release holds.
     """
     folder = Path(folder)
     try:
@@ -146,10 +135,7 @@ def _refuse_a_study(path: Path, metadata: Mapping[str, str]) -> None:
 def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | None]:
     """Return a declared file that is what was released, and the guarantee of a Parquet file.
 
-    Raises
-    ------
-    InputError
-        If it is missing, another one, not for release, or states another guarantee than the manifest.
+    Refused if it is missing, another one, not for release, or states another guarantee than the manifest.
     """
     path = folder / name
     try:
@@ -232,18 +218,10 @@ def _in_digits(epsilon, delta) -> tuple[str, str]:
 
 
 def verify(folder) -> Received:
-    """Check every file of a released folder.
+    """Check every file of a released folder, such as ``results/release/mixture``.
 
-    Parameters
-    ----------
-    folder : path-like
-        Such as ``results/release/mixture``.
-
-    Raises
-    ------
-    InputError
-        If it is no released folder, a declared file is missing or changed, another file is there, or the places that
-        state the guarantee differ.
+    Refused if it is none, a declared file is missing or changed, another file is there, or the places that state the
+    guarantee differ.
     """
     folder = Path(folder)
     raw, manifest = read_manifest(folder)
@@ -266,10 +244,7 @@ def verify(folder) -> Received:
 def released_folders(folder) -> list[Path]:
     """Return a released folder itself, or those in the folder of all releases, ``earlier`` ones included.
 
-    Raises
-    ------
-    InputError
-        If there is none, or the folder holds anything beside them.
+    Refused if there is none, or the folder holds anything beside them.
     """
     folder = Path(folder)
     if os.path.lexists(folder / MANIFEST):

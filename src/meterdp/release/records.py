@@ -18,8 +18,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.mechanism import Box, Proven
 from meterdp.mixture.draws import Mixture
-from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
@@ -27,7 +26,7 @@ from meterdp.privacy.periods import Interval
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release, release_unrecorded
 from meterdp.release.mixture import parameters_of
-from meterdp.release.service import as_json, request_parameters
+from meterdp.release.service import Calibrated, as_json, request_parameters
 
 # Counts up when the same parameters would give another release.
 VERSION = 1
@@ -38,21 +37,10 @@ FILE = "mixture.json"
 class LibraryBudget:
     """Where a release of records is charged, and under which public names.
 
-    Parameters
-    ----------
-    ledger : path-like
-    budget : PrivacyBudget
-    limit : Limit
-        Of all that is spent of the budget.
-    records : str
-        What the records are. Records are known by this name and their days alone: others under the same names and
-        settings get the release of the first.
-    days : (str, str)
-        First and last day of the readings behind them, ISO dates.
-    periods : tuple of Interval, or None
-        Budget periods these days are in, in UTC; None for any.
-    meters : tuple of str, or None
-        The public list of meters that the records are of; without one they count for every meter of the ledger.
+    ``records`` says what the records are. They are known by this name and their days alone: others under the same
+    names and settings get the release of the first. ``days`` are the first and last of the readings behind them, ISO
+    dates, in ``periods`` in UTC or any; ``meters`` is the public list they are of, without which they count for every
+    meter.
     """
 
     ledger: object
@@ -67,23 +55,10 @@ class LibraryBudget:
 def release_records(
     x: np.ndarray, box: Box, mechanism: Proven, budget: LibraryBudget | None, names: tuple[str, ...]
 ) -> Mixture:
-    """Return a mixture that was drawn with safe noise; with a budget charged and drawn once, then stored.
+    """Return a mixture of (N, d) finite records drawn with safe noise; with a budget charged, drawn once and stored.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Finite records.
-    box : Box
-    mechanism : Proven
-        Calibrated for the ball of the box and the grid of safe noise.
-    budget : LibraryBudget or None
-    names : tuple of str
-        Public names of the entries, empty if they have none.
-
-    Raises
-    ------
-    InputError
-        If policy or ledger refuses.
+    The mechanism is calibrated for the ball of the box and the grid of safe noise; ``names`` are public ones of the
+    entries, if they have any. Refused by policy or ledger.
     """
     public = mechanism.public
     if max(len(x), public.records) > MOST_HOUSEHOLDS:
@@ -119,33 +94,21 @@ def release_records(
 
 
 @dataclass(frozen=True)
-class ReleasedRecords:
-    """A mixture of records in a box, released: a :class:`meterdp.privacy.mechanism.Mechanism`."""
+class ReleasedRecords(Calibrated):
+    """A mixture of records in a box, released."""
 
-    sound: Proven
+    mechanism: Proven
     box: Box
     budget: LibraryBudget
     names: tuple[str, ...]
 
     @property
-    def guarantee(self) -> Guarantee:
-        return self.sound.guarantee
-
-    @property
-    def households(self) -> int:
-        return self.sound.public.records
-
-    @property
-    def loss(self) -> Charge:
-        return Charge(self.sound.mu, self.sound.total_variation)
-
-    @property
     def parameters(self) -> dict:
         return request_parameters(
             "mixture_of_records",
-            self.sound.name,
+            self.mechanism.name,
             VERSION,
-            parameters_of(self.sound.public),
+            parameters_of(self.mechanism.public),
             records=self.budget.records,
             days=list(self.budget.days),
             entries=list(self.names),
@@ -153,14 +116,14 @@ class ReleasedRecords:
         )
 
     def answer(self, x: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Mixture:
-        return _drawn(x, noise, self.box, self.sound)
+        return _drawn(x, noise, self.box, self.mechanism)
 
     def render(self, mixture: Mixture, earlier: Sequence[Files]) -> Files:
         return {FILE: as_json({name: value.tolist() for name, value in vars(mixture).items()})}
 
 
 def study_records(x: np.ndarray, box: Box, mechanism: Proven, seed: int) -> Mixture:
-    """Return a mixture with seeded noise, which protects nobody; see :func:`release_records`."""
+    """Return a mixture with seeded noise, which protects nobody."""
     return _drawn(x, StudyNoise(seed, "records"), box, mechanism)
 
 

@@ -47,15 +47,8 @@ _JUSTIFICATION = (
 class Product:
     """What the registry asks of one kind of release and no manifest says.
 
-    Parameters
-    ----------
-    name : str
-        Before the name of the households.
-    kind : str
-        Type of data product, in the registry's words.
-    use, mechanisms, post_processing : str
-    repeated : bool
-        Whether it is made to be released again for other days.
+    ``name`` stands before that of the households, ``kind`` is a type of data product in the registry's words, and
+    what is ``repeated`` is made to be released again for other days.
     """
 
     name: str
@@ -121,19 +114,9 @@ _NEIGHBOURS = {
 
 
 def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
-    """Return the entry for a release, as YAML.
-
-    Parameters
-    ----------
-    manifest : mapping
-        The folder's.
-    about : About
-    day : date
-        Of the release.
-    """
     words, privacy = manifest["public_parameters"], manifest["privacy"]
     product = PRODUCTS.get((privacy["adjacency"], words["artefact"])) or _in_its_own_words(manifest)
-    name = f"{product.name} {manifest['population']}"
+    name, zone = f"{product.name} {manifest['population']}", words["export"]["time_zone"]
     deployment = {
         "basic": {
             "name": name,
@@ -143,7 +126,7 @@ def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
             "description": _simulated(manifest) + _sentence(manifest["what"]),
             "intended_use": product.use,
             "data_product_type": product.kind,
-            "data_product_region": about.region or _zone(words["export"]["time_zone"]),
+            "data_product_region": about.region or (f"Time zone {zone}" if zone else _OPEN),
             "data_product_sector": "Energy",
             "publication_date": day.isoformat(),
         },
@@ -163,13 +146,7 @@ def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
 
 
 def check_entry(data: bytes) -> None:
-    """Refuse an entry that the registry would not take.
-
-    Raises
-    ------
-    InputError
-        Naming the first field that does not do.
-    """
+    """Refuse an entry that the registry would not take, naming the first field that does not do."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(["date"]))
     for error in checker.iter_errors(yaml.safe_load(data)):
@@ -234,10 +211,11 @@ def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
     privacy, count = manifest["privacy"], manifest["public_parameters"]["public"].get("count", "listed")
     cost = manifest.get("epsilon_of_groups_and_forecasts", {})
     together = [f"{n} forecasts with the same groups cost epsilon {cost[n]:g} in all" for n in sorted(cost, key=int)]
+    software = f"Made with meterdp {manifest['meterdp_version']}"
     open_ends = "Timing and other side channels of the machine are not closed; its users are trusted."
     return {
         "preprocessing_and_hyperparameter_tuning": _PREPROCESSING.format(_WITHOUT_READINGS[count]),
-        "mechanisms": _points([product.mechanisms, _GAUSSIAN, open_ends, _software(manifest)]),
+        "mechanisms": _points([product.mechanisms, _GAUSSIAN, open_ends, software]),
         "composition": _points([f"{privacy['accountant']} ({', '.join(privacy['proof'])})", *together]),
         "post_processing": product.post_processing,
         "justification": _JUSTIFICATION,
@@ -245,14 +223,6 @@ def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
         + "The folder holds a manifest with every public parameter and a checksum of every data file"
         + (f"; licence {about.licence}." if about.licence else "."),
     }
-
-
-def _zone(name: str | None) -> str:
-    return f"Time zone {name}" if name else _OPEN
-
-
-def _software(manifest: Mapping) -> str:
-    return f"Made with meterdp {manifest['meterdp_version']}"
 
 
 def _simulated(manifest: Mapping) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
 
 import meterdp
 from meterdp.core.log_scale import LogScale
@@ -22,9 +24,8 @@ from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants
 from meterdp.release.crate import About
-from meterdp.release.described import described
 from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.publish import publish
+from meterdp.release.publish import described, publish
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
 # Which file is whose: kept in the ledger, never published.
@@ -41,34 +42,35 @@ SAFE_NOISE = "docs/proofs/safe_noise.md"
 
 
 class Releasable(Mechanism, Protocol):
-    """A mechanism whose release the service charges and describes.
-
-    Attributes
-    ----------
-    setting : str
-        The setting that asks for it.
-    """
+    """A mechanism whose release the service charges and describes; ``setting`` asks for it."""
 
     setting: str
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """What is released with the claim and the cost of one calibrated mechanism: a base of releasable ones."""
+
+    mechanism: Any
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee
+
+    @property
+    def households(self) -> int:
+        return self.mechanism.public.records
+
+    @property
+    def loss(self) -> Charge:
+        return Charge(self.mechanism.mu, self.mechanism.total_variation)
+
+
+@dataclass(frozen=True)
 class ReleaseService:
-    """What the releases of one configuration have in common.
+    """What the releases of one configuration have in common; refused if nothing may be released from it.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole configuration.
-    meter_list : bytes
-        The public list of meters.
-    simulated : bool
-        Whether the export is simulated.
-
-    Raises
-    ------
-    InputError
-        If nothing may be released from this configuration.
+    ``meter_list`` is the public list of meters, as the file is.
     """
 
     config: Mapping
@@ -80,17 +82,14 @@ class ReleaseService:
 
     @property
     def limit(self) -> Limit:
-        """What a meter may spend in a budget period."""
         return Limit(self.config["release"]["cap_epsilon"], self.config["release"]["cap_delta"])
 
     @cached_property
     def listed(self) -> MeterList:
-        """The public list of meters."""
         return parse_meter_list(self.meter_list)
 
     @property
     def period(self) -> list[str]:
-        """First and last day of the readings."""
         return [self.config["export"][key] for key in ("first_day", "last_day")]
 
     @property
@@ -101,10 +100,7 @@ class ReleaseService:
     def records(self, profile_keys: Iterable[str] | None = None) -> dict:
         """Return the request parameters of the records: all that shapes them, and who they are of.
 
-        Parameters
-        ----------
-        profile_keys : iterable of str, optional
-            The keys of the section profiles that do; all of them by default.
+        Of the section profiles these are ``profile_keys``, all of them by default.
         """
         quality, profiles = with_constants(self.config["quality"], self.config["profiles"])
         scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
@@ -120,13 +116,7 @@ class ReleaseService:
         return None if unnamed else touched_periods(self.config)
 
     def request(self, mechanism: Releasable) -> Request:
-        """Return the request for a mechanism.
-
-        Raises
-        ------
-        InputError
-            If the policy refuses it.
-        """
+        """Return the request for a mechanism, if the policy does not refuse it."""
         check_release(mechanism.guarantee, mechanism.households, self.limit)
         list_digest = hashlib.sha256(self.meter_list).hexdigest()
         meters = self.listed.meter_ids
@@ -147,28 +137,11 @@ class ReleaseService:
     def release(
         self, mechanisms: Sequence[Releasable], records, folder=None, ready: Callable[[], None] | None = None
     ) -> tuple[Files, list[str] | None]:
-        """Release mechanisms that belong together, and publish the files of the last one.
+        """Release mechanisms that belong together, and publish the files of the last one as ``folder``, if any.
 
-        Parameters
-        ----------
-        mechanisms : sequence of Releasable
-        records
-            What they take.
-        folder : path-like, optional
-            Where to publish them; nowhere by default.
-        ready : callable, optional
-            See :func:`meterdp.privacy.release.release`.
-
-        Returns
-        -------
-        files : dict of name to bytes
-        release_ids : list of str, or None
-            Names of households' files in the order of the list, private; None where households have none.
-
-        Raises
-        ------
-        InputError
-            If policy or ledger refuses, or the files cannot be written.
+        Returns these files, and the names of households' files in the order of the list, private, or None where
+        households have none. Refused by policy or ledger, or if the files cannot be written; for ``ready`` see
+        :func:`meterdp.privacy.release.release`.
         """
         parts = [Part(self.request(mechanism), mechanism) for mechanism in mechanisms]
         released = release(parts, records, Ledger(self.config["release"]["ledger"]), self.limit, ready)
@@ -179,7 +152,7 @@ class ReleaseService:
         return files, json.loads(places[0])["release_id"] if places else None
 
     def publish(self, files: Files, folder, mechanism: Releasable) -> None:
-        """Write the files of a mechanism as ``folder``, and note it; see :func:`meterdp.release.publish.publish`."""
+        """Write the files of a mechanism as ``folder``, and note it in the ledger."""
         publish(files, folder)
         Ledger(self.config["release"]["ledger"]).published(self.request(mechanism))
 
@@ -215,24 +188,27 @@ class ReleaseService:
 
     @property
     def population(self) -> str:
-        """Name of the households as the configuration writes it."""
         return self.config["release"]["population"] or SIMULATED
 
-    def page(self, title: str, opening: str, inside: Sequence[str], **said) -> bytes:
+    def page(
+        self,
+        title: str,
+        opening: str,
+        inside: Sequence[str],
+        *,
+        guarantee: Guarantee,
+        hides: Sequence[str],
+        does_not_hide: Sequence[str],
+        covers: str = "",
+        means: str | None = None,
+        expected: str | None = None,
+    ) -> bytes:
         """Return one page that a customer could read.
 
-        Parameters
-        ----------
-        title, opening : str
-            The name of the households follows the title.
-        inside : sequence of str
-            What is in the folder, in Markdown.
-        **said
-            ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``; ``means`` in
-            place of what differential privacy for a meter's readings means; ``expected``, how far it is expected to
-            be off, if that is known.
+        The name of the households follows the title; ``inside`` says what is in the folder, in Markdown; ``covers``,
+        which files epsilon is of; ``means`` takes the place of what differential privacy for a meter's readings
+        means; ``expected`` says how far the release is expected to be off, if that is known.
         """
-        guarantee, covers = said["guarantee"], said["covers"]
         low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
             f"# {title} {self.population}",
@@ -240,18 +216,31 @@ class ReleaseService:
             opening,
             "## What is in it",
             _points((*inside, ABOUT)),
-            *(("## How far it is off", _points([said["expected"]])) if "expected" in said else ()),
+            *(() if expected is None else ("## How far it is off", _points([expected]))),
             "## What is protected",
-            _points(said["hides"]),
-            said.get("means")
+            _points(hides),
+            means
             or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
             "up; whoever publishes them keeps a ledger of the sum.",
             f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
             "public and the same for everybody.",
             "## What can be learnt from it",
-            _points(said["does_not_hide"]),
+            _points(does_not_hide),
         ]
         return ("\n\n".join(paragraphs) + "\n").encode()
+
+
+def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, folder) -> list[str] | None:
+    """Release what a module of :mod:`meterdp.release.asked` makes, and publish it as ``folder``.
+
+    Of the files, ``records`` and ``known`` (table ``meters``) are the study's, ``meters`` is the public list. Returns
+    what :meth:`ReleaseService.release` does of households' files.
+    """
+    service = ReleaseService(config, Path(files["meters"]).read_bytes(), simulated)
+    mechanisms = module.mechanisms(service.listed, service)
+    records = module.records(files, config, service.listed)
+    _, release_ids = service.release(mechanisms, records, folder)
+    return release_ids
 
 
 def planned(config: Mapping, listed: int) -> Charge:
@@ -266,19 +255,13 @@ def planned(config: Mapping, listed: int) -> Charge:
     return planned_responses(config, listed)
 
 
-def request_parameters(artefact: str, mechanism: str, version: int, public: Mapping, **more) -> dict:
-    """Return the parameters that every request has.
+def public_fields(public: object, *names: str) -> dict:
+    """Return public settings as request parameters, by name; the names stay for ever, as ledgers know them."""
+    return {name: getattr(public, name) for name in names}
 
-    Parameters
-    ----------
-    artefact, mechanism : str
-    version : int
-        Counts up when the same parameters would give another release.
-    public : mapping
-        Public settings of the mechanism.
-    **more
-        What else shapes the release.
-    """
+
+def request_parameters(artefact: str, mechanism: str, version: int, public: Mapping, **more) -> dict:
+    """Return the parameters of a request: public settings of the mechanism, and what else shapes the release."""
     return {
         "artefact": artefact,
         "mechanism": mechanism,
@@ -295,12 +278,10 @@ def sentence(guarantee: Guarantee) -> str:
 
 
 def as_json(value) -> bytes:
-    """Return a file of JSON."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
 
 
 def checksums(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the SHA-256 of every file."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 

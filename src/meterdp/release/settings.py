@@ -26,26 +26,16 @@ _FILE_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
 def check_settings(config: Mapping, simulated: bool) -> None:
-    """Refuse a configuration from which nothing may be released.
+    """Refuse a configuration from which nothing may be released, naming the first setting that does not do.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole configuration.
-    simulated : bool
-        Whether the export is simulated; it brings its list, its period and its name.
-
-    Raises
-    ------
-    InputError
-        Naming the first setting that does not do.
+    A simulated export brings its list, its period and its name.
     """
     for refusal in refusals_of(config, simulated):
         raise refusal
 
 
 def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
-    """Yield what :func:`check_settings` refuses, every setting that does not do; parameters are the same."""
+    """Yield what :func:`check_settings` refuses, every setting that does not do."""
     export, release = config["export"], config["release"]
     if not simulated:
         for key, what in (
@@ -77,13 +67,7 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
 
 
 def check_files(files: Mapping[str, bytes]) -> None:
-    """Refuse to publish anything but declared files with declared columns.
-
-    Raises
-    ------
-    InputError
-        If a file is not on the list, or a Parquet file is not an instance of a table made for release.
-    """
+    """Refuse to publish anything but declared files with declared columns."""
     for name, data in files.items():
         if not is_for_release(name, data):
             raise InputError(
@@ -120,13 +104,7 @@ def is_of_a_household(name: str) -> bool:
 
 
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:
-    """Refuse records that were made without the public list, such as an earlier study's.
-
-    Raises
-    ------
-    InputError
-        If the meters of the records are not those of the list.
-    """
+    """Refuse records that were made without the public list, such as an earlier study's."""
     if list(known) != list(listed) or records != len(listed):
         raise refused("export.meters", "is not the list the profiles were made with", "delete results/private")
 
@@ -134,15 +112,7 @@ def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> N
 def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     """Return the budget periods that the readings of a release are in, in UTC.
 
-    Parameters
-    ----------
-    config : mapping
-        The whole configuration, of a release that names its days and budget period.
-
-    Raises
-    ------
-    InputError
-        If a day is in none of them, or the time zone is not known.
+    Refused if a day is in none of them, or the time zone is not known.
     """
     export, named = config["export"], config["release"]["budget_period"]
     first, last, zone = export["first_day"], export["last_day"], export["time_zone"]
@@ -180,13 +150,9 @@ def public_name(name: str) -> str:
 
 
 def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
-    """Return what differential privacy for the readings of one meter means, for a customer.
+    """Return in plain words what differential privacy for the readings of one meter means.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-    covers : str
-        What the numbers are of, after them.
+    ``covers`` says after the numbers which files they are of.
     """
     # e^epsilon overflows, and as a factor it says no more.
     factor = math.exp(epsilon) if epsilon < 700 else math.inf

@@ -28,18 +28,7 @@ DELTAS = (1e-5, 1e-6)
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge as people read it.
-
-    Parameters
-    ----------
-    event : mapping
-        The event of the ledger.
-    epsilon : float
-        Of this charge alone, at the first of ``DELTAS``.
-    total_epsilon : float
-        Of all charges up to it.
-    state : str
-    """
+    """One charge as people read it; epsilon, alone and with all before it, is at the first of ``DELTAS``."""
 
     event: dict
     epsilon: float
@@ -57,7 +46,6 @@ class Statement:
 
     @property
     def title(self) -> str:
-        """Whose privacy, when, and what of it."""
         who = self.budget
         name = self.entries[-1].event.get("label") or who.population
         return f"{name}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
@@ -95,7 +83,6 @@ def most_by_period(ledger: Ledger) -> list[str]:
 
 
 def sentence(ledger: Ledger) -> str:
-    """Return the ledger as text."""
     lines: list[str] = []
     events = ledger.events()
     for statement in statements(events):
@@ -123,19 +110,11 @@ _STATES = {STORED: "stored", PUBLISHED: "published"}
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:
-    """Rewrite a ledger; return how many events and stored releases it has.
+    """Rewrite a ledger in the form of this version; return how many events and stored releases it has.
 
     A charge without the list of its meters, which an earlier version knew by a digest alone, counts for every meter
-    until a release shows that list.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Raises
-    ------
-    InputError
-        If it is of this version already, was tampered with, or the disk is full; then it stays as it was.
+    until a release shows that list. Refused if it is of this version already, was tampered with, or the disk is full;
+    then it stays as it was.
     """
     with ledger.alone():
         if not is_of_earlier_version(ledger.path):

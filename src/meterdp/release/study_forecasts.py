@@ -50,7 +50,6 @@ _DOES_NOT_HIDE = (
 
 
 def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
-    """Return the public settings that made the forecasts, from sections of the configuration."""
     by = neighbourhoods["by"]
     detail = {"cluster": "clusters", "nearest": "size", "size": "size"}.get(by)
     return {
@@ -69,17 +68,8 @@ def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neigh
 def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: float) -> list[dict]:
     """Return the (epsilon, delta) pairs of one noise from table ``delta_curves``, the numerical error added to delta.
 
-    Parameters
-    ----------
-    curves : pandas.DataFrame
-        Table ``delta_curves``; its hockey-stick rows are the ones that state differential privacy.
-    design, query_model, rho
-        Which noise.
-
-    Returns
-    -------
-    list of dict
-        ``epsilon`` and ``delta``; empty where no household has a neighbour.
+    The hockey-stick rows are the ones that state differential privacy; there are none where no household has a
+    neighbour.
     """
     rows = curves[(curves["design"] == design) & (curves["query_model"] == query_model) & (curves["rho"] == rho)]
     rows = rows[rows["sides"] == "hockey_stick"].sort_values("epsilon")
@@ -88,7 +78,6 @@ def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: fl
 
 
 def guarantee_sentence(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
-    """Return the guarantee of a forecast file as one sentence."""
     if pairs:
         said = ", ".join(f"({p['epsilon']:g}, {_UPWARD.create_decimal(p['delta'])})" for p in pairs)
         stated = f"(epsilon, delta) class_label privacy within the neighbourhood at {said}"
@@ -112,18 +101,7 @@ def class_label_manifest(
 ) -> dict:
     """Return what the manifests of all files have in common.
 
-    Parameters
-    ----------
-    design, query_model, rho, convention
-        The noise.
-    pairs : list of dict
-        From :func:`guarantee_pairs`.
-    interval_start_utc : (k,) datetime64 array
-        Starts of the forecast intervals, UTC.
-    scale : LogScale
-        Of the energy in an interval.
-    public : mapping
-        From :func:`public_settings`.
+    ``pairs`` are from :func:`guarantee_pairs`, ``public`` from :func:`public_settings`.
     """
     return study_manifest(
         guarantee_sentence(design, query_model, rho, convention, pairs),
@@ -199,24 +177,9 @@ def release_study_forecasts(
 ) -> StudyRelease:
     """Draw the noise of every household's forecast once.
 
-    The noise is the one designed for deterministic queries, the only model a release may use, if there is one.
-
-    Parameters
-    ----------
-    distributions, designs, curves : pyarrow.Table
-        Tables ``forecast_distributions``, ``noise_designs`` and ``delta_curves``.
-    load : LogLoad
-        Log load of the same households, for the examples.
-    class_noise : mapping
-        Section of the configuration.
-    public : mapping
-        Of :func:`meterdp.release.study_forecasts.class_label_manifest`.
-    scale : LogScale
-        Of the energy in an interval.
-    seed : int
-        Seed of the study; it fixes the noise.
-    salt : str
-        Private salt; it fixes the release ids and which three households are the examples.
+    The noise is the one designed for deterministic queries, the only model a release may use, if there is one; the
+    seed fixes it. The private salt fixes the release ids and which three households are the examples, for which
+    ``load`` is the log load of the same households; ``public`` is from :func:`public_settings`.
     """
     household = distributions["household"].to_numpy()
     mean = stack(distributions["mean_log_kwh"], -1)
@@ -257,11 +220,11 @@ def release_study_forecasts(
 
 # Releases whose joint cost a manifest names, each with fresh labels and noise.
 REPEATS = (7, 30)
-_group_HIDES = (
+_GROUP_HIDES = (
     "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
     "those who know the readings of all others",
 )
-_group_DOES_NOT_HIDE = (
+_GROUP_DOES_NOT_HIDE = (
     "which households are in the release and how many there are",
     "which circuit a household is on, where groups are circuits",
     "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too "
@@ -285,18 +248,7 @@ def group_manifest(
     scale: LogScale,
     time_zone: str,
 ) -> dict:
-    """Return what the manifests of all files of a study have in common.
-
-    Parameters
-    ----------
-    mechanism : GroupForecast
-    interval_start_utc : (k,) datetime64 array
-        Starts of the forecast intervals, UTC.
-    scale : LogScale
-        Of the energy in an interval.
-    time_zone : str
-        IANA name.
-    """
+    """Return what the manifests of all files of a study have in common."""
     stated, plan, public = mechanism.guarantee, mechanism.plan, mechanism.public
     guarantee = (
         f"a release by the same rules: ({stated.epsilon:g}, {stated.delta:g})-differential privacy for {stated.unit} "
@@ -305,8 +257,8 @@ def group_manifest(
     return study_manifest(
         guarantee,
         {**vars(stated), "epsilon_of_repeated_releases": {str(t): _epsilon_after(mechanism, t) for t in REPEATS}},
-        _group_HIDES,
-        _group_DOES_NOT_HIDE,
+        _GROUP_HIDES,
+        _GROUP_DOES_NOT_HIDE,
         {
             "mechanism": {
                 "name": mechanism.name,
@@ -335,22 +287,9 @@ def write_group_forecasts(
 ) -> dict:
     """Draw the last origin once, write a file and manifest per household of the list, return the crosswalk's columns.
 
-    A household without a forecast gets a file like any other: its file carries the forecast of its group. The ids are
-    not those of the class-based files: a common id would tie the two files of a household together.
-
-    Parameters
-    ----------
-    study : GroupStudy
-    folder : path-like
-        Target folder, made if missing.
-    seed : int
-        Seed of the study; it fixes the noise.
-    salt : str
-        Private salt; it fixes the release ids.
-    time_zone : str
-        IANA name.
-    metadata : mapping
-        Further metadata of the files, nothing private.
+    A household without a forecast gets a file like any other: its file carries the forecast of its group. The ids,
+    which the private salt fixes, are not those of the class-based files: a common id would tie the two files of a
+    household together. Nothing in ``metadata`` is private.
     """
     groups, epsilon = study.settings["file_groups"], float(study.settings["file_epsilon"])
     mechanism = GroupForecast.calibrate(study.public(groups, epsilon))

@@ -27,17 +27,8 @@ from meterdp.privacy.guarantee import STUDY_MODE
 class Source:
     """One mixture whose synthetic profiles are judged.
 
-    Parameters
-    ----------
-    name : str
-        'fit' or the name of a mechanism.
-    family : str
-        Family of the mechanism, 'none' for the fit.
-    epsilon : float or None
-        None for the fit.
-    mixture : Mixture
-    marginal_exponents : tuple of float
-        Of its marginals, empty where none were released.
+    Its name is 'fit' or that of a mechanism, with that family, or 'none', and epsilon, or None; exponents are of its
+    marginals, empty where none were released.
     """
 
     name: str
@@ -53,13 +44,7 @@ def fit_source(mixture: pa.Table) -> Source:
 
 
 def released_source(variant: pa.Table, epsilon: float) -> Source:
-    """Take the draw at ``epsilon`` from one mechanism's table ``variant``.
-
-    Raises
-    ------
-    InputError
-        If the table has none.
-    """
+    """Take the draw at ``epsilon`` from one mechanism's table ``variant``, if it has one."""
     rows = variant.filter(pc.equal(variant["epsilon"], float(epsilon)))
     if rows.num_rows == 0:
         raise InputError(
@@ -89,13 +74,11 @@ def synthetic_log_kwh(source: Source, n: int, scale: LogScale, seed: int) -> np.
 
 
 def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:
-    """Return the columns of the table ``synthetic_profiles``."""
     n = len(log_kwh)
     return {"household": np.arange(1, n + 1, dtype=np.int32), "valid": np.ones(n, bool), "log_kwh": list(log_kwh)}
 
 
 def guarantee_sentence(source: Source) -> str:
-    """Return what a file of synthetic profiles says about its protection."""
     return (
         f"{STUDY_MODE}; sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
         f"{source.epsilon:g}, as many profiles as there are valid households"

@@ -106,7 +106,6 @@ RELEASED_FORECAST = replace(
         replace(c, description="forecast of the household's group") if c.name == "released_log_kwh" else c
         for c in FORECAST_FILE.columns
     ),
-    file_name="forecasts/<release id>.parquet",
 )
 
 CROSSWALK = Table(

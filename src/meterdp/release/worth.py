@@ -23,6 +23,7 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.proven.library import HOURS, SHIPPED, Library, read_library
 from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.plan import ALONE, Shares
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.privacy.mechanism import measure_with
 
@@ -45,16 +46,9 @@ _HOUSEHOLDS = tuple(int(step * 10**power) for power in range(2, 6) for step in (
 class Worth:
     """How far the mean energy of an hour is expected to be off, as shares of the real one.
 
-    Parameters
-    ----------
-    error : float
-        Mean over hours, releases and synthetic utilities.
-    error_q95 : float
-        Of 20 releases 19 are off by less, mean over hours.
-    guess : float
-        The same as ``error`` of the public library as it is.
-    absurd : float
-        Share of releases with an hour off by more than ``FACTOR``.
+    ``error`` is the mean over hours, releases and synthetic utilities, ``guess`` the same of the public library as it
+    is; of 20 releases 19 are off by less than ``error_q95``, mean over hours; ``absurd`` is the share of releases
+    with an hour off by more than ``FACTOR``.
     """
 
     error: float
@@ -69,7 +63,6 @@ class Worth:
 
     @property
     def sentence(self) -> str:
-        """One sentence for manifest, page and terminal."""
         return (
             f"the mean energy of an hour is expected to be off by {_percent(self.error)}, in one release of 20 by "
             f"more than {_percent(self.error_q95)}; a public guess that looks at no reading would be off by "
@@ -80,7 +73,6 @@ class Worth:
 
     @property
     def stated(self) -> dict:
-        """What a manifest says."""
         return {
             "of": "mean energy of an hour",
             **asdict(self),
@@ -92,10 +84,7 @@ class Worth:
 def check_worth(public: PublicSettings, config: Mapping) -> None:
     """Refuse a mixture that would tell less than a public guess, unless the configuration insists.
 
-    Raises
-    ------
-    InputError
-        Naming an epsilon and a number of households that would do.
+    The refusal names an epsilon and a number of households that would do.
     """
     if config["release"]["insist"]:
         return
@@ -128,13 +117,11 @@ def worth_of(public: PublicSettings, config: Mapping) -> Worth:
     return expected(public, profiles["start_hour"], profiles["default_kwh_per_hour"])
 
 
-def configured(config: Mapping, listed: int) -> PublicSettings:
+def configured(config: Mapping, listed: int, grid: float = 0.0, shares: Shares = ALONE) -> PublicSettings:
     """Return the public settings of the mixture that a configuration asks for, of so many listed meters."""
     release, profiles = config["release"], config["profiles"]
-    shape = listed, profiles["hours"]
-    return public_settings(
-        release["epsilon"], release["delta"], shape, config["mechanisms"], config["mixture"], profiles
-    )
+    sections = config["mechanisms"], config["mixture"], profiles
+    return public_settings(release["epsilon"], release["delta"], (listed, profiles["hours"]), *sections, grid, shares)
 
 
 def _first_that_does(
@@ -150,14 +137,7 @@ def _first_that_does(
 def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Worth:
     """Return what the release of a mixture with these public settings is worth.
 
-    Parameters
-    ----------
-    public : PublicSettings
-        Of the mechanism.
-    start_hour : int
-        First hour of a record.
-    default_kwh : float
-        Public record of a household without usable readings, in every hour.
+    Records begin at ``start_hour``; a household without usable readings has the public ``default_kwh`` in every hour.
     """
     # Of records longer than the library knows, as many hours: what counts is the number of households per hour.
     hours = min(public.dimension, HOURS - start_hour)
@@ -195,18 +175,9 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
 
 
 def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
-    """Return the mean energy of each hour over the households a mixture describes; exact, public bounds included.
+    """Return (R, d) kWh: the mean energy of each hour over the households that each of R mixtures describes.
 
-    Parameters
-    ----------
-    mixtures : MixtureDraws
-        R mixtures.
-    scale : LogScale
-
-    Returns
-    -------
-    (R, d) float64
-        kWh.
+    Exact, public bounds included.
     """
     deviation = np.sqrt(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
     return np.einsum("rk,rkj->rj", mixtures.weights, censored_moment(mixtures.means, deviation, scale, 1))
@@ -222,7 +193,6 @@ def _first_hours(library: Library | None, hours: int) -> Library | None:
 
 
 def _utility(library: Mixture, number: int) -> Mixture:
-    """Return the homes of one synthetic utility."""
     generator = keyed_generator(_SEED, "made-up utility", number)  # words: keep
     weights = generator.dirichlet(CONCENTRATION * library.weights)
     level, spread = generator.uniform(-LEVEL_LOG, LEVEL_LOG), generator.uniform(-SPREAD_LOG, SPREAD_LOG)
