@@ -355,17 +355,17 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong label in a neighbour pair: graph",
-        "src/meterdp/class_noise/neighbourhoods/graph.py",
+        "src/meterdp/class_noise/neighbourhoods.py",
         "    np.fill_diagonal(same, False)\n    return np.argwhere(same)",
         "    np.fill_diagonal(same, False)\n    return np.argwhere(np.roll(same, 1, axis=1))",
-        "tests/unit/class_noise/neighbourhoods/test_graph.py",
+        "tests/unit/class_noise/test_neighbourhoods.py",
     ),
     Mutant(
         "a group smaller than it must be: a household can be removed from any",
-        "src/meterdp/class_noise/neighbourhoods/graph.py",
+        "src/meterdp/class_noise/neighbourhoods.py",
         "if self.count[own] > self.size:",
         "if self.count[own] > 1:",
-        "tests/unit/class_noise/neighbourhoods/test_balanced.py",
+        "tests/unit/class_noise/test_neighbourhoods.py",
     ),
     Mutant(
         "a wrong label in a neighbour pair: curves",

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from meterdp.class_noise.comparison import design_comparison_rows
+from meterdp.class_noise.curves import design_comparison_rows
 from meterdp.class_noise.study import design_all, design_columns, queries_of, report_columns, studied
 from meterdp.class_noise.tables import DESIGN_COMPARISON, NEIGHBOUR_GRAPH, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
 from meterdp.core.job import job

@@ -1,6 +1,6 @@
 """Find the households whose forecasts must not reveal which is whose, and write the graph."""
 
-from meterdp.class_noise.neighbourhoods.graph import graph_columns, neighbourhood_columns, summary_columns
+from meterdp.class_noise.neighbourhoods import graph_columns, neighbourhood_columns, summary_columns
 from meterdp.class_noise.study import study_neighbourhoods
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NEIGHBOURHOODS
 from meterdp.core.job import job

@@ -9,34 +9,23 @@ values are exact, with a bound on their numerical error; Chernoff's bound (Lemma
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
 from meterdp.accounting.exact_curve import Worst, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
-from meterdp.class_noise.query_models import ClassQueries
+from meterdp.class_noise.designs.barycentre import wasserstein_limit
+from meterdp.class_noise.designs.simple import alike
+from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, Noise
 from meterdp.class_noise.study import noises_of, queries_of
 from meterdp.core.job import progress
 
-SIDES = ("one", "two", "hockey_stick", "swap")
 
-
-def curve_rows(
-    distributions: ClassQueries, epsilon: np.ndarray, *, design: str, query_model: str, rho: float
-) -> list[dict]:
-    """Return rows of table ``delta_curves`` for one design at one budget; none without pairs.
-
-    Parameters
-    ----------
-    distributions : ClassQueries
-        Distributions of what the design releases, under ``query_model``.
-    epsilon : (E,) float64 array
-        Privacy parameters.
-    design, query_model, rho
-        Copied into the rows.
-    """
-    return [row for row, _ in judged(distributions, epsilon, design=design, query_model=query_model, rho=rho)]
+def curve_rows(distributions: ClassQueries, epsilon: np.ndarray, **key) -> list[dict]:
+    """Return rows of table ``delta_curves`` for what one design releases at one budget; none without pairs."""
+    return [row for row, _ in judged(distributions, epsilon, **key)]
 
 
 def judged(distributions: ClassQueries, epsilon: np.ndarray, **key) -> list[tuple[dict, tuple[int, int]]]:
@@ -44,39 +33,16 @@ def judged(distributions: ClassQueries, epsilon: np.ndarray, **key) -> list[tupl
     if len(distributions.pairs) == 0:
         return []
     losses = losses_of(distributions)
-    return _judged(distributions, losses, _worst(losses, epsilon), key)
-
-
-def prior_rows(distributions: ClassQueries, epsilon: np.ndarray, prior_ratios, **key) -> list[dict]:
-    """Return rows of table ``delta_under_prior``: Remark 1 for an analyst who holds X for ``ratio`` times as likely.
-
-    Parameters
-    ----------
-    distributions, epsilon, key
-        As for :func:`curve_rows`.
-    prior_ratios : sequence of float
-        Bounds on f(X)/f(X') over all pairs, public; (9) is largest at the bound.
-    """
-    if len(distributions.pairs) == 0:
-        return []
-    return _under_priors(losses_of(distributions), {}, epsilon, prior_ratios, key)
+    return _judged(distributions.pairs, losses, _worst(losses, epsilon), key)
 
 
 def study_curves(
     distributions: pa.Table, graph: pa.Table, designs: pa.Table, class_noise: Mapping
 ) -> tuple[list[dict], ...]:
-    """Return the rows of the tables ``delta_curves``, ``worst_pairs`` and ``delta_under_prior``.
+    """Return the rows of the tables ``delta_curves``, ``worst_pairs`` and ``delta_under_prior``, none without pairs.
 
-    Parameters
-    ----------
-    distributions, graph, designs : pyarrow.Table
-        Tables ``forecast_distributions``, ``neighbour_graph`` and ``noise_designs``.
-    class_noise : mapping
-        Section of the configuration.
-
-    Notes
-    -----
-    Without any pair of neighbours (every neighbourhood has one household) there is no row.
+    The tables are ``forecast_distributions``, ``neighbour_graph`` and ``noise_designs``, ``class_noise`` the section
+    of the configuration.
     """
     household = distributions["household"].to_numpy()
     queries = {model: queries_of(distributions, graph, model) for model in class_noise["query_models"]}
@@ -86,22 +52,24 @@ def study_curves(
     priors: list[dict] = []
     if graph.num_rows == 0:
         return curves, pairs, priors
-    unmoved: dict[str, tuple] = {}  # by query model: `none` releases the same at every budget
+
+    def found(released: ClassQueries) -> tuple[PairLosses, Mapping, dict[float, Worst]]:
+        losses = losses_of(released)
+        worst = _worst(losses, epsilon)
+        return losses, worst, {eps: of["one"] for eps, of in worst.items()}
+
+    @cache
+    def unmoved(model: str) -> tuple:  # `none` releases the same at every budget
+        return found(queries[model])
+
     for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
         key = {"design": design, "query_model": model, "rho": float(rho)}
-        released = noise.released(queries[model])
-        losses, worst, known = unmoved.get(model, (None, None, None)) if noise.is_nothing else (None, None, None)
-        if losses is None:
-            losses = losses_of(released)
-            worst = _worst(losses, epsilon)
-            known = {eps: found["one"] for eps, found in worst.items()}
-        if noise.is_nothing:
-            unmoved[model] = losses, worst, known
-        for row, (label, other) in _judged(released, losses, worst, key):
+        losses, worst, one_sided = unmoved(model) if noise.is_nothing else found(noise.released(queries[model]))
+        for row, (label, other) in _judged(queries[model].pairs, losses, worst, key):
             curves.append(row)
             where = {"household": int(household[label]), "neighbour": int(household[other])}
             pairs.append({**key, "sides": row["sides"], "epsilon": row["epsilon"], "delta": row["delta"], **where})
-        priors += _under_priors(losses, known, epsilon, class_noise["prior_ratios"], key)
+        priors += prior_rows(losses, epsilon, class_noise["prior_ratios"], one_sided, **key)
     return curves, pairs, priors
 
 
@@ -115,22 +83,41 @@ def _worst(losses: PairLosses, epsilon: np.ndarray) -> dict[float, dict[str, Wor
     return {eps: worst_pairs(losses, eps, ("one", "two", "hockey_stick")) for eps in map(float, epsilon)}
 
 
-def _judged(distributions: ClassQueries, losses: PairLosses, worst: Mapping, key: Mapping) -> list[tuple]:
+def _judged(edges: np.ndarray, losses: PairLosses, worst: Mapping, key: Mapping) -> list[tuple]:
     """As :func:`judged`, from what :func:`_worst` found."""
-    once = _once(distributions.pairs)
+    once = np.unique(np.sort(edges, axis=1), axis=0, return_index=True)[1]  # a position of every unordered pair
     swaps = swap_losses(losses.take(once))
     rows = []
+
+    def add(side: str, epsilon: float, worst: Worst, bound: float | None, count: int, pair: np.ndarray) -> None:
+        row = {
+            **key,
+            "sides": side,
+            "epsilon": epsilon,
+            "delta": worst.delta,
+            "delta_error": worst.error,
+            "delta_chernoff": None if bound is None else float(bound),
+            "pair_count": count,
+        }
+        rows.append((row, (int(pair[0]), int(pair[1]))))
+
     for eps, found in worst.items():
         for side, one in found.items():
-            bound = None if side == "hockey_stick" else one.chernoff
-            rows.append(_row(key, side, eps, one, bound, len(distributions.pairs), distributions.pairs[one.pair]))
+            add(side, eps, one, None if side == "hockey_stick" else one.chernoff, len(edges), edges[one.pair])
         swap = worst_pair(swaps, eps, "hockey_stick")
-        rows.append(_row(key, "swap", eps, swap, None, once.size, distributions.pairs[once[swap.pair]]))
+        add("swap", eps, swap, None, once.size, edges[once[swap.pair]])
     return rows
 
 
-def _under_priors(losses: PairLosses, known: dict[float, Worst], epsilon, prior_ratios, key: Mapping) -> list[dict]:
-    """As :func:`prior_rows`; ``known`` has one-sided worst pairs by epsilon and gets those that are computed."""
+def prior_rows(
+    losses: PairLosses, epsilon: np.ndarray, prior_ratios, known: dict[float, Worst] | None = None, **key
+) -> list[dict]:
+    """Return rows of table ``delta_under_prior``: Remark 1 for an analyst who holds X for ``ratio`` times as likely.
+
+    ``prior_ratios`` are public bounds on f(X)/f(X') over all pairs; (9) is largest at the bound. ``known`` has
+    one-sided worst pairs by epsilon and gets those that are computed.
+    """
+    known = {} if known is None else known
     rows = []
     for ratio in prior_ratios:
         for eps in map(float, epsilon):
@@ -143,19 +130,57 @@ def _under_priors(losses: PairLosses, known: dict[float, Worst], epsilon, prior_
     return rows
 
 
-def _once(pairs: np.ndarray) -> np.ndarray:
-    """Return a position of every unordered pair."""
-    return np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1]
+def design_comparison_rows(
+    queries: Mapping[str, ClassQueries],
+    noises: Mapping[tuple[str, str, float], Noise],
+    epsilon: np.ndarray,
+    accuracy_convention: AccuracyConvention,
+) -> list[dict]:
+    """Return the rows of table ``design_comparison``; none for queries without pairs.
 
+    ``queries`` are by query model, ``noises`` from :func:`meterdp.class_noise.study.design_all`;
+    ``accuracy_convention`` is that of rho. The Wasserstein limit is the budget at which all labels of a neighbourhood
+    can share one released distribution; no affine design with Gaussian noise makes them all the same for less.
+    """
+    models = {model for _, model, _ in noises if len(queries[model].pairs)}
+    limits = {model: wasserstein_limit(queries[model], accuracy_convention) for model in models}
 
-def _row(key: dict, side: str, epsilon: float, worst: Worst, bound: float | None, count: int, pair) -> tuple:
-    row = {
-        **key,
-        "sides": side,
-        "epsilon": float(epsilon),
-        "delta": worst.delta,
-        "delta_error": worst.error,
-        "delta_chernoff": None if bound is None else float(bound),
-        "pair_count": count,
+    @cache
+    def unmoved(model: str) -> list[float]:  # `none` releases the same at every budget
+        return _deltas(queries[model], epsilon)
+
+    deltas = {
+        key: unmoved(key[1]) if noise.is_nothing else _deltas(noise.released(queries[key[1]]), epsilon)
+        for key, noise in noises.items()
+        if key[1] in models
     }
-    return row, (int(pair[0]), int(pair[1]))
+    rows = []
+    for (design, model, rho), values in deltas.items():
+        noise, published = noises[design, model, rho], deltas.get(("published", model, rho))
+        error = noise.squared_error(queries[model]).max()
+        per_entry = queries[model].entries if accuracy_convention == "per_entry" else 1
+        for position, eps in enumerate(epsilon):
+            reference = None if published is None else published[position]
+            rows.append(
+                {
+                    "design": design,
+                    "query_model": model,
+                    "rho": float(rho),
+                    "epsilon": float(eps),
+                    "delta": values[position],
+                    "delta_published": reference,
+                    "ratio_to_published": values[position] / reference if reference else None,
+                    "wasserstein_limit": limits[model],
+                    "share_of_limit": float(rho) / limits[model] if limits[model] > 0 else None,
+                    "largest_squared_error": float(error) / per_entry,
+                    "certified_gap": noise.report.certified_gap,
+                }
+            )
+    return rows
+
+
+def _deltas(distributions: ClassQueries, epsilon: np.ndarray) -> list[float]:
+    """Hockey stick of the worst pair with its numerical error, (E,)."""
+    losses = alike(losses_of(distributions))
+    worst = (worst_pairs(losses, float(eps), ("hockey_stick",))["hockey_stick"] for eps in epsilon)
+    return [min(w.delta + w.error, 1.0) for w in worst]

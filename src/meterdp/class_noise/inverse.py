@@ -5,27 +5,35 @@ is (epsilon, delta)-DP for `class_label` under the query model it names, for one
 the noise does to the forecast of a household, in kWh, clipped to the public bounds as in the forecast files (the
 accuracy that section V-B of Ramakrishna et al. leaves out). Designs need not be monotone in rho: a search takes the
 smallest budget of a grid from which on every larger one is good enough, refines it, and states what it reached.
+``meterdp ask`` puts them to a finished study, whose private tables it reads on this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import yaml
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.class_noise.designs.barycentre import wasserstein_limit
 from meterdp.class_noise.designs.registry import noise_design, runnable
 from meterdp.class_noise.designs.simple import NOISE_FLOOR
-from meterdp.class_noise.designs.transport.barycentre import wasserstein_limit
 from meterdp.class_noise.query_models import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
-from meterdp.class_noise.study import queries_of, stack
+from meterdp.class_noise.study import queries_of, stack, studied
+from meterdp.class_noise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.privacy.gaussian import mu_for
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
@@ -43,14 +51,9 @@ NEAR = 1.05
 class Answer:
     """A budget of one design and what it gives.
 
-    Parameters
-    ----------
-    rho : float
-        Accuracy budget in the convention asked for, (log kWh)^2; infinity if no budget of the grid will do.
-    epsilon, delta : float
-        Guarantee at that budget, numerical error included.
-    error_kwh : float
-        Root mean square of released less unreleased forecast over households and steps, kWh per interval.
+    ``rho`` is in the convention asked for, (log kWh)^2, infinite if no budget of the grid will do; epsilon and delta
+    are the guarantee there, numerical error included; ``error_kwh`` is the root mean square of released less
+    unreleased forecast over households and steps, kWh per interval.
     """
 
     rho: float
@@ -61,19 +64,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asker:
-    """Answers for one design on one set of forecasts.
+    """Answers for one design on one set of queries with at least one pair.
 
-    Parameters
-    ----------
-    design : NoiseDesign
-    queries : ClassQueries
-        H forecasts under a query model, with at least one pair.
-    forecast_log_kwh : (H, k) float64 array
-        The forecasts that are released, whatever the query model takes as their mean.
-    scale : LogScale
-        Of the energy in an interval.
-    accuracy_convention : {"total", "per_entry"}
-        What rho counts.
+    ``forecast_log_kwh`` (H, k) are the forecasts that are released, whatever the query model takes as their mean;
+    ``scale`` is that of the energy in an interval, ``accuracy_convention`` what rho counts.
     """
 
     design: NoiseDesign
@@ -142,16 +136,7 @@ class Asker:
     def smallest_error(self, epsilon: float, delta: float, budgets: np.ndarray | None = None) -> Answer:
         """Return the budget with the smallest error at which the design is (epsilon, delta)-DP for the class label.
 
-        Parameters
-        ----------
-        epsilon, delta : float
-        budgets : (B,) array, optional
-            Ascending, to try in place of the common grid and its refinements.
-
-        Raises
-        ------
-        InputError
-            If epsilon is negative or delta not between 0 and 1.
+        ``budgets`` (B,), ascending, are tried in place of the common grid and its refinements.
         """
         if not (np.isfinite(epsilon) and epsilon >= 0 and 0 < delta < 1):
             raise InputError(
@@ -177,11 +162,6 @@ class Asker:
         """Return the largest budget whose error is at most ``error_kwh``, and its epsilon at ``delta``.
 
         Where every budget of the grid errs by more, the answer is no budget and no epsilon, both infinite.
-
-        Raises
-        ------
-        InputError
-            If the error is not a positive number.
         """
         if not (np.isfinite(error_kwh) and error_kwh > 0 and 0 < delta < 1):
             raise InputError(
@@ -233,17 +213,10 @@ class Asker:
     def _threshold(self, excess: Callable[[float], float], budgets: np.ndarray | None = None) -> float:
         """Return the smallest budget from which on every larger one of the grid is enough; infinity if none is.
 
-        Parameters
-        ----------
-        excess : callable
-            Of a budget; not positive where the budget is enough.
-        budgets : (B,) array, optional
-            In place of the grid, without refinement.
-
-        Notes
-        -----
-        Between two budgets of the grid the budgets are those that ``REFINEMENTS`` halvings of the bracket in the
-        logarithm can meet. Interpolation finds the place with fewer of the costly designs than halving.
+        ``excess`` of a budget is not positive where it is enough; ``budgets`` (B,) stand in place of the grid,
+        without refinement. Between two budgets of the grid the budgets are those that ``REFINEMENTS`` halvings of the
+        bracket in the logarithm can meet. Interpolation finds the place with fewer of the costly designs than
+        halving.
         """
         grid = self._budgets() if budgets is None else budgets
         high, at_high = np.inf, -np.inf
@@ -276,17 +249,9 @@ def budgets_near_limit(
 ) -> np.ndarray:
     """Return the budgets among which is the least one of a design that moves certain queries together, ascending.
 
-    From the Wasserstein limit R^2 on all distributions are the same. Below R^2 / (1 + mu^2 / 2), mu that of
-    (epsilon, delta)
-    in Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md). Budgets are
-    ``NEAR`` apart; for a small epsilon the limit is the only one.
-
-    Parameters
-    ----------
-    queries : ClassQueries
-        Deterministic.
-    accuracy_convention : {"total", "per_entry"}
-    epsilon, delta : float
+    From the Wasserstein limit R^2 on all distributions are the same. Below R^2 / (1 + mu^2 / 2), mu that of (epsilon,
+    delta) in Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md).
+    Budgets are ``NEAR`` apart; for a small epsilon the limit is the only one.
     """
     limit = wasserstein_limit(queries, accuracy_convention)
     # The noise floor is spent before the moves; the rest is for rounding.
@@ -321,17 +286,7 @@ def _between(low: float, high: float, position: int) -> float:
 def askers(
     distributions: pa.Table, graph: pa.Table, settings: Mapping, scale: LogScale
 ) -> dict[tuple[str, str], Asker]:
-    """Return an asker per design and query model of the section ``class_noise``; none for no noise or no pairs.
-
-    Parameters
-    ----------
-    distributions, graph : pyarrow.Table
-        Tables ``forecast_distributions`` and ``neighbour_graph``.
-    settings : mapping
-        Section ``class_noise`` of the configuration.
-    scale : LogScale
-        Of the energy in an interval.
-    """
+    """Return an asker per design and query model of the section ``class_noise``; none for no noise or no pairs."""
     if graph.num_rows == 0:
         return {}
     forecast = stack(distributions["mean_log_kwh"], -1)
@@ -350,13 +305,7 @@ def answer_rows(
 ) -> list[dict]:
     """Return rows of table ``noise_answers``: both questions for every design and query model.
 
-    Parameters
-    ----------
-    askers : mapping of (design, query model) to Asker
-    guarantees : iterable of (epsilon, delta)
-        What is asked for; the first delta also goes with the errors.
-    errors_kwh : iterable of float
-        Errors that are asked for, kWh per interval.
+    ``guarantees`` are pairs (epsilon, delta); the first delta also goes with the errors, kWh per interval.
     """
     guarantees = list(guarantees)
     rows = []
@@ -379,3 +328,67 @@ def _row(answer: Answer) -> dict:
     """Infinite values are null in the table: no budget is enough, or no epsilon."""
     values = {"rho": answer.rho, "epsilon": answer.epsilon, "delta": answer.delta, "error_kwh": answer.error_kwh}
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
+
+
+# Seconds between two lines of progress.
+EVERY_S = 5.0
+
+
+def ask(
+    results, epsilon: float | None, error_kwh: float | None, delta: float, design: str | None = None
+) -> Iterator[str]:
+    """Yield the answers as lines of text, each as soon as it is found, after a header; progress to standard error.
+
+    ``results`` is the folder of a finished study; one of ``epsilon`` and ``error_kwh`` is asked for, ``design`` is
+    one instead of all of the study. Raises :class:`InputError` if the folder holds no study, or what is asked for
+    makes no sense.
+    """
+    private, recipe = Path(results) / "private", Path(results) / "study/config.yaml"
+    for needed in (recipe, private / "forecast_distributions.parquet", private / "neighbour_graph.parquet"):
+        if not needed.is_file():
+            raise InputError("does not exist", file=needed, hint="run the study first, or give its folder: --results")
+    config = yaml.safe_load(recipe.read_text())
+    settings = studied(config["class_noise"]) | (
+        {} if design is None else {"designs": [design], "stochastic_designs": [design]}
+    )
+    distributions = read_table(private / "forecast_distributions.parquet", FORECAST_DISTRIBUTIONS)
+    graph = read_table(private / "neighbour_graph.parquet", NEIGHBOUR_GRAPH)
+    scale = LogScale.of_interval(config["profiles"], config["export"]["interval_minutes"])
+    found = askers(distributions, graph, settings, scale)
+    if not found:
+        raise InputError(
+            "names no noise design with a pair of neighbours to protect",
+            file=recipe,
+            field="class_noise.designs",
+            hint="choose a design other than 'none', and neighbourhoods of more than one household",
+        )
+    yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
+    for number, ((name, model), asker) in enumerate(found.items(), start=1):
+        reporting = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))
+        answer = (
+            reporting.guarantee(error_kwh, delta) if epsilon is None else reporting.smallest_error(epsilon, delta)
+        )
+        yield f"{name:<12}{model:<15}{_words(answer)}"
+
+
+def _telling(design: NoiseDesign, label: str) -> NoiseDesign:
+    """Return the design, saying on standard error every few seconds how many budgets it has been run at."""
+    start = last = time.monotonic()
+    count = 0
+
+    def counted(queries: ClassQueries, budget: Budget) -> Noise:
+        nonlocal last, count
+        count += 1
+        if time.monotonic() - last >= EVERY_S:
+            last = time.monotonic()
+            print(f"{label}: budget {count} ({last - start:.0f} s)", file=sys.stderr, flush=True)
+        return design(queries, budget)
+
+    return counted
+
+
+def _words(answer: Answer) -> str:
+    if not np.isfinite(answer.rho):
+        return f"{answer.epsilon:>10.3g}  no budget that was tried will do"
+    epsilon = f"{answer.epsilon:.3g}" if np.isfinite(answer.epsilon) else "none"
+    return f"{epsilon:>10}{answer.delta:>11.2g}{answer.rho:>11.4g}{answer.error_kwh:>12.3g}"

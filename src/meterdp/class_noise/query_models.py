@@ -1,17 +1,16 @@
-"""What counts as randomness of a query, and what each choice means to a reader.
-
-What every noise design sees and returns: the distributions of the queries, the budget, what is done to each
+"""What every noise design sees and returns: the distributions of the queries, the budget, what is done to each
 label's query.
 
 Section IV of Ramakrishna et al.: q | X ~ N(mu_X, Sigma_X), released G_X q + m_X + eta with eta ~ N(0, C_X) and the
-accuracy budget (13). The paper's designs have G_X = I and m_X = 0; `joint` uses m_X, `transport` G_X. A design is one
-file and one line of :mod:`meterdp.class_noise.designs.registry`.
+accuracy budget (13). The paper's designs have G_X = I and m_X = 0; `joint` uses m_X, `transport` G_X. What counts as
+randomness of a query is a choice, and each means something else to a reader.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -42,16 +41,10 @@ AccuracyConvention = Literal["per_entry", "total"]
 
 @dataclass(frozen=True)
 class ClassQueries:
-    """The queries of all labels and which labels must be indistinguishable.
+    """The queries of all H labels and which labels must be indistinguishable.
 
-    Parameters
-    ----------
-    mean_log_kwh : (H, k) float64 array
-        mu_X.
-    covariance : (H, k, k) float64 array
-        Sigma_X as far as it counts as protection, (log kWh)^2: zero for deterministic queries.
-    pairs : (P, 2) int64 array
-        Edges (X, X') of (1), as positions, both directions.
+    ``mean_log_kwh`` (H, k) is mu_X; ``covariance`` (H, k, k) is Sigma_X as far as it counts as protection, (log
+    kWh)^2, zero for deterministic queries; ``pairs`` (P, 2) are edges (X, X') of (1), as positions, both directions.
     """
 
     mean_log_kwh: np.ndarray
@@ -73,28 +66,13 @@ def class_queries(
     query_mean_log_kwh=None,
     query_covariance=None,
 ) -> ClassQueries:
-    """Return the queries under a query model.
+    """Return the queries of forecasts (H, k) under a query model.
 
-    Parameters
-    ----------
-    mean_log_kwh : (H, k) array
-        Forecasts.
-    distribution_covariance : (H, k, k) array
-        Covariance (57) of the future about each forecast.
-    pairs : (P, 2) int array
-        From :mod:`meterdp.class_noise.neighbourhoods.graph`.
-    query_model : {"deterministic", "stochastic", "published"}
-        "deterministic" (section III-D): an adversary may know the past and so the forecast; only added noise
-        protects. "stochastic": the forecast is random over all pasts, with the distribution of the forecast itself.
-        "published": distribution (57) of the future counts as randomness of the forecast, which it is not (defect
-        R9).
-    query_mean_log_kwh, query_covariance : (H, k), (H, k, k) arrays, optional
-        Distribution of the forecast over all pasts; "stochastic" needs it.
-
-    Raises
-    ------
-    InputError
-        If the query model is unknown.
+    "deterministic" (section III-D): an adversary may know the past and so the forecast; only added noise protects.
+    "stochastic": the forecast is random over all pasts, with the distribution of the forecast itself, which
+    ``query_mean_log_kwh`` (H, k) and ``query_covariance`` (H, k, k) give. "published": distribution (57) of the
+    future about each forecast, ``distribution_covariance`` (H, k, k), counts as randomness of the forecast, which it
+    is not (defect R9).
     """
     if query_model not in QUERY_MODELS:
         raise InputError("is not a query model", field="query_model", hint=f"use one of {', '.join(QUERY_MODELS)}")
@@ -111,15 +89,10 @@ def class_queries(
 
 @dataclass(frozen=True)
 class Budget:
-    """Accuracy budget of the noise.
+    """Accuracy budget of the noise, (log kWh)^2.
 
-    Parameters
-    ----------
-    rho : float
-        Non-negative, (log kWh)^2.
-    accuracy_convention : {"per_entry", "total"}
-        The paper uses both (defect R1). "per_entry": rho is the mean squared error per entry, Definition 2 and (44);
-        the trace of the noise covariance is k rho. "total": rho is the trace itself, (50) and the white baseline.
+    The paper uses two conventions (defect R1). "per_entry": rho is the mean squared error per entry, Definition 2 and
+    (44); the trace of the noise covariance is k rho. "total": rho is the trace itself, (50) and the white baseline.
     """
 
     rho: float
@@ -144,14 +117,10 @@ class DesignReport:
 
     Parameters
     ----------
-    iteration_count, halved_step_count : int
-        Iterations of the descent, and steps that had to be halved.
     white_label_count : int
         Labels that fell back to white noise because (50) is 0/0.
-    stop_reason : str
-        Why the descent ended.
     surrogate_white, surrogate_descended, surrogate_released : float or None
-        J of (47) at white noise, where the descent ended, and after the rescaling (50); None for a closed form.
+        J of (47) at white noise, where the descent ended, and after the rescaling (50).
     certified_gap : float or None
         Certified relative distance from the optimum of the worst component; None where no bound is known.
     sentence : str
@@ -173,16 +142,8 @@ class DesignReport:
 class Noise:
     """What a design does to the query of every label: q~ = G_X q + m_X + eta, eta ~ N(0, C_X).
 
-    Parameters
-    ----------
-    covariance : (H, k, k) float64 array
-        C_X, (log kWh)^2.
-    shift : (H, k) float64 array, optional
-        m_X, log kWh; zero if left out.
-    gain : (H, k, k) float64 array, optional
-        G_X; the identity if left out.
-    report : DesignReport
-        How the design ended.
+    ``covariance`` (H, k, k) is C_X, (log kWh)^2; ``shift`` (H, k) is m_X, log kWh, zero if left out; ``gain`` (H, k,
+    k) is G_X, the identity if left out.
     """
 
     covariance: np.ndarray
@@ -219,8 +180,5 @@ class Noise:
         return self.gain @ covariance @ np.swapaxes(self.gain, 1, 2) + self.covariance
 
 
-class NoiseDesign(Protocol):
-    """A noise design: queries and budget in, noise covariances out, no randomness."""
-
-    def __call__(self, queries: ClassQueries, budget: Budget) -> Noise:
-        """Return the noise of every label."""
+# Queries and budget in, the noise of every label out, no randomness.
+NoiseDesign = Callable[[ClassQueries, Budget], Noise]

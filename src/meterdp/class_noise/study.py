@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
 
-from meterdp.class_noise.designs.registry import noise_design, report_row, runnable
-from meterdp.class_noise.neighbourhoods.graph import (
+from meterdp.class_noise.designs.registry import noise_design, runnable
+from meterdp.class_noise.neighbourhoods import (
     Neighbours,
     all_within,
     balanced_groups,
@@ -53,21 +54,9 @@ def study_neighbourhoods(
 ) -> Neighbours:
     """Return the neighbours of every household to forecast.
 
-    Parameters
-    ----------
-    load : LogLoad
-        The H households.
-    meters : pyarrow.Table
-        Table ``meters``, for circuits and meter ids.
-    settings : mapping
-        Section ``neighbourhoods`` of the configuration.
-    train_days, seed : int
-
-    Raises
-    ------
-    InputError
-        If circuits are asked for and the export names none, if the file of neighbours is not usable, or if there is
-        no household to forecast.
+    ``meters`` is the table, for circuits and meter ids; ``settings`` the section ``neighbourhoods`` of the
+    configuration. Raises :class:`InputError` if circuits are asked for and the export names none, if the file of
+    neighbours is not usable, or if there is no household to forecast.
     """
     if load.calendar is None:
         raise InputError(
@@ -169,7 +158,7 @@ def design_columns(household: np.ndarray, noises: Mapping[tuple[str, str, float]
 def report_columns(noises: Mapping[tuple[str, str, float], Noise]) -> dict[str, list]:
     """Columns of the table ``noise_design_reports``, one row per design, query model and rho."""
     rows = [
-        report_row(noise.report, design=design, query_model=model, rho=rho)
+        {"design": design, "query_model": model, "rho": float(rho), **asdict(noise.report)}
         for (design, model, rho), noise in noises.items()
     ]
     return {name: [row[name] for row in rows] for name in rows[0]}

@@ -56,19 +56,13 @@ class LabelPublic:
 
     @property
     def noise_entries(self) -> int:
-        """Noise entries of one release."""
         return len(self.neighbourhood) * self.steps
 
 
 @dataclass(frozen=True)
 class TowardsCentre:
-    """The mechanism, calibrated.
-
-    Parameters
-    ----------
-    public : LabelPublic
-    mu : float
-        GDP parameter of all files of a neighbourhood, for any permutation of its households.
+    """The mechanism, calibrated; ``mu`` is its GDP parameter for all files of a neighbourhood and any permutation of
+    its households.
     """
 
     public: LabelPublic
@@ -78,13 +72,7 @@ class TowardsCentre:
 
     @classmethod
     def calibrate(cls, public: LabelPublic) -> TowardsCentre:
-        """Turn (epsilon, delta) into mu.
-
-        Raises
-        ------
-        InputError
-            If the noise does not fit the grid, by public numbers alone.
-        """
+        """Turn (epsilon, delta) into mu; refuse noise that does not fit the grid, by public numbers alone."""
         std_steps = public.noise_std_log_kwh / public.grid
         reach_steps = (abs(public.centre_log_kwh) + ENTRY_LIMIT) / public.grid
         if not (2.0**20 <= std_steps <= MOST_STD_STEPS and reach_steps < MOST_STEPS):
@@ -122,20 +110,12 @@ class TowardsCentre:
         return self.public.noise_entries * total_variation(self.public.noise_std_log_kwh / self.public.grid)
 
     def moved(self, x: np.ndarray) -> np.ndarray:
-        """Return what is released except for the noise, on the grid, (N, k) log kWh.
+        """Return what is released of forecasts x (N, k) except for the noise, on the grid, (N, k) log kWh.
 
-        Whatever permutation of the households of a neighbourhood is applied to x, that of the result is no further
-        from it than mu standard deviations, in the l2 norm over all its files.
-
-        Parameters
-        ----------
-        x : (N, k) float64
-            Forecasts; a row that is not finite is the public level.
-
-        Notes
-        -----
-        The largest sum of squared distances over permutations is at most four times that from the mean, since
-        |a - b|^2 <= 2 |a|^2 + 2 |b|^2; households in pairs opposite to one another reach it.
+        A row of x that is not finite is the public level. Whatever permutation of the households of a neighbourhood
+        is applied to x, that of the result is no further from it than mu standard deviations, in the l2 norm over all
+        its files: the largest sum of squared distances over permutations is at most four times that from the mean,
+        since |a - b|^2 <= 2 |a|^2 + 2 |b|^2; households in pairs opposite to one another reach it.
         """
         public = self.public
         z = np.where(np.isfinite(x).all(axis=1, keepdims=True), x - public.centre_log_kwh, 0.0)
@@ -155,14 +135,8 @@ class TowardsCentre:
         return np.rint((public.centre_log_kwh + out) / public.grid) * public.grid
 
     def release(self, x: np.ndarray, noise: GaussianSource) -> np.ndarray:
-        """Return the released forecasts, (N, k) log kWh.
-
-        Raises
-        ------
-        InputError
-            If the forecasts do not have the public shape.
-        ValueError
-            If the noise lives on another grid.
+        """Return the released forecasts, (N, k) log kWh; refuse others than the public shape, and noise of another
+        grid.
         """
         public = self.public
         if x.shape != (len(public.neighbourhood), public.steps):

@@ -20,7 +20,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _ask(arguments: argparse.Namespace) -> int:
     """Print one line per design and query model, each as soon as it is found."""
-    from meterdp.class_noise.ask import ask
+    from meterdp.class_noise.inverse import ask
     from meterdp.class_noise.query_models import MODEL_WORDS
 
     for line in ask(arguments.results, arguments.epsilon, arguments.error_kwh, arguments.delta, arguments.design):

@@ -1,6 +1,6 @@
 """What it costs to hide a household among k: the error of released forecasts against the size of the groups.
 
-Neighbourhoods are groups of at least k similar households (:mod:`meterdp.class_noise.neighbourhoods.graph`), each
+Neighbourhoods are groups of at least k similar households (:mod:`meterdp.class_noise.neighbourhoods`), each
 a problem of its own: it gets the least noise with which its own files keep (epsilon, delta). That guarantee is
 ``class_label``, for one file of one release and certain queries (section III-D of Ramakrishna et al.), and is read
 off the exact curve. Beside the designs stands the mean forecast of the group for everybody in it, without noise.
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.inverse import Asker, budgets_near_limit
-from meterdp.class_noise.neighbourhoods.graph import balanced_groups, full_cluster_graph
+from meterdp.class_noise.neighbourhoods import balanced_groups, full_cluster_graph
 from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, Noise
 from meterdp.class_noise.study import stack
 from meterdp.core.job import progress

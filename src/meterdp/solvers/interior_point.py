@@ -1,7 +1,7 @@
 """Primal-dual interior point for min t subject to f_i(x) <= t or <= 0 and K >= 0 in the semidefinite order.
 
 x = (t, svec K, rest) with convex f_i; the solver of :mod:`meterdp.class_noise.designs.joint.common_noise` and
-:mod:`meterdp.class_noise.designs.transport.barycentre`. Promises nothing: whoever calls it certifies the gap from its
+:mod:`meterdp.class_noise.designs.barycentre`. Promises nothing: whoever calls it certifies the gap from its
 multipliers. The dense algebra of a step is compiled: in NumPy, calls cost most.
 """
 

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.class_noise.comparison import design_comparison_rows
-from meterdp.class_noise.curves import curve_rows
+from meterdp.class_noise.curves import curve_rows, design_comparison_rows
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.study import design_all, queries_of, stack

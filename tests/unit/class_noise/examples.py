@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from meterdp.class_noise.neighbourhoods.graph import full_cluster_graph
+from meterdp.class_noise.neighbourhoods import full_cluster_graph
 from meterdp.class_noise.query_models import ClassQueries
 
 

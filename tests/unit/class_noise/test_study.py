@@ -9,7 +9,7 @@ import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
 from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
+from meterdp.class_noise.neighbourhoods import all_within, graph_columns, summary_columns
 from meterdp.class_noise.query_models import Budget, class_queries
 from meterdp.class_noise.study import (
     design_all,

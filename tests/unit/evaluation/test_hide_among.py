@@ -6,7 +6,7 @@ import pytest
 
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.inverse import NEAR, Asker, budgets_near_limit
-from meterdp.class_noise.neighbourhoods.graph import balanced_groups
+from meterdp.class_noise.neighbourhoods import balanced_groups
 from meterdp.class_noise.query_models import ClassQueries, Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow

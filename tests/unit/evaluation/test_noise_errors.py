@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.neighbourhoods import graph_columns
 from meterdp.class_noise.query_models import Noise
 from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.neighbourhoods import graph_columns
 from meterdp.class_noise.query_models import Noise
 from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS

@@ -2,13 +2,12 @@
 
 Family ``published``: study only. It minimises a surrogate of a bound, and after (50) the covariance is not the one
 that was optimised (defect R2), so the design carries no guarantee; its privacy is read off its curve
-(:mod:`meterdp.accounting`). Lemma 2 is used as its proof in appendix C derives it, not as (51)-(53) print it,
-and every step is checked; derivation and differences are in docs/proofs/published_class_noise.md.
+(:mod:`meterdp.accounting`). Lemma 2 is used as its proof in appendix C derives it, not as (51)-(53) print it, and
+every step is checked; derivation and differences are in docs/proofs/published_class_noise.md.
 
 The loop is compiled, and an iteration costs what the edges of one label cost: moving A_b changes g of (46) only on
-the
-edges of b, so the values of all edges and the largest one of every label are kept, and a label that lost its largest
-value is searched again only once it could hold the worst pair. Steps, checks and stopping rules are those of
+the edges of b, so the values of all edges and the largest one of every label are kept, and a label that lost its
+largest value is searched again only once it could hold the worst pair. Steps, checks and stopping rules are those of
 recomputing (46) for all pairs. J of (47) never rises.
 """
 
@@ -20,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numba import njit
 
-from meterdp.class_noise.neighbourhoods.graph import components
+from meterdp.class_noise.neighbourhoods import components
 from meterdp.class_noise.query_models import Budget, ClassQueries, DesignReport, Noise
 from meterdp.errors import InputError
 
@@ -28,16 +27,10 @@ NO_STEP, NO_DESCENT, ITERATION_LIMIT = range(3)
 
 
 class Rows(NamedTuple):
-    """For every label x the largest g_xy - ln|A_x| over its neighbours y; arrays (H,).
+    """For every label x, (H,), the largest g_xy - ln|A_x| over its neighbours y, an upper bound where ``stale``, and
+    its edge.
 
-    Parameters
-    ----------
-    largest : float64 array
-        The value; an upper bound where ``stale``.
-    edge : int64 array
-        Its edge among those of x, where not ``stale``.
-    stale : bool array
-        Whether the edge that had the largest value has fallen since.
+    A row is stale if the edge that had the largest value has fallen since.
     """
 
     largest: np.ndarray
@@ -49,10 +42,7 @@ class Rows(NamedTuple):
 def descend_in_place(state, members, first_step, smallest_step, halvings, floor, trace):
     """Lines 2-10 of Algorithm 1 on a DescentState; one iteration for every row of ``trace`` at most.
 
-    Returns
-    -------
-    iterations, reason, rejected : int
-        ``reason`` is one of the numbers above, ``rejected`` counts fractions of a last step that was not accepted.
+    Returns iterations, one of the reasons above, and the fractions of a last step that were not accepted.
     """
     graph, means, precision, covariance, log_det, value = state
     k, labels = means.shape
@@ -250,20 +240,16 @@ def _enter(x, edge, new, rows):
         rows.stale[x] = new < rows.largest[x]
 
 
-DESCENT_STOP_REASONS = ("no step", "no descent", "iteration limit")  # in the order of the kernel's numbers
+# In the order of the kernel's numbers: the step size of Lemma 2 is zero, the published stopping rule; no fraction of
+# the step lowered the worst pair of the updated label; the configured number of iterations was reached.
+DESCENT_STOP_REASONS = ("no step", "no descent", "iteration limit")
 
 
 class NeighbourGraph(NamedTuple):
     """The graph (1) by label: the edges of label b are ``first[b]`` to ``first[b + 1]``.
 
-    Parameters
-    ----------
-    first : (H + 1,) int64 array
-        Where the edges of each label start.
-    neighbour : (P,) int64 array
-        The other end of each edge, ascending for every label.
-    reverse : (P,) int64 array
-        Position of the same edge among those of its other end.
+    Of every edge (P,): the other end, ascending for every label, and the position of the same edge among those of
+    that end.
     """
 
     first: np.ndarray
@@ -274,16 +260,8 @@ class NeighbourGraph(NamedTuple):
 class Trace(NamedTuple):
     """What every iteration did; arrays of one row per iteration.
 
-    Parameters
-    ----------
-    pair : (t, 2) int64 array
-        The worst pair (a, b), lowered by moving A_b.
-    surrogate : (t,) float64 array
-        J before the step.
-    step : (t,) float64 array
-        The accepted step.
-    halvings : (t,) int64 array
-        How often the step of Lemma 2 was halved before that.
+    ``pair`` (t, 2) is the worst pair (a, b), lowered by moving A_b, ``surrogate`` J before the step, ``step`` the
+    accepted one, ``halvings`` how often that of Lemma 2 was halved before.
     """
 
     pair: np.ndarray
@@ -295,17 +273,8 @@ class Trace(NamedTuple):
 class DescentState(NamedTuple):
     """Iterate of the descent, changed in place; one per call.
 
-    Parameters
-    ----------
-    graph : NeighbourGraph
-    means : (k, H) float64 array
-        One column per label, log kWh.
-    precision, covariance : (H, k, k) float64 arrays
-        A_X and its inverse.
-    log_det : (H,) float64 array
-        ln|A_X|.
-    value : (P,) float64 array
-        g_Xb - ln|A_X| for the edge of label b to X.
+    ``means`` (k, H) has one column per label, log kWh; ``precision`` and ``covariance`` (H, k, k) are A_X and its
+    inverse, ``log_det`` (H,) is ln|A_X|, ``value`` (P,) g_Xb - ln|A_X| for the edge of label b to X.
     """
 
     graph: NeighbourGraph
@@ -326,16 +295,8 @@ class DescentState(NamedTuple):
 
 @dataclass(frozen=True)
 class Descent:
-    """How a descent went.
-
-    Parameters
-    ----------
-    stop_reason : str
-        One of :data:`DESCENT_STOP_REASONS`.
-    trace : Trace
-        The iterations.
-    rejected_count : int
-        Fractions of a last step that were not accepted.
+    """How a descent went: one of :data:`DESCENT_STOP_REASONS`, its iterations, and the fractions of a last step that
+    were not accepted.
     """
 
     stop_reason: str
@@ -346,10 +307,7 @@ class Descent:
 def neighbour_graph(pairs: np.ndarray, labels: int) -> NeighbourGraph:
     """Return the graph of the ordered ``pairs`` (P, 2) among ``labels`` labels; a pair given twice counts once.
 
-    Raises
-    ------
-    InputError
-        If a pair names no label, a label is its own neighbour, or a pair is given in one direction only.
+    Refuses a pair that names no label, a label that is its own neighbour, and a pair given in one direction only.
     """
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     if pairs.size and (pairs.min() < 0 or pairs.max() >= labels):
@@ -368,11 +326,7 @@ def descent_state(graph: NeighbourGraph, means: np.ndarray, covariance: np.ndarr
     """Return the state for means (H, k) and covariances (A_X)^-1 (H, k, k).
 
     Eigenvalues within rounding of zero, relative to the largest, are raised to that level: J is then finite and huge.
-
-    Raises
-    ------
-    InputError
-        If the values of (46) are too large for a float.
+    Values of (46) that are too large for a float are refused.
     """
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, values[:, -1:] * means.shape[1] * np.finfo(float).eps)
@@ -395,16 +349,9 @@ def descend(
     iteration_limit: int,
     eigenvalue_floor: float,
 ) -> Descent:
-    """Run lines 2-10 of Algorithm 1 on ``state``, in place.
+    """Run lines 2-10 of Algorithm 1 on ``state``, in place, with the limits of :class:`Algorithm1Settings`.
 
-    Parameters
-    ----------
-    state : DescentState
-        Start, and afterwards the end, of the descent.
-    members : (m,) int array
-        Labels to descend, ascending: each has a neighbour, and all neighbours are among them.
-    first_step, smallest_step, halvings, iteration_limit, eigenvalue_floor
-        As in :class:`meterdp.class_noise.designs.algorithm1.Algorithm1Settings`.
+    ``members`` (m,) are the labels to descend, ascending: each has a neighbour, and all neighbours are among them.
     """
     size = iteration_limit
     trace = Trace(np.empty((size, 2), np.int64), np.empty(size), np.empty(size), np.empty(size, np.int64))
@@ -412,15 +359,6 @@ def descend(
     steps = (float(first_step), float(smallest_step), halvings)
     done, stop, rejected = descend_in_place(state, members, *steps, float(eigenvalue_floor), trace)
     return Descent(DESCENT_STOP_REASONS[stop], Trace(*(column[:done] for column in trace)), rejected)
-
-
-STOP_REASONS = {
-    "no step": "the step size of Lemma 2 is zero: the published stopping rule",
-    "no descent": "no fraction of the step lowered the worst pair of the updated label",
-    "iteration limit": "the configured number of iterations was reached",
-    "no pairs": "no label has a neighbour",
-    "no budget": "the budget is zero",
-}
 
 
 @dataclass(frozen=True)
@@ -456,25 +394,10 @@ class Algorithm1Settings:
 def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1Settings | None = None) -> Noise:
     """Run Algorithm 1 from white noise and rescale to the budget by (50).
 
-    Parameters
-    ----------
-    queries : ClassQueries
-        For deterministic queries Sigma_X is zero.
-    budget : Budget
-        With zero the result is no noise.
-    settings : Algorithm1Settings, optional
-        Limits and step sizes.
-
-    Returns
-    -------
-    Noise
-        Covariances (H, k, k) of trace exactly the budget's. The report counts iterations and halved steps, says why
-        the descent ended, and gives J of (47) at the white start, where the descent ended, and after (50).
-
-    Raises
-    ------
-    InputError
-        If the pairs are no undirected graph, or the queries are not finite or too far apart for the budget.
+    Covariances (H, k, k) have exactly the budget's trace; the report counts iterations and halved steps, says why the
+    descent ended, and gives J of (47) at the white start, where the descent ended, and after (50). Raises
+    :class:`InputError` if the pairs are no undirected graph, or the queries are not finite or too far apart for the
+    budget.
     """
     settings = settings or Algorithm1Settings()
     labels, entries = queries.mean_log_kwh.shape

@@ -1,15 +1,15 @@
-"""The noise designs by name, and the row that reports how one ended. A new design is one file and one line here."""
+"""The noise designs by name. A new design is one file and one line here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.joint.design import joint_noise
 from meterdp.class_noise.designs.simple import no_noise, white_noise
-from meterdp.class_noise.designs.transport.design import transport_noise
-from meterdp.class_noise.query_models import DesignReport, NoiseDesign
+from meterdp.class_noise.designs.transport import transport_noise
+from meterdp.class_noise.query_models import NoiseDesign
 from meterdp.errors import InputError
 
 
@@ -17,15 +17,9 @@ from meterdp.errors import InputError
 class Registered:
     """An entry of the registry.
 
-    Parameters
-    ----------
-    design : NoiseDesign
-    stochastic_only : bool
-        Whether it reshapes a random query, and so has nothing to work on when the query is certain.
-    moves_together : bool
-        Whether queries that are certain are all released alike from the Wasserstein limit on.
-    searches_random : bool
-        Whether random queries take it a minute or more per budget and 100 households.
+    A design may be ``stochastic_only``: it reshapes a random query, and has nothing to work on when the query is
+    certain. It may release queries that are certain all alike from the Wasserstein limit on (``moves_together``), and
+    take a minute or more per budget and 100 households for random ones (``searches_random``).
     """
 
     design: NoiseDesign
@@ -58,13 +52,6 @@ def runnable(settings: Mapping) -> list[tuple[str, str]]:
 
 
 def noise_design(name: str) -> NoiseDesign:
-    """Return a design by name.
-
-    Raises
-    ------
-    InputError
-        If there is no such design.
-    """
     return _registered(name).design
 
 
@@ -72,8 +59,3 @@ def _registered(name: str) -> Registered:
     if name not in DESIGNS:
         raise InputError("is not a noise design", field="design", hint=f"use one of {', '.join(DESIGNS)}")
     return DESIGNS[name]
-
-
-def report_row(report: DesignReport, *, design: str, query_model: str, rho: float) -> dict:
-    """Return one row of table ``noise_design_reports``."""
-    return {"design": design, "query_model": query_model, "rho": float(rho), **asdict(report)}

@@ -35,16 +35,9 @@ SAME = 1e-12
 def within_budget(queries: ClassQueries, noise: Noise, allowed: float, alike: Sequence[np.ndarray] = ()) -> Noise:
     """Shrink what a design does to every label that is above the budget by rounding, until it is not.
 
-    Moves and maps are shrunk towards doing nothing, which lowers the squared error quadratically.
-
-    Parameters
-    ----------
-    queries : ClassQueries
-    noise : Noise
-    allowed : float
-        Squared error, (log kWh)^2.
-    alike : sequence of (n,) int arrays
-        Groups of labels that share one covariance: they are shrunk alike, so that they share it to the last bit.
+    Moves and maps are shrunk towards doing nothing, which lowers the squared error quadratically; ``allowed`` is in
+    (log kWh)^2. Groups of labels that share one covariance are ``alike``: they are shrunk alike, so that they share
+    it to the last bit.
     """
     error = noise.squared_error(queries)
     above = error > allowed

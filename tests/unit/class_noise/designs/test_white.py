@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff, exact_tails
 from meterdp.class_noise.curves import losses_of
-from meterdp.class_noise.designs.registry import DESIGNS, noise_design, report_row
+from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.query_models import QUERY_MODELS, Budget, ClassQueries, class_queries
+from meterdp.class_noise.study import report_columns
 from meterdp.class_noise.tables import NOISE_DESIGN_REPORTS
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
@@ -22,8 +22,7 @@ def test_a_design_returns_one_covariance_per_label_and_keeps_its_input(design):
     assert noise.covariance.shape == queries.covariance.shape
     assert np.linalg.eigvalsh(noise.covariance).min() >= -1e-12
     assert np.array_equal(before, queries.covariance)
-    row = report_row(noise.report, design=design, query_model="stochastic", rho=0.7)
-    assert as_arrow(NOISE_DESIGN_REPORTS, {name: [value] for name, value in row.items()}).num_rows == 1
+    assert as_arrow(NOISE_DESIGN_REPORTS, report_columns({(design, "stochastic", 0.7): noise})).num_rows == 1
 
 
 @pytest.mark.parametrize("design", ["white", "published"])
@@ -34,26 +33,9 @@ def test_noise_spends_the_budget_exactly(design, convention, trace):
     assert np.allclose(np.trace(noise.covariance, axis1=1, axis2=2), trace)
 
 
-def test_white_noise_is_the_same_for_every_label():
-    covariance = noise_design("white")(random_queries(2), Budget(0.8)).covariance
-    assert np.allclose(covariance, 0.2 * np.eye(4))
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_budget_is_no_noise(design):
     assert not noise_design(design)(random_queries(3), Budget(0.0)).covariance.any()
-
-
-def test_white_noise_on_deterministic_queries_is_example_1():
-    """Oracle: (23) with sigma^2 = rho / k and the largest distance between neighbours."""
-    queries, rho, epsilon = random_queries(4, deterministic=True), 30.0, np.array([0.1, 1.0, 3.0])
-    losses = losses_of(noise_design("white")(queries, Budget(rho)).released(queries))
-    label, other = queries.pairs.T
-    distance = np.linalg.norm(queries.mean_log_kwh[label] - queries.mean_log_kwh[other], axis=1).max()
-    ratio = distance / np.sqrt(rho / 4)
-    exact = norm.sf((epsilon - ratio**2 / 2) / ratio)
-    assert np.allclose(exact_tails(losses, epsilon).upper.max(axis=0), exact, rtol=1e-4)
-    assert np.all(chernoff(losses, epsilon)[0].max(axis=0) >= exact)
 
 
 def test_without_noise_deterministic_queries_are_told_apart_for_certain():

@@ -38,20 +38,10 @@ LOG_RANGE, BISECTIONS = (-50.0, 50.0), 60
 
 @dataclass(frozen=True)
 class CommonNoise:
-    """The answer for one component.
+    """The answer for one component: C (k, k), (log kWh)^2, and m_X (H, k), log kWh.
 
-    Parameters
-    ----------
-    covariance : (k, k) float64 array
-        C, (log kWh)^2.
-    shift : (H, k) float64 array
-        m_X, log kWh.
-    worst : float
-        Largest d' C^-1 d over the edges, mu^2 of the component.
-    lower_bound : float
-        No feasible answer has a smaller one, by duality.
-    iteration_count : int
-        Rounds of the working set.
+    ``worst`` is the largest d' C^-1 d over the edges, mu^2 of the component; no feasible answer has one below
+    ``lower_bound``, by duality. ``iteration_count`` counts rounds of the working set.
     """
 
     covariance: np.ndarray
@@ -69,23 +59,11 @@ class CommonNoise:
 def common_noise(
     means: np.ndarray, edges: np.ndarray, budget: float, floor_share: float, target: float = TARGET
 ) -> CommonNoise:
-    """Solve the problem for one component.
+    """Solve the problem for one component with means mu_X (H, k), log kWh, and undirected edges (E, 2).
 
-    Parameters
-    ----------
-    means : (H, k) float64 array
-        mu_X, log kWh.
-    edges : (E, 2) int array
-        Undirected edges.
-    budget : float
-        R > 0, allowed |m_X|^2 + tr C, (log kWh)^2.
-    floor_share : float
-        In (0, 1): C >= floor_share R / k I.
-    target : float
-        Relative gap of the worst d' C^-1 d aimed at.
+    ``budget`` is R > 0, the allowed |m_X|^2 + tr C, (log kWh)^2; C >= floor_share R / k I with ``floor_share`` in (0,
+    1); ``target`` is the relative gap of the worst d' C^-1 d aimed at.
 
-    Notes
-    -----
     The floor is spent in all k directions, the rest only where the means differ. Once the rest covers the squared
     radius of the smallest ball around the means, all means move to its centre and the maximum is zero.
     """

@@ -1,24 +1,29 @@
 """Descent on the released distributions of a component: moves, noise and, for `transport`, maps of every query
 together.
 
-Not convex: several starts, gradients of the saddle-point stand-in of :mod:`meterdp.class_noise.designs.joint.saddle`
-over the worst pairs, and the exact curve as the judge. The published design is a start and is kept wherever nothing
-found is below it at every design epsilon, so the answer is never worse there. Derivation: docs/proofs/joint.md.
+Not convex: several starts, gradients of a smooth stand-in for delta(eps) over the worst pairs, and the exact curve as
+the judge. The published design is a start and is kept wherever nothing found is below it at every design epsilon, so
+the answer is never worse there. Derivation: docs/proofs/joint.md.
+
+The stand-in is the saddle point of the privacy loss's moment generating function. For a pair of Gaussian
+distributions, K(u) = ln E e^(uL) and its saddle point K'(u) = eps, r = sign(u) sqrt(2 (u eps - K(u))) orders pairs
+and designs much as the exact Pr(L > eps) ~ Phi(-r) does, from probabilities near one to the smallest.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.designs.joint.saddle import saddles
+from meterdp.class_noise.designs.barycentre import Moved, minimax_centre, towards
 from meterdp.class_noise.designs.simple import alike
-from meterdp.class_noise.designs.transport.barycentre import Moved, minimax_centre, towards
 
 # Where designs are compared and improved; public constants of the design.
 EPSILONS = np.array([0.1, 0.5, 1.0])
@@ -36,15 +41,8 @@ SINGULAR = 1e-5
 
 @dataclass(frozen=True)
 class Descended:
-    """What to do to the n queries of a component.
-
-    Parameters
-    ----------
-    covariance, move : (n, k, k), (n, k) float64 arrays
-        C_X and the move of the mean, E q~ - mu_X.
-    gain : (n, k, k) float64 array or None
-        G_X; None for the identity.
-    iteration_count : int
+    """What to do to the n queries of a component: C_X (n, k, k), the move E q~ - mu_X (n, k) of the mean, and G_X (n,
+    k, k), None for the identity.
     """
 
     covariance: np.ndarray
@@ -56,12 +54,10 @@ class Descended:
 def descend_component(
     means, covariances, pairs, published, budget: float, floor: float, maps: bool, known=None
 ) -> Descended:
-    """Return the best design found for one component.
+    """Return the best design found for one component of n queries with means (n, k) and covariances (n, k, k).
 
     Parameters
     ----------
-    means, covariances : (n, k), (n, k, k) float64 arrays
-        Distributions of the queries.
     pairs : (P, 2) int array
         Ordered pairs.
     published : (n, k, k) float64 array
@@ -112,9 +108,8 @@ class _Descent:
     """Descent on the worst r.
 
     A label's variables (move, H, L, slack) lie on a sphere, so the budget always holds: the released distribution of
-    a query
-    with distribution N(mu, F F') is N(mu + move, (F + H)(F + H)' + L L' + floor I), and E|q~ - q|^2 is |move|^2 +
-    |H|^2 + |L|^2 + floor k. H is zero without maps.
+    a query with distribution N(mu, F F') is N(mu + move, (F + H)(F + H)' + L L' + floor I), and E|q~ - q|^2 is
+    |move|^2 + |H|^2 + |L|^2 + floor k. H is zero without maps.
     """
 
     def __init__(self, means, covariances, pairs, budget: float, floor: float, maps: bool):
@@ -245,3 +240,125 @@ class _Descent:
         direction = scaled / np.sqrt(self.budget)
         gradient -= np.sum(gradient * direction, axis=1, keepdims=True) * direction
         return float(value), -(np.sqrt(self.budget) / length * gradient).ravel()
+
+
+# The saddle points of privacy losses.
+
+NEWTON_STEPS = 40
+# Steps that are this small, relative to 1 + |u|, are the last.
+CLOSE = 1e-9
+
+
+@njit(cache=True, error_model="numpy")
+def solve(gamma, nu, epsilon, low, high):
+    """Return u with K'(u) = eps between the bounds, and K(u), (P, E) each.
+
+    ``gamma`` and ``nu`` are (P, k), ``epsilon`` (E,), ``low`` and ``high`` (P,) within K's domain, on either side of
+    zero. Most saddles are found in a few steps, and a few take all: together, every one would wait for the last.
+    """
+    pairs, entries = gamma.shape
+    out, value = np.empty((pairs, epsilon.size)), np.empty((pairs, epsilon.size))
+    for p in range(pairs):
+        log_gamma = np.log(gamma[p]).sum()
+        for e in range(epsilon.size):
+            u, bottom, top = 0.0, low[p], high[p]
+            for _ in range(NEWTON_STEPS):
+                slope, curvature = -0.5 * log_gamma, 0.0
+                for i in range(entries):
+                    excess, square = gamma[p, i] - 1, nu[p, i] * nu[p, i]
+                    d = 1 - u * excess
+                    bent, share = gamma[p, i] * square, excess / d
+                    slope += 0.5 * (share + square + bent * u * (1 + d) / (d * d))
+                    curvature += 0.5 * share * share + bent / (d * d * d)
+                if slope < epsilon[e]:
+                    bottom = u
+                else:
+                    top = u
+                moved = u - (slope - epsilon[e]) / max(curvature, 1e-300)
+                if not bottom < moved < top:
+                    moved = 0.5 * (bottom + top)
+                last = abs(moved - u) <= CLOSE * (1 + abs(u))
+                u = moved
+                if last:
+                    break
+            total = -u * log_gamma
+            for i in range(entries):
+                d = 1 - u * (gamma[p, i] - 1)
+                total += u * (1 + u) * nu[p, i] * nu[p, i] / d - math.log(d)
+            out[p, e], value[p, e] = u, 0.5 * total
+    return out, value
+
+
+LARGEST = 1e3
+# Share of the way to the end of K's domain, and the u below which r is replaced by its limit at zero.
+INSIDE, SMALL = 1 - 1e-9, 1e-4
+
+
+@dataclass(frozen=True)
+class Saddles:
+    """Saddle points of P ordered pairs at E values of epsilon: r (P, E), larger is more private, and its gradients.
+
+    They are with respect to the means (P, E, k) and the covariances (P, E, k, k) of X and of X'.
+    """
+
+    r: np.ndarray
+    mean: np.ndarray
+    other_mean: np.ndarray
+    covariance: np.ndarray
+    other_covariance: np.ndarray
+
+
+def saddles(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray, epsilon: np.ndarray) -> Saddles:
+    """Return r and its gradients for distributions N(mean, covariance), (H, k) and (H, k, k), positive definite.
+
+    For X ~ N(a, A), X' ~ N(b, B): K(u) = u (1 + u)/2 d'M^-1 d - (ln|M| + u ln|A| - (1 + u) ln|B|)/2 with d = b - a
+    and M = (1 + u) B - u A. Where B is the identity and A = diag(gamma), M = diag(1 - u (gamma - 1)).
+    """
+    gamma, nu, axes = coordinates(mean, covariance, pairs)
+    u, value = saddle_points(gamma, nu, epsilon)
+    exponent = np.maximum(u * epsilon - value, 0.0)
+    near = np.abs(u) < SMALL
+    # The mean and the standard deviation of the loss, K' and the root of K'' at zero.
+    slope_at_zero = 0.5 * (gamma - 1 - np.log(gamma) + nu**2).sum(axis=1, keepdims=True)
+    width = np.sqrt((0.5 * (gamma - 1) ** 2 + gamma * nu**2).sum(axis=1, keepdims=True))
+    width = np.maximum(width, 1e-150)
+    r = np.where(near, (epsilon - slope_at_zero) / width, np.sign(u) * np.sqrt(2 * exponent))
+    # dr = -dK / r at fixed u; near zero r is u times the standard deviation of the loss.
+    u = np.where(near, SMALL, u)
+    rate = -1 / np.where(near, SMALL * width, np.where(r == 0, 1.0, r))
+    d = 1 - u[..., None] * (gamma[:, None] - 1)
+    w = nu[:, None] / d
+    pull = rate[..., None] * (u * (1 + u))[..., None] * np.einsum("pij,pej->pei", axes, w)
+    outer = (u * (1 + u))[..., None, None] * w[..., :, None] * w[..., None, :]
+    inner_b = _diagonal(1 - 1 / d) - outer
+    inner_a = outer + _diagonal(1 / d - 1 / gamma[:, None])
+    turn = axes[:, None]
+    back = np.swapaxes(turn, -1, -2)
+    b = (0.5 * rate * (1 + u))[..., None, None] * (turn @ inner_b @ back)
+    a = (0.5 * rate * u)[..., None, None] * (turn @ inner_a @ back)
+    return Saddles(r, -pull, pull, a, b)
+
+
+def coordinates(mean, covariance, pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return gamma and nu of Proposition 1, (P, k), and Y with S_X'^-1 = Y Y', (P, k, k)."""
+    x, y = pairs.T
+    factor = np.linalg.inv(np.linalg.cholesky(covariance))
+    inner = factor[y] @ covariance[x] @ np.swapaxes(factor[y], 1, 2)
+    gamma, vectors = np.linalg.eigh(inner)
+    axes = np.swapaxes(factor[y], 1, 2) @ vectors
+    return np.maximum(gamma, 1e-300), np.einsum("pij,pi->pj", axes, mean[y] - mean[x]), axes
+
+
+def saddle_points(gamma: np.ndarray, nu: np.ndarray, epsilon: np.ndarray):
+    """Solve K'(u) = eps in K's domain; returns u and K(u), each (P, E).
+
+    Newton steps kept in a bracket that bisection shrinks; where there is no solution u ends at a bound.
+    """
+    top, bottom = gamma.max(axis=1) - 1, 1 - gamma.min(axis=1)
+    high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST)
+    low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST)
+    return solve(gamma, nu, np.asarray(epsilon, dtype=float), low, high)
+
+
+def _diagonal(values: np.ndarray) -> np.ndarray:
+    return values[..., None] * np.eye(values.shape[-1])

@@ -3,9 +3,8 @@
 Deterministic queries: one covariance for a neighbourhood and a move of every mean, the convex problem of
 :mod:`meterdp.class_noise.designs.joint.common_noise`, solved to a certified gap; once the budget covers the smallest
 ball around the means, all released distributions are the same. Stochastic queries: a descent from several starts,
-never worse
-than `published` at the design epsilons. It protects which household of a neighbourhood a forecast belongs to,
-and nothing else. Proof note: docs/proofs/joint.md.
+never worse than `published` at the design epsilons. It protects which household of a neighbourhood a forecast belongs
+to, and nothing else. Proof note: docs/proofs/joint.md.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.joint.common_noise import common_noise
 from meterdp.class_noise.designs.joint.descent import EPSILONS, descend_component, worst_deltas
 from meterdp.class_noise.designs.simple import NOISE_FLOOR, within_budget
-from meterdp.class_noise.neighbourhoods.graph import components, edges_within
+from meterdp.class_noise.neighbourhoods import components, edges_within
 from meterdp.class_noise.query_models import Budget, ClassQueries, DesignReport, Noise
 from meterdp.privacy import gaussian
 
@@ -29,18 +28,9 @@ CERTAIN = 1 - 1e-6
 def joint_noise(queries: ClassQueries, budget: Budget) -> Noise:
     """Return moves and noise of every label.
 
-    Parameters
-    ----------
-    queries : ClassQueries
-        Covariance zero for deterministic queries.
-    budget : Budget
-        A share ``NOISE_FLOOR`` of it, a public constant, is white noise common to all labels.
-
-    Returns
-    -------
-    Noise
-        A label without neighbours gets the noise floor only. For deterministic queries the report holds the certified
-        relative gap of the component that is easiest to distinguish.
+    A share ``NOISE_FLOOR`` of the budget, a public constant, is white noise common to all labels; a label without
+    neighbours gets it alone. For deterministic queries the report holds the certified relative gap of the component
+    that is easiest to distinguish.
     """
     allowed = budget.squared_error(queries.entries)
     if allowed == 0.0:
@@ -87,14 +77,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
 def descended(queries: ClassQueries, budget: Budget, *, maps: bool, sentence: str = "") -> Noise:
     """Return the design :mod:`meterdp.class_noise.designs.joint.descent` finds, component by component.
 
-    Parameters
-    ----------
-    queries, budget
-        As for :func:`joint_noise`.
-    maps : bool
-        Whether queries may be mapped: `transport`.
-    sentence : str
-        For the report.
+    ``maps`` says that queries may be mapped, as `transport` does; ``sentence`` is for the report.
     """
     labels, k = queries.mean_log_kwh.shape
     allowed = budget.squared_error(k)

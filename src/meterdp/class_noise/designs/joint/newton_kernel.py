@@ -187,26 +187,14 @@ def nearest(points, values, level, limit, low, high, steps):
 def _fill(inverse, w, moves, first, second, reach, weight, ratio, rows, columns, jacobian, normal):
     """Fill the Jacobian of the constraints and add to the upper triangle of the Newton matrix.
 
-    Parameters
-    ----------
-    inverse : (r, r) float64 array
-        C^-1.
-    w : (e, r) float64 array
-        C^-1 d of every edge.
-    moves : (n, r) float64 array
-    first, second : (e,) int64 arrays
-        Labels at the ends of an edge; d is that of the second less that of the first.
-    reach : float
-        Length of a unit of the moves.
-    weight, ratio : (e + n,) float64 arrays
-        Multipliers, and what the outer products of the rows of the Jacobian count.
-    rows, columns : (s,) int64 arrays
-        Entries of svec.
-    jacobian : (e + n, v) float64 array
-        Zeros; filled. Variables are t, svec of C and the moves, v = 1 + s + n r.
-    normal : (v, v) float64 array
-        The Hessian of the weighted constraints and J' diag(ratio) J, except for the block of t and svec of C, are
-        added above and on the diagonal.
+    Of e edges: ``w`` (e, r) is C^-1 d, ``first`` and ``second`` (e,) are the labels at their ends, d that of the
+    second less that of the first. ``inverse`` (r, r) is C^-1, ``moves`` (n, r), ``reach`` the length of a unit of
+    them. ``weight`` and ``ratio`` (e + n,) are the multipliers, and what the outer products of the rows of the
+    Jacobian count; ``rows`` and ``columns`` (s,) the entries of svec.
+
+    The variables are t, svec of C and the moves, v = 1 + s + n r. ``jacobian`` (e + n, v) comes as zeros. To
+    ``normal`` (v, v) the Hessian of the weighted constraints and J' diag(ratio) J, except for the block of t and svec
+    of C, are added above and on the diagonal.
     """
     e, r = w.shape
     n, s = moves.shape[0], rows.size

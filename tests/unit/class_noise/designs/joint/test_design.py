@@ -7,7 +7,7 @@ import pytest
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.class_noise.curves import losses_of
 from meterdp.class_noise.designs.joint.common_noise import common_noise
-from meterdp.class_noise.designs.joint.saddle import saddles
+from meterdp.class_noise.designs.joint.descent import saddles
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.designs.simple import NOISE_FLOOR
 from meterdp.class_noise.query_models import Budget, ClassQueries

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.class_noise.designs.algorithm1 import (
-    STOP_REASONS,
+    DESCENT_STOP_REASONS,
     _none_overtakes,
     _project,
     descend,
@@ -77,7 +77,7 @@ def test_every_iteration_is_that_of_recomputing_all_pairs(name):
         g = plain.surrogate(means, before.precision, edges)
         ties = np.argwhere(g >= g.max() - 1e-9 * max(1.0, abs(g.max())))
         assert any(plain.step_at(means, before.precision, edges, (a, b)).derived() <= 1e-9 for a, b in ties)
-    assert whole.stop_reason in STOP_REASONS
+    assert whole.stop_reason in DESCENT_STOP_REASONS
 
 
 @pytest.mark.parametrize(

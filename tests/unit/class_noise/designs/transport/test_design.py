@@ -5,17 +5,16 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from meterdp.class_noise.comparison import design_comparison_rows
-from meterdp.class_noise.designs.registry import noise_design, runnable
-from meterdp.class_noise.designs.simple import NOISE_FLOOR
-from meterdp.class_noise.designs.transport.barycentre import (
+from meterdp.class_noise.curves import design_comparison_rows
+from meterdp.class_noise.designs.barycentre import (
     minimax_centre,
     squared_distances,
     towards,
     wasserstein_limit,
 )
-from meterdp.class_noise.designs.transport.design import SENTENCE
-from meterdp.class_noise.query_models import Budget, ClassQueries
+from meterdp.class_noise.designs.registry import noise_design, runnable
+from meterdp.class_noise.designs.simple import NOISE_FLOOR
+from meterdp.class_noise.query_models import PREDICTABLE, Budget, ClassQueries
 from meterdp.class_noise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
@@ -96,7 +95,7 @@ def test_at_the_limit_all_released_distributions_are_the_same(queries):
     assert np.allclose(released.mean_log_kwh, released.mean_log_kwh[0], atol=1e-6)
     assert np.allclose(released.covariance, released.covariance[0], atol=1e-6)
     assert np.all(deltas("transport", queries, Budget(limit)) <= 1e-12)
-    assert noise.report.sentence == SENTENCE
+    assert noise.report.sentence == PREDICTABLE
 
 
 @pytest.mark.parametrize("convention", ["total", "per_entry"])

@@ -1,22 +1,8 @@
 """Which households must be indistinguishable: the graph (1) of pairs, from clusters, labels, likeness or edges.
 
-Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of
-one another. Clusters, groups of a size and nearest households are computed from private readings and are not charged:
-a study tool, never a release.
-
-Read the pairs of neighbours that a user's file names: two columns of meter ids, CSV or Parquet.
-
-Whatever is wrong is said in one sentence with the row, never with a meter id.
-
-Connected components of the neighbourhood graph (1): each is a design problem of its own.
-
-Groups of at least k similar households: everybody is hidden among k, and as few as that allows.
-
-Microaggregation, as statistical disclosure control calls it: a partition of the rows into groups of k to 2k - 1
-with the least sum of squared distances from the means of the groups. Groups are seeded by maximum distance to the
-average vector (MDAV: Domingo-Ferrer and Mateo-Sanz 2002; Domingo-Ferrer and Torra 2005), then single moves, exchanges
-of two households and whole groups given away lower the sum until none of them does. The optimum is NP-hard to find;
-it never has a group of 2k or more, because that can be cut in two without raising the sum.
+Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of one
+another. Clusters, groups of a size and nearest households are computed from private readings and are not charged: a
+study tool, never a release.
 """
 
 from __future__ import annotations
@@ -45,14 +31,9 @@ ALONE = (
 class Neighbours:
     """The graph (1) of H households.
 
-    Parameters
-    ----------
-    neighbourhood : (H,) int32 array
-        Neighbourhood of each household, 1 the largest; pairs lie within one.
-    pairs : (P, 2) int64 array
-        Ordered pairs (X, X') of positions, both directions, sorted, no self-loops.
-    outside_pair_count : (H,) int64 array
-        Given pairs whose other household is not in the study.
+    ``neighbourhood`` (H,) is 1 for the largest; ``pairs`` (P, 2) are ordered pairs (X, X') of positions within one,
+    both directions, sorted, no self-loops; ``outside_pair_count`` (H,) counts given pairs whose other household is
+    not in the study.
     """
 
     neighbourhood: np.ndarray
@@ -61,19 +42,10 @@ class Neighbours:
 
 
 def daily_profiles(log_kwh: np.ndarray, local_hour: np.ndarray) -> np.ndarray:
-    """Mean log load per local hour of day, the features of the clustering.
+    """Return the mean log load per local hour of day, (H, 24), the features of the clustering.
 
-    Parameters
-    ----------
-    log_kwh : (H, T) float64 array
-        Log load of the training window, NaN where a reading is missing.
-    local_hour : (T,) int array
-        Local hour of day of each slot, 0..23.
-
-    Returns
-    -------
-    (H, 24) float64 array
-        An hour without a reading takes the household's mean; a household without any, the mean of all households.
+    ``log_kwh`` (H, T) is of the training window, NaN where a reading is missing, ``local_hour`` (T,) in 0..23. An
+    hour without a reading takes the household's mean; a household without any, the mean of all households.
     """
     seen = np.isfinite(log_kwh)
     indicator = np.equal.outer(np.asarray(local_hour), np.arange(HOURS)).astype(float)
@@ -85,21 +57,10 @@ def daily_profiles(log_kwh: np.ndarray, local_hour: np.ndarray) -> np.ndarray:
 
 
 def cluster_households(features: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """K-means neighbourhoods (section VI-B), 1 the largest.
+    """Return K-means neighbourhoods (section VI-B) of rows of features (H, m), (H,) int32, 1 the largest.
 
-    Parameters
-    ----------
-    features : (H, m) float64 array
-        One row per household.
-    clusters : int
-        Clusters asked for; with fewer different rows, as many as there are different rows.
-    seed : int
-        Of the start points; a study has one, a release never uses this function.
-
-    Returns
-    -------
-    (H,) int32 array
-        Neighbourhood of each household, 1..C.
+    With fewer different rows than clusters there are as many as different rows. The seed is of the start points; a
+    study has one, a release never uses this function.
     """
     # Scikit-learn takes a second to import; the designs and curves, which import this module, need none of it.
     from sklearn.cluster import KMeans
@@ -113,17 +74,8 @@ def cluster_households(features: np.ndarray, clusters: int, seed: int) -> np.nda
 
 
 def by_label(labels: np.ndarray) -> np.ndarray:
-    """Neighbourhoods from given labels, for example the circuit a household is on.
-
-    Parameters
-    ----------
-    labels : (H,) array
-        Any sortable labels.
-
-    Returns
-    -------
-    (H,) int32 array
-        1..C in order of size; equal sizes in order of the label.
+    """Return neighbourhoods from labels (H,), for example circuits: 1..C in order of size, equal sizes in order of
+    the label.
     """
     _, position, size = np.unique(labels, return_inverse=True, return_counts=True)
     rank = np.empty(size.size, dtype=np.int32)
@@ -134,15 +86,7 @@ def by_label(labels: np.ndarray) -> np.ndarray:
 def full_cluster_graph(neighbourhood: np.ndarray) -> np.ndarray:
     """Return the edges of (1): every household of a neighbourhood is the neighbour of every other one.
 
-    Parameters
-    ----------
-    neighbourhood : (H,) int array
-        From :func:`cluster_households` or :func:`by_label`.
-
-    Returns
-    -------
-    (P, 2) int64 array
-        Ordered pairs (X, X') of positions, both directions, sorted; a neighbourhood of one has none.
+    Ordered pairs (P, 2) of positions, both directions, sorted; a neighbourhood of one has none.
     """
     same = np.equal.outer(neighbourhood, neighbourhood)
     np.fill_diagonal(same, False)
@@ -156,14 +100,10 @@ def all_within(neighbourhood: np.ndarray) -> Neighbours:
 
 
 def nearest_households(features: np.ndarray, nearest: int) -> Neighbours:
-    """Return the graph in which every household has the ones most like it as neighbours.
+    """Return the graph in which every household has the ``nearest`` ones most like it as neighbours, or as many as
+    there are.
 
-    Parameters
-    ----------
-    features : (H, m) float64 array
-        From :func:`daily_profiles`; likeness is Euclidean distance.
-    nearest : int
-        Households each one gets; fewer where there are fewer. Either direction counts, so one may have more.
+    Likeness is Euclidean distance of features (H, m). Either direction counts, so one may have more.
     """
     households = len(features)
     count = min(nearest, households - 1)
@@ -176,16 +116,8 @@ def nearest_households(features: np.ndarray, nearest: int) -> Neighbours:
 
 
 def from_edges(edges: np.ndarray, households: int, outside_pair_count: np.ndarray | None = None) -> Neighbours:
-    """Return the graph with given edges; its connected components are the neighbourhoods.
-
-    Parameters
-    ----------
-    edges : (E, 2) int array
-        Pairs of different positions, in either direction, repeated or not.
-    households : int
-        H.
-    outside_pair_count : (H,) int array, optional
-        See :class:`Neighbours`.
+    """Return the graph with given edges (E, 2), in either direction, repeated or not; its connected components are
+    the neighbourhoods.
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     pairs = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
@@ -233,22 +165,11 @@ _FIELD = "neighbourhoods.file"
 
 
 def read_edges(path, columns: Sequence[str], households: Mapping[str, int]) -> np.ndarray:
-    """Return the pairs of households a file names, (E, 2) int64, in its order.
+    """Return the pairs of households a file names in two columns of meter ids, (E, 2) int64, in its order.
 
-    Parameters
-    ----------
-    path : path-like
-        ``.parquet``, or anything else as CSV with a header.
-    columns : (str, str)
-        The two columns with meter ids.
-    households : mapping of meter id to dense household index
-        From the table ``meters``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, lacks a column, names a meter the export does not have, or pairs a meter with
-        itself.
+    A file is ``.parquet``, or anything else as CSV with a header; ``households`` are dense indices by meter id.
+    Whatever is wrong is said with the row, never with a meter id: a file that cannot be read or lacks a column, a
+    meter the export does not have, or one paired with itself.
     """
     table = _read(path)
     for name in columns:
@@ -294,14 +215,8 @@ def _read(path) -> pa.Table:
 
 
 def components(pairs: np.ndarray, labels: int) -> list[np.ndarray]:
-    """Return the positions of the labels of every component with at least one edge.
-
-    Parameters
-    ----------
-    pairs : (P, 2) int array
-        Edges, as positions.
-    labels : int
-        Number of labels H.
+    """Return the positions of the labels of every component with at least one edge: each is a design problem of its
+    own.
     """
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(labels, labels))
     _, component = connected_components(graph, directed=False)
@@ -325,23 +240,15 @@ MOST_ROUNDS = 50
 def balanced_groups(features: np.ndarray, size: int) -> np.ndarray:
     """Return groups of at least ``size`` rows and at most 2 ``size`` - 1, (H,) int64 labels from 0.
 
-    Parameters
-    ----------
-    features : (H, m) float64 array
-        One finite row per household; likeness is Euclidean distance.
-    size : int
-        k, at least 2.
+    Microaggregation, as statistical disclosure control calls it: a partition of the rows (H, m) into groups of k to
+    2k - 1 with the least sum of squared distances from the means of the groups. Groups are seeded by maximum distance
+    to the average vector (MDAV: Domingo-Ferrer and Mateo-Sanz 2002; Domingo-Ferrer and Torra 2005), then single
+    moves, exchanges of two households and whole groups given away lower the sum until none of them does. The optimum
+    is NP-hard to find; it never has a group of 2k or more, because that can be cut in two without raising the sum.
 
-    Returns
-    -------
-    (H,) int64 array
-        Labels in the order of the first row of each group by its features, the first of them before the second. The
-        order of the households does not matter, but among those with equal features. Fewer than 2k are one group.
-
-    Raises
-    ------
-    InputError
-        If the size hides nobody or there are too few households.
+    Labels are in the order of the first row of each group by its features. The order of the households does not
+    matter, but among those with equal features. Fewer than 2k are one group. Raises :class:`InputError` if the size
+    hides nobody or there are too few households.
     """
     if size < 2:
         raise InputError(
@@ -392,16 +299,7 @@ def _by_largest_distance(x: np.ndarray, size: int) -> np.ndarray:
 
 
 class _Search:
-    """Local search over partitions of rows into groups of k to 2k - 1.
-
-    Parameters
-    ----------
-    x : (H, m) array
-    label : (H,) int array
-        Start, groups 0..G-1.
-    size : int
-        k.
-    """
+    """Local search over partitions of rows x (H, m) into groups of k to 2k - 1, from labels (H,) in 0..G-1."""
 
     def __init__(self, x: np.ndarray, label: np.ndarray, size: int):
         self.x, self.label, self.size = x, label.copy(), size

@@ -2,13 +2,9 @@
 distance.
 
 A query moved onto a target distribution with the least squared error costs W2^2, so the largest W2^2 to the minimax
-centre is
-the smallest budget at which all labels of a neighbourhood can have one and the same released distribution: the
-Wasserstein
-limit. The problem is convex in the target's mean and covariance; its gap is certified. See docs/proofs/transport.md.
-
-The Wasserstein geodesic from the distribution of a query to a centre, as gain, move and noise; also for singular
-distributions.
+centre is the smallest budget at which all labels of a neighbourhood can have one and the same released distribution:
+the Wasserstein limit. The problem is convex in the target's mean and covariance; its gap is certified. The way there
+is the Wasserstein geodesic, as gain, move and noise, also for singular distributions. See docs/proofs/transport.md.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meterdp.class_noise.neighbourhoods.graph import components
+from meterdp.class_noise.neighbourhoods import components
 from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries
 from meterdp.solvers.interior_point import Packing, minimise
 from meterdp.solvers.smallest_ball import smallest_ball
@@ -33,17 +29,10 @@ SMALLEST_OVERLAP = 1e-28
 
 @dataclass(frozen=True)
 class Centre:
-    """Minimax centre N(mean, covariance) of some distributions.
+    """Minimax centre N(mean, covariance) of some distributions, (k,) and positive semidefinite (k, k).
 
-    Parameters
-    ----------
-    mean : (k,) float64 array
-    covariance : (k, k) float64 array
-        Positive semidefinite.
-    squared_distance : float
-        Largest W2^2 from a distribution to the centre, (log kWh)^2.
-    lower_bound : float
-        No centre has a smaller one, by duality.
+    ``squared_distance`` is the largest W2^2 from a distribution to it, (log kWh)^2; no centre has one below
+    ``lower_bound``, by duality.
     """
 
     mean: np.ndarray
@@ -53,20 +42,11 @@ class Centre:
 
 
 def wasserstein_limit(queries: ClassQueries, accuracy_convention: AccuracyConvention = "total") -> float:
-    """Return the rho at which all labels of every component can share one released distribution.
+    """Return the rho at which all labels of every component can share one released distribution; 0 without
+    neighbours.
 
-    Parameters
-    ----------
-    queries : ClassQueries
-        For deterministic queries the limit is the squared radius of the smallest ball around the means.
-    accuracy_convention : {"per_entry", "total"}
-        Of rho.
-
-    Returns
-    -------
-    float
-        Largest squared distance of a component's distributions to their minimax centre, (log kWh)^2; per entry
-        divided by k. 0 without neighbours.
+    It is the largest squared distance of a component's distributions to their minimax centre, (log kWh)^2, per entry
+    divided by k; for deterministic queries the squared radius of the smallest ball around the means.
     """
     groups = components(queries.pairs, len(queries.mean_log_kwh))
     worst = max(
@@ -79,11 +59,7 @@ def minimax_centre(means: np.ndarray, covariances: np.ndarray) -> Centre:
     """Return the Gaussian distribution whose largest W2 distance to the distributions N(mean, covariance) is
     smallest.
 
-    Parameters
-    ----------
-    means : (H, k) float64 array
-    covariances : (H, k, k) float64 array
-        May be singular or zero.
+    Covariances (H, k, k) may be singular or zero.
     """
     if not covariances.any():
         ball = smallest_ball(means)
@@ -211,18 +187,9 @@ class Moved(NamedTuple):
 
 
 def towards(mean, covariance, centre: Centre, allowed: float) -> Moved:
-    """Return what moves N(mean, covariance) along the geodesic to the centre.
+    """Return what moves N(mean, covariance), (k,) and (k, k), along the geodesic to the centre at a squared error of
+    at most ``allowed``.
 
-    Parameters
-    ----------
-    mean, covariance : (k,), (k, k) float64 arrays
-        Distribution of the query.
-    centre : Centre
-    allowed : float
-        Squared error of the move, (log kWh)^2.
-
-    Notes
-    -----
     The best coupling of N(0, L L'), L (k, r) of full rank, with N(0, S) is y = S L M^-1/2 L^+ x + noise, M = L'S L,
     with noise covariance S - S L M^-1 L'S, zero where the distribution is regular. Its squared error is W2^2, and a
     share s of the way costs s^2 of it.

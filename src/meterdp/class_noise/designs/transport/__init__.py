@@ -1,1 +1,0 @@
-"""`transport`: queries mapped towards a common distribution."""

@@ -1,1 +1,0 @@
-"""Which households must be indistinguishable."""
