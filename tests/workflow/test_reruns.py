@@ -71,7 +71,7 @@ def make_study(checkout):
 
 @pytest.mark.parametrize("whom", ["make", "snakemake"])
 def test_sigterm_ends_a_run_and_the_next_one_finishes_it(checkout, whom):
-    """By design a run ends in ten seconds (tests/unit/core/test_stop.py); a busy machine may take longer here."""
+    """By design a run ends in ten seconds (tests/unit/core/test_job.py); a busy machine may take longer here."""
     process = make_study(checkout)
     while not (checkout / "results/private/logs/ingest.log").exists() and process.poll() is None:
         time.sleep(0.05)

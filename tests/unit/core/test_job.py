@@ -1,15 +1,22 @@
-"""What every adapter runs in: threads capped, failures with one sentence."""
+"""What every adapter runs in: threads capped, failures with one sentence, no private number told; and how it ends."""
 
 import errno
+import re
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
+import psutil
 import pytest
 import sklearn.cluster  # noqa: F401  (brings OpenMP)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from meterdp.core.job import REFUSAL, job
+from meterdp.core.job import GRACE_S, REFUSAL, job, progress
 from meterdp.errors import InputError
+from meterdp.forecasting import bulk
+from meterdp.forecasting.arma import ArmaSettings
 
 
 def threads_in_use():
@@ -100,3 +107,80 @@ def test_a_log_in_no_folder_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit), job([], [tmp_path / "file/a.log"]):
         raise AssertionError("the job ran")
     assert capsys.readouterr().err.strip().startswith(REFUSAL)
+
+
+def test_numbers_are_told_where_they_are_public(capsys):
+    assert list(progress(range(3), "trials", every_s=0.0)) == [0, 1, 2]
+    assert re.findall(r"trials: (\d)/3 \(0 s\)", capsys.readouterr().err) == ["0", "1", "2"]
+
+
+def test_tens_of_per_cent_are_told_where_they_are_not(capsys):
+    assert list(progress(range(37), "fits", every_s=0.0, private=True)) == list(range(37))
+    told = re.findall(r"fits: (.*) \(0 s\)", capsys.readouterr().err)
+    assert told[0] == "0 %" and told[-1] == "90 %" and {int(t.split()[0]) % 10 for t in told} == {0}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_fits_do_not_tell_how_many_households_are_kept(monkeypatch, capsys, threads):
+    monkeypatch.setattr(bulk, "progress", lambda *given, **more: progress(*given, **more, every_s=0.0))
+    rows = np.random.default_rng(1).normal(size=(23, 200))
+    assert len(bulk.fit_households(rows, ArmaSettings(order=(1, 0), starts=1), threads)) == 23
+    said = capsys.readouterr().err
+    assert "ARMA fits: 90 %" in said and "23" not in re.sub(r"\(\d+ s\)", "", said)
+
+
+# SIGTERM ends a run and all it started, whatever they do about it.
+RUN = """
+import signal, subprocess, sys, threading, time
+import meterdp.core.job as stop
+stop.GRACE_S = 3.0 if {ends} else 0.3  # a busy machine takes a moment to end by itself
+lock = threading.Lock()
+signal.signal(signal.SIGTERM, lambda *_: lock.acquire())  # as Snakemake's, while the main thread selects jobs
+child = "import signal, time; signal.signal(signal.SIGTERM, {}); print('ready', flush=True); time.sleep(600)"
+jobs = [
+    subprocess.Popen([sys.executable, "-c", child.format(f"signal.{{action}}")], stdout=subprocess.PIPE)
+    for action in {actions}
+]
+for job in jobs:
+    job.stdout.readline()
+stop.stop_on_sigterm()
+with lock:
+    # Only now may the signal come: its handler would take the lock first and keep it.
+    print(*(job.pid for job in jobs), flush=True)
+    if {ends}:
+        for job in jobs:
+            job.wait()
+        print(*(job.returncode for job in jobs), flush=True)
+    else:
+        time.sleep(600)
+"""
+
+
+def end(actions, ends):
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN.replace("{actions}", repr(actions)).replace("{ends}", repr(ends))
+         .replace("{{action}}", "{action}")],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    children = list(map(int, process.stdout.readline().split()))
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    deadline = time.monotonic() + 60
+    while any(map(psutil.pid_exists, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(psutil.pid_exists, children))
+    return process.returncode, output.split()
+
+
+@pytest.mark.parametrize("actions", [["SIG_DFL"], ["SIG_IGN", "SIG_DFL"]])
+def test_a_run_that_hangs_is_ended_with_its_jobs(actions):
+    assert end(actions, ends=False) == (143, [])
+
+
+def test_a_run_that_ends_by_itself_sees_how_its_jobs_ended():
+    assert end(["SIG_DFL", "SIG_IGN"], ends=True) == (0, ["-15", "-9"])
+
+
+def test_all_of_it_takes_less_than_ten_seconds():
+    assert 2 * GRACE_S < 9

@@ -1,17 +1,15 @@
 """The scale of energy: there and back on every kind, one family, what it says of itself, and what is refused."""
 
 import math
-from pathlib import Path
 
 import mpmath as mp
 import numpy as np
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import KINDS, LOG, OFFSET, PLAIN, SIGNED, LogScale
 from meterdp.errors import InputError
+from tests.conftest import config_of
 
-SCHEMA = load_schema(Path(__file__).resolve().parents[3] / "workflow/schemas/config.schema.yaml")
 SCALES = {
     LOG: LogScale(0.01, 100.0),
     OFFSET: LogScale(-0.05, 100.0, offset_kwh=0.3),
@@ -130,7 +128,7 @@ def test_public_words_say_the_kind_and_its_own_constant_only_and_nothing_of_a_pl
 )
 def test_a_scale_that_makes_no_sense_is_refused_in_one_sentence(profiles, field, words):
     with pytest.raises(InputError) as refused:
-        complete({"profiles": profiles}, SCHEMA)
+        config_of({"profiles": profiles})
     assert field in str(refused.value) and words in str(refused.value)
 
 
@@ -144,5 +142,5 @@ def test_a_scale_that_makes_no_sense_is_refused_in_one_sentence(profiles, field,
     ],
 )
 def test_bounds_that_the_scale_holds_are_accepted(profiles):
-    scale = LogScale.from_config(complete({"profiles": profiles}, SCHEMA)["profiles"])
+    scale = LogScale.from_config(config_of({"profiles": profiles})["profiles"])
     assert np.isfinite(scale.bounds_log_kwh).all()

@@ -17,8 +17,7 @@ from meterdp.forecasting.rolling import ForecastSet
 from meterdp.privacy.gaussian import delta as gaussian_delta
 from tests.unit.class_noise.examples import all_pairs
 
-BOUNDS = (0.0025, 25.0)
-SCALE = LogScale(*BOUNDS)
+SCALE = LogScale(0.0025, 25.0)
 DESIGNED = ("none", "white", "published", "joint")
 
 
@@ -34,12 +33,12 @@ def rows_of(x, sizes, epsilon=1.0, delta=1e-5, designs=DESIGNED, convention="tot
     return {(row["size"], row["design"]): row for row in found}
 
 
-def asker(design, x, convention="total"):
+def asker(design, x, convention="total", scale=SCALE):
     queries = ClassQueries(x, np.zeros((*x.shape, x.shape[1])), all_pairs(len(x)))
-    return Asker(noise_design(design), queries, x, SCALE, convention)
+    return Asker(noise_design(design), queries, x, scale, convention)
 
 
-@pytest.mark.parametrize("households", [2, 3, 7, 30])
+@pytest.mark.parametrize("households", [2, 7, 30])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 1e-9), (4.0, 1e-5), (1.0, 0.1)])
 def test_near_the_limit_the_joint_design_is_answered_as_by_the_full_search(households, epsilon, delta):
     """Oracle: the search over the whole grid with its refinements; errors agree to 3 %, and delta is kept."""
@@ -101,19 +100,6 @@ def test_the_mean_of_the_group_is_for_everybody_and_needs_no_noise():
     assert row["absolute_error_kwh_mean"] == pytest.approx(off.mean())
 
 
-def test_the_absolute_error_is_that_of_many_draws():
-    """Oracle: 400,000 draws with clipping at both ends; within 6.5 standard errors, seeded."""
-    x = np.array([[np.log(0.003), np.log(0.4)], [np.log(20.0), np.log(0.0025)]])
-    question = asker("white", x)
-    noise = Noise(np.tile(np.diag([0.3, 2.0]), (2, 1, 1)), shift=np.array([[0.2, -0.1], [0.4, 0.0]]))
-    draws = np.random.default_rng(0).standard_normal((400_000, 2, 2)) * np.sqrt([0.3, 2.0])
-    off = np.abs(np.clip(np.exp(x + noise.shift + draws), *BOUNDS) - np.exp(x))
-    error = off.std(axis=0) / np.sqrt(len(draws))
-    assert np.all(np.abs(question.absolute_error_kwh(noise) - off.mean(axis=0)) <= 6.5 * error)
-    nothing = Noise(np.zeros((2, 2, 2)))
-    assert np.allclose(question.absolute_error_kwh(nothing), 0, atol=1e-12)
-
-
 def test_hiding_among_more_costs_more_and_white_noise_most():
     found = rows_of(forecasts(24), [2, 6, 24])
     for design in (*DESIGNED[1:], GROUP_MEAN):
@@ -166,15 +152,19 @@ def test_yardsticks_are_the_energy_and_the_error_of_the_forecast():
     as_arrow(HIDE_AMONG_YARDSTICKS, {n: [row[n] for row in rows] for n in HIDE_AMONG_YARDSTICKS.schema.names})
 
 
-@pytest.mark.parametrize("scale", [LogScale(-0.02, 25.0, offset_kwh=0.03), LogScale(-20.0, 25.0, scale_kwh=0.05)])
-def test_errors_in_kwh_are_those_of_many_draws_on_any_scale(scale):
-    """Oracle: 400,000 draws put back to kWh and clipped; within 6.5 standard errors, seeded."""
-    energy = (
-        np.array([[-0.015, 0.4], [15.0, 0.0]]) if scale.kind == "offset" else np.array([[-3.0, 0.4], [15.0, 0.0]])
-    )
-    x = scale.log(energy)
-    queries = ClassQueries(x, np.zeros((2, 2, 2)), all_pairs(2))
-    question = Asker(noise_design("white"), queries, x, scale, "total")
+@pytest.mark.parametrize(
+    ("scale", "energy"),
+    [
+        (SCALE, [[0.003, 0.4], [20.0, 0.0025]]),
+        (LogScale(-0.02, 25.0, offset_kwh=0.03), [[-0.015, 0.4], [15.0, 0.0]]),
+        (LogScale(-20.0, 25.0, scale_kwh=0.05), [[-3.0, 0.4], [15.0, 0.0]]),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_errors_in_kwh_are_those_of_many_draws_on_any_scale(scale, energy):
+    """Oracle: 400,000 draws put back to kWh and clipped at both ends; within 6.5 standard errors, seeded."""
+    x = scale.log(np.array(energy))
+    question = asker("white", x, scale=scale)
     noise = Noise(np.tile(np.diag([0.3, 2.0]), (2, 1, 1)), shift=np.array([[0.2, -0.1], [0.4, 0.0]]))
     drawn = x + noise.shift + np.random.default_rng(0).standard_normal((400_000, 2, 2)) * np.sqrt([0.3, 2.0])
     c = scale.scale_kwh
@@ -185,6 +175,7 @@ def test_errors_in_kwh_are_those_of_many_draws_on_any_scale(scale):
         (question.squared_error_kwh2(noise), off**2),
     ):
         assert np.all(np.abs(found - of.mean(axis=0)) <= 6.5 * of.std(axis=0) / np.sqrt(len(drawn)))
+    assert np.allclose(question.absolute_error_kwh(Noise(np.zeros((2, 2, 2)))), 0, atol=1e-12)
 
 
 def test_yardsticks_are_in_kwh_of_the_scale():

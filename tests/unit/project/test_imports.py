@@ -1,6 +1,7 @@
 """How modules of the packages import each other: in one direction only, so that each can be read before its users."""
 
 import ast
+import re
 
 import pytest
 
@@ -47,6 +48,25 @@ def arrows(repository):
     """Module -> what it imports, of both packages."""
     modules = modules_of(repository / "src/meterdp") | modules_of(repository / "src/meterdp_papers")
     return {name: set(imported(file, modules)) for name, file in modules.items()}
+
+
+def test_packages_import_only_what_the_architecture_allows(repository, arrows):
+    rules = re.compile(r"^\| `(\w+)` \|.*\| (.+) \|$", re.MULTILINE)
+    text = (repository / "docs/architecture.md").read_text()
+    allowed = {package: set(re.findall(r"\w+", words)) for package, words in rules.findall(text)}
+    ground = {"core", "privacy", "errors"}
+    packages = {p.name for p in (repository / "src/meterdp").iterdir() if p.is_dir()} - {"__pycache__"} - ground
+    assert set(allowed) == packages
+    reach = {package: allowed[package] | ground | {package} for package in packages}
+    for _ in packages:  # what a package may import, it may import from there as well
+        reach = {name: set().union(*(reach.get(r, set()) for r in known), known) for name, known in reach.items()}
+    pairs = [(name, target) for name, found in arrows.items() for target in found if target.startswith("meterdp.")]
+    wrong = []
+    for name, target in pairs:
+        package = name.removeprefix("meterdp.").split(".")[0]
+        if name.startswith("meterdp.") and package in reach and target.split(".")[1] not in reach[package]:
+            wrong.append(f"{name} imports {target}")
+    assert pairs and wrong == []
 
 
 def test_nothing_of_the_product_imports_a_reproduction(arrows):

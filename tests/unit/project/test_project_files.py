@@ -129,6 +129,22 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
     assert '"--directory", "/study", "--cores"' in steps[-2][1] and "mkdir" not in text and "VOLUME" not in text
 
 
+def test_adapters_stay_thin(repository):
+    thick = [p for p in (repository / "workflow/scripts").rglob("*.py") if len(p.read_text().splitlines()) > 40]
+    assert thick == []
+
+
+def test_documents_name_files_that_exist(repository):
+    folders = ("src", "tests", "tools", "benchmarks", "workflow")
+    there = [f"/{p.relative_to(repository)}" for f in folders for p in (repository / f).rglob("*.py")]
+    wrong = []
+    for page in [*repository.glob("*.md"), *repository.glob("docs/**/*.md"), *repository.glob("config/*.md")]:
+        for name in re.findall(r"[\w./-]*\w\.py\b", page.read_text()):
+            if not any(path.endswith(f"/{name}") for path in there):
+                wrong.append(f"{page.relative_to(repository)}: {name}")
+    assert wrong == []
+
+
 def test_every_mutant_of_the_tests_still_fits_the_source(repository, monkeypatch):
     """`tools/mutants.py` takes long, so nobody would soon notice that a snippet has changed."""
     monkeypatch.setitem(sys.modules, "mutants", type(sys)("mutants"))  # where its dataclass looks for annotations
