@@ -45,7 +45,7 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import FITS
+from meterdp.mixture.gmm import fit_labels
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 from meterdp.simulate.load import Variation, hourly_log_kwh
@@ -119,7 +119,7 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], epsilon: float, start
             released = Proven.calibrate(public).release(PrivateRecords(x), noise, DRAWS).mixtures
             seconds.setdefault(name, []).append((time.perf_counter() - begin) / DRAWS)
             found.setdefault(name, []).append(mean_log_likelihood(held_out, released).mean())
-        one = FITS["labels"](x, np.ones(n, dtype=int), FLOOR).mixture
+        one = fit_labels(x, np.ones(n, dtype=int), FLOOR).mixture
         found.setdefault("1 class", []).append(mean_log_likelihood(held_out, MixtureDraws.single(one))[0])
     return *(float(np.median(seconds[name])) for name in ("library", "own start")), found
 

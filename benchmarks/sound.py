@@ -35,7 +35,7 @@ from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import FITS
+from meterdp.mixture.gmm import fit_em, fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
@@ -78,10 +78,10 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], draws: int) -> tuple[
         seconds["sound"].append((time.perf_counter() - begin) / draws)
         own, k = log_likelihood(held_out, released.mixtures), released.mixtures.weights.shape[1]
         fits = {
-            "gap": FITS["labels"](x, kmeans_labels(x, k, SEED), FLOOR),
-            "to EM": FITS["em"](x, kmeans_labels(x, k, SEED), FLOOR),
-            "to 1 class": FITS["labels"](x, kmeans_labels(x, 1, SEED), FLOOR),
-            f"to {CLASSES} classes": FITS["labels"](x, kmeans_labels(x, CLASSES, SEED), FLOOR),
+            "gap": fit_labels(x, kmeans_labels(x, k, SEED), FLOOR),
+            "to EM": fit_em(x, kmeans_labels(x, k, SEED), FLOOR),
+            "to 1 class": fit_labels(x, kmeans_labels(x, 1, SEED), FLOOR),
+            f"to {CLASSES} classes": fit_labels(x, kmeans_labels(x, CLASSES, SEED), FLOOR),
         }
         best = {name: log_likelihood(held_out, MixtureDraws.single(f.mixture))[0] for name, f in fits.items()}
         for name, value in best.items():

@@ -26,7 +26,7 @@ from meterdp.evaluation.fidelity import (
 )
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import FITS
+from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
 
 CLASSES, FLOOR = 6, 1e-3
@@ -101,7 +101,7 @@ def real_against_synthetic_auc(real: np.ndarray, synthetic: np.ndarray) -> float
 def mixture_log_likelihood(real: np.ndarray, synthetic: np.ndarray) -> float:
     """Return the mean log-likelihood of real records under six Gaussians fitted by EM to synthetic ones, nats."""
     labels = kmeans_labels(synthetic, CLASSES, SEED)
-    fitted = FITS["em"](synthetic, labels, FLOOR).mixture
+    fitted = fit_em(synthetic, labels, FLOOR).mixture
     return float(mean_log_likelihood(real, MixtureDraws.single(fitted))[0])
 
 

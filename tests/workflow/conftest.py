@@ -140,9 +140,8 @@ PLANTED = {
     "export": {**SMALL_EXPORT, "circuit_column": "feeder"},
     "shards": 1,
     "profiles": {"vector": "mean", "hours": 6, "start_hour": 20},
-    "mixture": {"classes": 2, "fit": "em"},
-    "mechanisms": {"variants": ["sound"], "epsilons": [3], "figure_epsilon": 3},
-    "neighbourhoods": {"clusters": 40},
+    "mixture": {"classes": 2},
+    "mechanisms": {"variants": ["sound"], "epsilons": [3]},
     "class_noise": {
         **TINY["class_noise"],
         "designs": ["white"],

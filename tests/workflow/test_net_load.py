@@ -74,19 +74,18 @@ def settings(kind):
         "mechanisms": {
             "variants": ["sound"],
             "epsilons": [4],
-            "figure_epsilon": 4,
             "sound": {"level_log_kwh": {"signed": -1.2, "offset": 2.0}[kind]},
         },
         "class_noise": {"designs": ["none", "white"], "file_design": "white", "rhos": [0.45]},
-        "group_forecast": {"file_groups": "one", "file_epsilon": 4},
         "release": {
+            "forecast_groups": "one",
+            "forecast_epsilon": 4,
             "population": "homes with panels",
             "budget_period": "2025",
             "synthetic_profiles": 300,
             "ledger": f"books/{kind}.sqlite",
             "insist": True,
             "epsilon": 3,
-            "forecast_groups": "one",
         },
     }
 

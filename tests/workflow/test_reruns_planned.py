@@ -22,7 +22,7 @@ CONFIG = {
     "shards": 1,
     "trials": 1,
     "simulate": {"households": 90, "days": 19},
-    "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4},
+    "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4]},
     "class_noise": {"rhos": [0.45]},
 }
 
@@ -210,7 +210,7 @@ def test_another_way_to_federate_reruns_the_fit_over_circuits(checkout, tmp_path
     planner = Planner(tmp_path, checkout)
     planner.pretend_finished(CONFIG | {"federation": "circuit"})
     assert planner.plan(CONFIG | {"federation": {"by": "circuit"}}) == []
-    plan = planner.plan(CONFIG | {"federation": {"by": "circuit", "iterations": 7}})
+    plan = planner.plan(CONFIG | {"federation": {"by": "circuit", "scheme": "subspace"}})
     assert "federate_mixture" in plan and "vary_mixture" in plan and "ingest" not in plan
     assert "is neither 'complete' nor 'ring' nor a file; give the path" in planner.snakemake(
         CONFIG | {"federation": {"by": "circuit", "graph": "lines.csv"}}, "--dry-run"

@@ -15,7 +15,7 @@ if CHECKOUT:
 from meterdp.audit.forms import NAMES as AUDIT_PARTS
 from meterdp.audit.forms import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
-from meterdp.core.config import complete, load_schema, refuse_templates
+from meterdp.core.config import complete, figure_epsilon, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, shipped, source_hash

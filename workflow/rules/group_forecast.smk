@@ -24,7 +24,7 @@ rule group_records:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
         forecast=some_of(studied(config["forecast"]), PROCESS + POINTS),
-        households=lookup("households", within=config["group_forecast"]),
+        households=lookup("forecast_households", within=config["release"]),
         code=code_of("group_records"),
     script:
         "../scripts/group_records.py"
@@ -47,7 +47,9 @@ rule group_forecast:
     conda:
         "../envs/meterdp.yaml"
     params:
-        group_forecast=config["group_forecast"],
+        households=lookup("forecast_households", within=config["release"]),
+        groups=lookup("forecast_groups", within=config["release"]),
+        epsilon=lookup("forecast_epsilon", within=config["release"]),
         default_kwh_per_hour=lookup("default_kwh_per_hour", within=config["profiles"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         export=config["export"],

@@ -58,8 +58,7 @@ rule marginal_densities:
     conda:
         "../envs/meterdp.yaml"
     params:
-        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
-        mixture=config["mixture"],
+        epsilon=figure_epsilon(config["mechanisms"]),
         code=code_of("marginal_densities"),
     script:
         "../scripts/marginal_densities.py"

@@ -23,7 +23,7 @@ rule federate_mixture:
     params:
         federation=FEDERATION,
         mixture=config["mixture"],
-        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
+        epsilon=figure_epsilon(config["mechanisms"]),
         delta=lookup("delta", within=config["mechanisms"]),
         seed=config["seed"],
         code=code_of("federate_mixture"),

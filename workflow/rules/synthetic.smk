@@ -24,7 +24,7 @@ rule fidelity:
     conda:
         "../envs/meterdp.yaml"
     params:
-        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
+        epsilon=figure_epsilon(config["mechanisms"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         mixture=config["mixture"],
         seed=config["seed"],

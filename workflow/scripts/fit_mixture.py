@@ -14,7 +14,7 @@ with job(snakemake.input, snakemake.log) as write:
     hours = read_table(snakemake.input.hours, PROFILE_HOURS).to_pandas()
     settings, (began, fitted) = snakemake.params.mixture, read_fitted(snakemake.input.elsewhere)
     start = start_labels(records, settings["classes"], snakemake.params.seed, began)
-    fit = fit_from(records, start, settings, fitted)
+    fit = fit_from(records, start, fitted)
     x = records.log_kwh[records.valid]
     write(snakemake.output.labels, LABELS, label_rows(records, start, fit))
     write(snakemake.output.mixture, MIXTURE, mixture_rows(fit))

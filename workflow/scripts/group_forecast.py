@@ -18,14 +18,16 @@ with job(snakemake.input, snakemake.log) as write:
     study = GroupStudy.from_tables(
         read_parts(snakemake.input.records, GROUP_RECORDS),
         read_table(snakemake.input.meters, METERS),
-        params.group_forecast["households"],
+        params.households,
         params.export["interval_minutes"],
         params.default_kwh_per_hour,
-        {**STUDIED, **params.group_forecast},
+        STUDIED,
         LogScale.of_interval(params.log_scale, params.export["interval_minutes"]),
     )
     write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(study, params.seed))
     salt = Path(snakemake.input.salt).read_text().strip()
     facts, zone = carried_metadata(snakemake.input), params.export["time_zone"]
-    crosswalk = write_group_forecasts(study, snakemake.output.folder, params.seed, salt, zone, facts)
+    crosswalk = write_group_forecasts(
+        study, params.groups, params.epsilon, snakemake.output.folder, params.seed, salt, zone, facts
+    )
     write(snakemake.output.crosswalk, CROSSWALK, crosswalk)

@@ -11,12 +11,11 @@ from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 
 with job(snakemake.input, snakemake.log) as write:
-    settings = snakemake.params.mixture
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, settings, read_fitted(snakemake.input.elsewhere)[1])
+    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
     variants = read_parts(snakemake.input.variants, VARIANT)
     x = records.log_kwh[records.valid]
     own = find_own_classes(variants["mechanism"].to_pylist())
-    columns = marginal_columns(x, fit, variants, snakemake.params.epsilon, settings["eigenvalue_floor"], own)
+    columns = marginal_columns(x, fit, variants, snakemake.params.epsilon, own)
     write(snakemake.output.marginals, MARGINALS, columns)

@@ -1,5 +1,6 @@
 """Run every mechanism at every epsilon: mixtures, synthetic profiles of one, and what each mechanism costs."""
 
+from meterdp.core.config import figure_epsilon
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
@@ -21,7 +22,7 @@ with job(snakemake.input, snakemake.log) as write:
     mechanisms, seed = params.mechanisms, params.seed
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, params.mixture, read_fitted(snakemake.input.elsewhere)[1])
+    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
     shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
     settings = (fit, mechanisms, params.mixture, params.profiles, seed)
     folds, costs = study_folds(records, params.mixture, seed), {}
@@ -31,7 +32,7 @@ with job(snakemake.input, snakemake.log) as write:
         variant, cost = vary(name, records, *settings, folds, shares)
         write(variant_file, VARIANT, variant)
         # As many as there are valid real profiles.
-        source = released_source(as_arrow(VARIANT, variant), mechanisms["figure_epsilon"])
+        source = released_source(as_arrow(VARIANT, variant), figure_epsilon(mechanisms))
         log_kwh = synthetic_log_kwh(source, int(records.valid.sum()), LogScale.from_config(params.profiles), seed)
         metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_sentence(source)}
         write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)

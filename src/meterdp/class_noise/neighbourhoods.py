@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from meterdp.errors import InputError
 
 HOURS = 24
+CLUSTERS = 6  # of section VI-B
 ALONE = (
     "there is nobody to be mistaken for, so class_label privacy says nothing about the household, whatever the noise"
 )

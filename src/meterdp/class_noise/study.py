@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from meterdp.class_noise.designs.registry import noise_design, runnable
 from meterdp.class_noise.neighbourhoods import (
+    CLUSTERS,
     Neighbours,
     all_within,
     balanced_groups,
@@ -83,7 +84,7 @@ def study_neighbourhoods(
         return nearest_households(features, settings["size"])
     if settings["by"] == "size":
         return all_within(by_label(balanced_groups(features, settings["size"])))
-    return all_within(cluster_households(features, settings["clusters"], seed))
+    return all_within(cluster_households(features, CLUSTERS, seed))
 
 
 def likeness(load: LogLoad, train_days: int) -> np.ndarray:

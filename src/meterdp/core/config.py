@@ -43,6 +43,14 @@ REMOVED = {
     "profiles.rolling_other_day_weight": "it is 0.5",
     "federation.update": "covariances are about the means of the same step",
     "federation.mask_std": "it is 1e5",
+    "mixture.fit": "the fit is to the K-means labels",
+    "mixture.eigenvalue_floor": "it is 0.001 (log kWh)^2",
+    "federation.iterations": "there are 50",
+    "mechanisms.figure_epsilon": "it is the middle one of mechanisms.epsilons",
+    "mechanisms.sdp_solver": "meterdp's own solver is used",
+    "mechanisms.sound.classes": "a public rule says how many, with mixture.classes as upper limit",
+    "mechanisms.sound.rounds": "a public rule says how many",
+    "mechanisms.sound.hour_correlation": "it is 0.6",
     "mechanisms.draws": "the KL divergence is averaged over 1000 draws",
     "forecast.method": "an ARMA process forecasts; forecast.compare sets others beside it",
     "forecast.refit_days": "coefficients are estimated again every 7 days",
@@ -56,6 +64,7 @@ REMOVED = {
     "forecast.starts": "the search has 3 start points",
     "forecast.max_iterations": "the search has 1000 iterations from each start",
     "forecast.interval_levels": "intervals are of 0.5 and 0.9",
+    "neighbourhoods.clusters": "there are 6",
     "neighbourhoods.nearest": "write it as neighbourhoods.size",
     "neighbourhoods.file_columns": "call the columns of the file meter_id and neighbour_id",
     "class_noise.stochastic_designs": "the designs of class_noise.designs but joint and transport",
@@ -65,11 +74,7 @@ REMOVED = {
     "class_noise.answers": "`meterdp ask` answers for any guarantee or error",
     "class_noise.file_rho": "the files have the first of class_noise.rhos",
     "hide_among": "the figure shows 2 to 100 households at epsilon 1 and delta 1e-5",
-    "group_forecast.groups": "a study compares one group and assigned ones",
-    "group_forecast.epsilons": "a study compares 0.5 to 8; group_forecast.file_epsilon is that of its files",
-    "group_forecast.delta": "a study takes 1e-5, a release release.delta",
-    "group_forecast.most_groups": "a public rule takes 12 or fewer",
-    "group_forecast.draws": "errors are averaged over 20 draws",
+    "group_forecast": "the files of a study are for the meters, groups and epsilon of release.forecast_*",
     "feeder_study": "a study measures feeders of 5 to 500 households at epsilon 0.5 to 8 over the last 7 days",
     "audit.primitive_trials": "it is 250 times audit.trials",
     "audit.canaries": "the audit plants 160",
@@ -345,12 +350,10 @@ def _across_keys(config, source) -> Iterator[InputError]:
                 date.fromisoformat(value)
             except ValueError:
                 yield refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
-    for figure, grid in (
-        (("mechanisms", "figure_epsilon"), ("mechanisms", "epsilons")),
-        (("class_noise", "file_design"), ("class_noise", "designs")),
-    ):
-        if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
-            yield refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
+    if config["class_noise"]["file_design"] not in config["class_noise"]["designs"]:
+        yield refuse(
+            "class_noise.file_design", "is not one of class_noise.designs", "add it there or choose one of them"
+        )
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
         yield refuse(
             "neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs"
@@ -414,6 +417,12 @@ def _of_federation(config, refuse) -> Iterator[InputError]:
             "is 'circuit', but nothing names the circuit of a meter",
             "set export.circuit_column, or name circuits in export.meters",
         )
+
+
+def figure_epsilon(mechanisms: Mapping) -> float:
+    """Return the epsilon at which densities and synthetic profiles are shown: the middle one, or the lower of two."""
+    epsilons = sorted(mechanisms["epsilons"])
+    return epsilons[(len(epsilons) - 1) // 2]
 
 
 def _walk(schema, path=()) -> Iterator[tuple[tuple[str, ...], Mapping]]:

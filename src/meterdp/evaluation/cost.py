@@ -29,7 +29,7 @@ from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
+from meterdp.mixture.gmm import EIGENVALUE_FLOOR, Fit, fit_labels, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.support import fewest_households
 from meterdp.privacy.noise import NoiseSource
@@ -251,7 +251,7 @@ def study_folds(records: Records, mixture: Mapping, seed: int) -> list[Fold]:
         records.log_kwh,
         records.valid,
         mixture["classes"],
-        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
+        lambda x, k: fit_labels(x, kmeans_labels(x, k, seed), EIGENVALUE_FLOOR),
         StudyNoise(seed, "mixture", "folds"),
     )
 

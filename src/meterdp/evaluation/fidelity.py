@@ -359,7 +359,7 @@ def _refit_rows(records: Records, mixture: Mapping, seed: int) -> list[dict]:
             part = Records(records.household[rows[half]], records.log_kwh[rows[half]], np.ones(len(half), bool))
             if len(np.unique(part.log_kwh, axis=0)) < max(mixture["classes"], 2):
                 return []
-            fits.append(fit_from(part, start_labels(part, mixture["classes"], seed), mixture).mixture)
+            fits.append(fit_from(part, start_labels(part, mixture["classes"], seed)).mixture)
         labels = [most_probable_class(records.log_kwh[rows], fitted) for fitted in fits]
         noise = StudyNoise(seed, "fidelity of densities", "real", split)
         found["class_agreement"].append(matched_agreement(*labels))

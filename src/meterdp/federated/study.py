@@ -26,12 +26,14 @@ from meterdp.federated.shared_noise import sums_of
 from meterdp.federated.tables import FEDERATION_PROTECTS
 from meterdp.mechanisms.proven.domain import start_classes
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.mixture.gmm import EIGENVALUE_FLOOR, raise_eigenvalues
 from meterdp.mixture.study import require_records
 from meterdp.privacy import gaussian
 from meterdp.profiles.vector import Records
 
 # Of groups whose records might be solved for; beyond, a household more makes no difference.
+# Steps of EM that circuits take together, from a public start.
+ITERATIONS = 50
 _MOST_HOUSEHOLDS = 10**9
 
 
@@ -57,11 +59,13 @@ def fit_over_circuits(
     node = circuits.node[records.household]
     parts = [records.log_kwh[records.valid & (node == i)] for i in range(circuits.graph.nodes)]
     summation = SCHEMES[federation["scheme"]](circuits.graph, generator)
-    floor = mixture["eigenvalue_floor"]
-    pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
-    start = start_from(pooled.mixture, mixture["classes"], floor)
-    steps = federation["iterations"]
-    return FederatedFit(start, pooled, distributed_em(parts, start, steps, summation, eigenvalue_floor=floor))
+    pooled = distributed_em(
+        parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=EIGENVALUE_FLOOR
+    )
+    start = start_from(pooled.mixture, mixture["classes"], EIGENVALUE_FLOOR)
+    return FederatedFit(
+        start, pooled, distributed_em(parts, start, ITERATIONS, summation, eigenvalue_floor=EIGENVALUE_FLOOR)
+    )
 
 
 def one_class(dimension: int) -> Mixture:
@@ -90,7 +94,7 @@ def solvable_households(dimension: int, classes: int, iterations: int) -> int:
 
 def announce(circuits: Circuits, federation: Mapping, dimension: int, classes: int) -> None:
     """Say before the fit what it will give away to whom, from public numbers alone."""
-    scheme, steps, t = (federation[key] for key in ("scheme", "iterations", "colluding"))
+    scheme, t = federation["scheme"], federation["colluding"]
     group = smallest_group(scheme, circuits.graph, t)
     if scheme == "federated":
         learnt = "The server learns exactly what each of them sums up"
@@ -98,8 +102,9 @@ def announce(circuits: Circuits, federation: Mapping, dimension: int, classes: i
         learnt = f"Who controls {t} of them learns exactly only sums over {group} or more of the others"
     print(
         f"{len(circuits.names)} circuits fit one mixture, scheme {scheme}. {learnt}: "
-        f"{entries_of(classes, dimension)} numbers in each of {steps} iterations, enough to solve for every reading "
-        f"behind them where that are {solvable_households(dimension, classes, steps)} households or fewer.",
+        f"{entries_of(classes, dimension)} numbers in each of {ITERATIONS} iterations, enough to solve for every "
+        "reading behind them where that are "
+        f"{solvable_households(dimension, classes, ITERATIONS)} households or fewer.",
         file=sys.stderr,
         flush=True,
     )
@@ -142,7 +147,7 @@ def protection_rows(
 ) -> list[dict[str, object]]:
     """Return rows of the table ``federation_protects``; epsilon and delta are those of the sound release."""
     n, graph = len(circuits.names), circuits.graph
-    solvable = solvable_households(dimension, classes, federation["iterations"])
+    solvable = solvable_households(dimension, classes, ITERATIONS)
     chosen = federation["scheme"]
     collude = sorted({t for t in COLLUDING if t < n - 1} | {federation["colluding"]})
     rows = [_row("readings", "", True, "nobody")]

@@ -1,7 +1,7 @@
 """The group forecast in a study: its public list of households, their records and what else is public.
 
 The list is a function of the meters of the export and of the configuration, never of a reading
-(docs/proofs/group_forecast.md, 1): all meters, or the first ``group_forecast.households`` of the fixed order of
+(docs/proofs/group_forecast.md, 1): all meters, or the first ``release.forecast_households`` of the fixed order of
 :mod:`meterdp.forecasting.select`. A household that a quality rule leaves out
 stays on it, without a forecast.
 """
@@ -38,8 +38,8 @@ class GroupStudy:
 
     ``household`` (N,) int32 is the public list, dense indices, ascending, and ``circuit`` the circuit 0..G-1 of each,
     None if the export does not name them all. ``forecasts`` are of the H households of the list that have one, n
-    origins, k steps; ``interval_start_utc`` (k,) is that of the last origin. ``settings`` holds the section
-    ``group_forecast`` of the configuration and :data:`STUDIED`; ``scale`` is that of the energy in a step.
+    origins, k steps; ``interval_start_utc`` (k,) is that of the last origin. ``settings`` is
+    :data:`STUDIED`; ``scale`` is that of the energy in a step.
     """
 
     household: np.ndarray
@@ -62,14 +62,14 @@ class GroupStudy:
         settings: Mapping,
         scale: LogScale = PLAIN,
     ) -> GroupStudy:
-        """Take tables ``group_records`` and ``meters``; ``households`` is ``group_forecast.households``."""
+        """Take tables ``group_records`` and ``meters``; ``households`` is ``release.forecast_households``."""
         listed, circuit = public_list(meters, households)
         own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
         if not own.num_rows:
             raise InputError(
                 "is so small that no household on the public list has a forecast",
                 file="config",
-                field="group_forecast.households",
+                field="release.forecast_households",
                 hint="raise it",
             )
         judged = forecast_set(own)
@@ -92,7 +92,7 @@ class GroupStudy:
     def public(self, groups: str, epsilon: float) -> GroupPublic:
         """Return all that calibrates a mechanism: public facts."""
         if groups == "circuit" and self.circuit is None:
-            raise no_circuits("group_forecast.groups")
+            raise no_circuits("release.forecast_groups")
         return GroupPublic(
             epsilon=epsilon,
             delta=self.settings["delta"],

@@ -36,7 +36,7 @@ def public_settings(
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
     if name == AUTO:
-        covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words and sound.classes is None
+        covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
         signal = signal_of(shares.seen_by_colluding * gaussian.mu_for(epsilon, delta), n, d, sound)
         name = SHIPPED if covered and signal < ENOUGH_WITHOUT_LIBRARY else None
     if name is not None:
@@ -52,7 +52,5 @@ def public_settings(
         low_log_kwh=low,
         high_log_kwh=high,
         log_scale=scale,
-        eigenvalue_floor=mixture["eigenvalue_floor"],
-        sdp_solver=mechanisms["sdp_solver"],
         sound=replace(sound, grid=grid, shares=shares),
     )

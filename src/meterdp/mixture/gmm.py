@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,8 @@ from meterdp.mixture.density import class_log_densities, class_shares, class_sha
 from meterdp.mixture.draws import Mixture
 
 EM_ITERATIONS = 500
+# Public floor of the eigenvalues of a covariance, (log kWh)^2: a standard deviation of 3 % of a load.
+EIGENVALUE_FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -244,9 +245,6 @@ def _numbered(weights: np.ndarray, means: np.ndarray, n: int) -> tuple[np.ndarra
     rank = np.empty(len(counts), dtype=np.int32)
     rank[order] = np.arange(1, len(counts) + 1, dtype=np.int32)
     return counts, order, rank
-
-
-FITS: dict[str, Callable[[np.ndarray, np.ndarray, float], Fit]] = {"labels": fit_labels, "em": fit_em}
 
 
 def _check_floor(eigenvalue_floor: float) -> None:

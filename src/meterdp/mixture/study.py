@@ -5,7 +5,7 @@ Dirichlet and normal-inverse-Wishart priors of a mixture, for maximum a posterio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,15 @@ from meterdp.core.constraints import Number, check
 from meterdp.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import FITS, Fit, fit_given, most_probable, raise_eigenvalues, share_statistics
+from meterdp.mixture.gmm import (
+    EIGENVALUE_FLOOR,
+    Fit,
+    fit_given,
+    fit_labels,
+    most_probable,
+    raise_eigenvalues,
+    share_statistics,
+)
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.vector import Records
 
@@ -45,23 +53,15 @@ def require_records(records: Records, classes: int) -> None:
         )
 
 
-def fit_from(records: Records, labels: np.ndarray, mixture: Mapping, elsewhere: Mixture | None = None) -> Fit:
-    """Fit the valid records, (2a)-(2c) or EM started at ``labels``; the same labels give the same fit.
+def fit_from(records: Records, labels: np.ndarray, elsewhere: Mixture | None = None) -> Fit:
+    """Fit the valid records to labels, (2a)-(2c) of Liu et al.
 
-    Parameters
-    ----------
-    records : Records
-    labels : (n,) int32
-        :func:`start_labels`, or the column ``start_component`` of the stored table ``labels``.
-    mixture : mapping
-        Section ``mixture`` of the configuration.
-    elsewhere : Mixture, optional
-        What was fitted to the same records elsewhere (:mod:`meterdp.federated`), in place of a fit; only the floor
-        of the settings is then used.
+    ``labels`` (n,) are those of :func:`start_labels`, or the column ``start_component`` of the table ``labels``. A
+    mixture that was fitted to the same records elsewhere (:mod:`meterdp.federated`) stands in the place of a fit.
     """
     if elsewhere is not None:
-        return fit_given(records.log_kwh[records.valid], elsewhere, mixture["eigenvalue_floor"])
-    return FITS[mixture["fit"]](records.log_kwh[records.valid], labels, mixture["eigenvalue_floor"])
+        return fit_given(records.log_kwh[records.valid], elsewhere, EIGENVALUE_FLOOR)
+    return fit_labels(records.log_kwh[records.valid], labels, EIGENVALUE_FLOOR)
 
 
 def label_rows(records: Records, start: np.ndarray, fit: Fit) -> dict[str, np.ndarray]:
@@ -94,7 +94,7 @@ def mixture_of(classes: pd.DataFrame) -> Mixture:
     return Mixture(classes["weight"].to_numpy(), means, covariances)
 
 
-def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float) -> tuple[np.ndarray, Mixture]:
+def fit_of_own_classes(x: np.ndarray, released: Mixture) -> tuple[np.ndarray, Mixture]:
     """Fit the records under the probabilities with which they come from each released class, for display only.
 
     A mechanism that finds its own classes, of any number, must be shown beside these and not beside the classes of
@@ -107,8 +107,6 @@ def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float
         Valid records, log kWh.
     released : Mixture
         Of K classes.
-    eigenvalue_floor : float
-        Public floor, (log kWh)^2.
 
     Returns
     -------
@@ -122,7 +120,7 @@ def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float
     covariances = np.where(
         known[:, None, None], scatter / np.where(known, counts, 1.0)[:, None, None], released.covariances
     )
-    return shares.T, Mixture(counts / len(x), means, raise_eigenvalues(covariances, eigenvalue_floor)[0])
+    return shares.T, Mixture(counts / len(x), means, raise_eigenvalues(covariances, EIGENVALUE_FLOOR)[0])
 
 
 def marginal_columns(
@@ -130,7 +128,6 @@ def marginal_columns(
     fit: Fit,
     variants: pa.Table,
     epsilon: float,
-    eigenvalue_floor: float,
     own_classes: Collection[str],
 ) -> dict[str, np.ndarray]:
     """Return the columns of the table ``marginals`` for every mechanism of the table ``variant`` at one epsilon.
@@ -143,7 +140,7 @@ def marginal_columns(
         Mixture fitted without privacy.
     variants : pyarrow.Table
         Parts of the table ``variant``.
-    epsilon, eigenvalue_floor : float
+    epsilon : float
     own_classes : collection of str
         Mechanisms that find their own classes, of any number; the others have those of the fit.
     """
@@ -154,7 +151,7 @@ def marginal_columns(
     for name, rows in frame.groupby("mechanism", sort=False):
         mixture = mixture_of(rows)
         if name in own_classes:
-            shares, own = fit_of_own_classes(x, mixture, eigenvalue_floor)
+            shares, own = fit_of_own_classes(x, mixture)
             blocks.append((str(name), marginals(x, shares, own, {str(name): mixture})))
         else:
             of_fit[str(name)] = mixture

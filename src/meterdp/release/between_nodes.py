@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -121,16 +121,17 @@ def _service(settings: NodeSettings) -> ReleaseService:
 def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:
     agreed, study = settings.agreement.settings, settings.study
     release = agreed["release"]
-    return public_settings(
+    public = public_settings(
         release["epsilon"],
         release["delta"],
         (sum(release["meters"]), settings.agreement.dimension),
         study["mechanisms"],
-        {"classes": agreed["classes"], "eigenvalue_floor": agreed["eigenvalue_floor"]},
+        agreed,
         study["profiles"],
         GRID,
         shared.shares,
     )
+    return replace(public, eigenvalue_floor=agreed["eigenvalue_floor"])
 
 
 def _agree(links: Links, public: PublicSettings) -> None:

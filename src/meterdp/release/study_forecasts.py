@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 
 from meterdp.accounting.responses import epsilon_after
+from meterdp.class_noise.neighbourhoods import CLUSTERS
 from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
@@ -51,7 +52,6 @@ _DOES_NOT_HIDE = (
 
 def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
     by = neighbourhoods["by"]
-    detail = {"cluster": "clusters", "nearest": "size", "size": "size"}.get(by)
     return {
         "time_zone": export["time_zone"],
         "interval_minutes": export["interval_minutes"],
@@ -60,7 +60,8 @@ def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neigh
             "seasonal_mean": {**SEASON, **profiles}["seasonal"],
             "train_days": forecast["train_days"],
             "neighbourhoods_by": by,
-            **({} if detail is None else {f"neighbourhoods_{detail}": neighbourhoods[detail]}),
+            **({"neighbourhoods_size": neighbourhoods["size"]} if by in ("nearest", "size") else {}),
+            **({"neighbourhoods_clusters": CLUSTERS} if by == "cluster" else {}),
         },
     }
 
@@ -279,6 +280,8 @@ def group_manifest(
 
 def write_group_forecasts(
     study: GroupStudy,
+    groups: str,
+    epsilon: float,
     folder: str | Path,
     seed: int,
     salt: str,
@@ -291,7 +294,7 @@ def write_group_forecasts(
     which the private salt fixes, are not those of the class-based files: a common id would tie the two files of a
     household together. Nothing in ``metadata`` is private.
     """
-    groups, epsilon = study.settings["file_groups"], float(study.settings["file_epsilon"])
+    epsilon = float(epsilon)
     mechanism = GroupForecast.calibrate(study.public(groups, epsilon))
     released = mechanism.release(study.records(-1), StudyNoise(seed, "group forecast files", groups, repr(epsilon)))
     own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]

@@ -48,7 +48,7 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
     rows = variant.filter(pc.equal(variant["epsilon"], float(epsilon)))
     if rows.num_rows == 0:
         raise InputError(
-            "has no draw at mechanisms.figure_epsilon", file="variant", hint="choose one of mechanisms.epsilons"
+            f"has no draw at epsilon {epsilon:g}", file="variant", hint="choose one of mechanisms.epsilons"
         )
     return Source(
         rows["mechanism"][0].as_py(),

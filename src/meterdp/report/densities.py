@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.core.config import figure_epsilon
 from meterdp.errors import InputError
 from meterdp.mixture.tables import MARGINALS
 from meterdp.profiles.tables import PROFILE_HOURS
@@ -159,7 +160,7 @@ _ON_AXIS = 1e-3  # of its peak: no one sees a curve above the axis there
 
 def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
     chosen = settings["mechanisms"]
-    return {name: {"mechanism": name, "epsilon": chosen["figure_epsilon"]} for name in chosen["variants"]}
+    return {name: {"mechanism": name, "epsilon": figure_epsilon(chosen)} for name in chosen["variants"]}
 
 
 @figure(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from meterdp.class_noise.query_models import RANDOMNESS
+from meterdp.core.config import figure_epsilon
 from meterdp.core.parquet import read_table
 from meterdp.core.tables import Table
 from meterdp.report import cost, forecasts, hiding, intake, noise
@@ -94,7 +95,7 @@ def headline(tables: Tables, settings: Mapping) -> list[str]:
     """Return the key results as sentences, one or more for each part of the study that was run."""
     sentences = [
         intake.intake_sentence(tables),
-        *cost.cost_sentences(tables, settings.get("mechanisms", {}).get("figure_epsilon")),
+        *cost.cost_sentences(tables, figure_epsilon(settings["mechanisms"]) if "mechanisms" in settings else None),
         forecasts.forecast_sentence(tables),
         noise.delta_sentence(tables, settings.get("class_noise", {})),
     ]

@@ -38,7 +38,7 @@ def test_defaults_fill_an_empty_configuration(schema):
 
 def test_partial_sections_are_filled(schema):
     filled = complete({"mixture": {"classes": 3}}, schema)
-    assert filled["mixture"]["classes"] == 3 and filled["mixture"]["fit"] == "labels"
+    assert filled["mixture"]["classes"] == 3 and filled["simulate"]["days"] == 28
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_partial_sections_are_filled(schema):
             r"field 'mixture.clases': is not a known key; write 'classes' if you meant that key\.",
         ),
         (
-            {"mechanisms": {"epsilons": [1, 0], "figure_epsilon": 1}},
+            {"mechanisms": {"epsilons": [1, 0]}},
             r"'mechanisms.epsilons\[1\]': is 0 and must be greater than 0",
         ),
         (
@@ -69,7 +69,8 @@ def test_partial_sections_are_filled(schema):
             {"neighbourhoods": {"by": "file"}},
             r"field 'neighbourhoods.file': is missing, but neighbourhoods.by is 'file'; give",
         ),
-        ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is not one of mechanisms.epsilons"),
+        ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is no longer a setting; leave it out"),
+        ({"class_noise": {"file_design": "joint", "designs": ["none"]}}, r"'class_noise.file_design': is not one of"),
         ({"export": {"unit": "BTU"}}, r"'export.unit': is 'BTU', which is not one of kWh, Wh"),
         (
             {"export": {"time_zone": "Mars/Base"}},

@@ -8,7 +8,7 @@ from meterdp.core.parquet import as_arrow, write_table
 from meterdp.errors import InputError
 from meterdp.federated.circuits import Circuits
 from meterdp.federated.fitted import read_fitted
-from meterdp.federated.study import fit_over_circuits, iteration_columns, mixture_columns
+from meterdp.federated.study import ITERATIONS, fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.federated.tables import FEDERATED_MIXTURE, FEDERATION
 from meterdp.mechanisms.proven.domain import start_classes
 from meterdp.mixture.density import record_log_densities
@@ -18,7 +18,7 @@ from meterdp.mixture.study import fit_from, start_labels
 from meterdp.profiles.vector import Records
 from tests.unit.federated.test_circuits import FEDERATION as SETTINGS
 
-MIXTURE = {"classes": 4, "fit": "labels", "eigenvalue_floor": 1e-3}
+MIXTURE = {"classes": 4}
 SCHEMES = ("federated", "secure_sum", "subspace")
 
 
@@ -57,12 +57,12 @@ def in_one_place(x, start, steps, floor):
 def test_the_fit_is_that_of_all_records_in_one_place(records, scheme, graph):
     """Oracle: EM on the pooled valid records from start classes by their mean and covariance."""
     everything, node = records
-    settings = SETTINGS | {"scheme": scheme, "graph": graph, "iterations": 25}
+    settings = SETTINGS | {"scheme": scheme, "graph": graph}
     fit = fit_over_circuits(everything, circuits(node, graph=graph), settings, MIXTURE, np.random.default_rng(1))
     x = everything.log_kwh[everything.valid]
     means, covariances = start_classes(x.mean(axis=0)[None], np.cov(x.T, ddof=0)[None], 4)
     start = Mixture(np.full(4, 0.25), means[0], covariances[0])
-    expected, log_likelihood = in_one_place(x, start, 25, 1e-3)
+    expected, log_likelihood = in_one_place(x, start, ITERATIONS, 1e-3)
     for one, other in ((fit.start, start), (fit.run.mixture, expected)):
         for name in ("weights", "means", "covariances"):
             assert np.allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-8), name
@@ -77,7 +77,7 @@ def test_the_rules_after_it_make_the_same_fit_of_the_stored_mixture(records, tmp
     start, fitted = read_fitted([str(tmp_path / "federated_mixture.parquet")])
     assert np.array_equal(start.means, fit.start.means) and np.array_equal(fitted.means, fit.run.mixture.means)
     labels = start_labels(everything, 4, seed=1, elsewhere=start)
-    found = fit_from(everything, labels, MIXTURE, fitted)
+    found = fit_from(everything, labels, fitted)
     n = int(everything.valid.sum())
     assert labels.min() >= 1 and labels.max() <= 4 and len(labels) == n == found.counts.sum()
     assert (np.diff(found.counts) <= 0).all()
@@ -95,9 +95,9 @@ def test_the_table_counts_what_was_sent(records):
             everything, circuits(node), SETTINGS | {"scheme": scheme}, MIXTURE, np.random.default_rng(1)
         )
         table = as_arrow(FEDERATION, iteration_columns(fit, scheme)).to_pandas()
-        assert table["iteration"].tolist() == list(range(11))
+        assert table["iteration"].tolist() == list(range(ITERATIONS + 1))
         assert (table["message_count"] == messages).all()
-        assert table["number_count"].tolist() == [messages * (1 + 5 + 15)] + [messages * q] * 10
+        assert table["number_count"].tolist() == [messages * (1 + 5 + 15)] + [messages * q] * ITERATIONS
 
 
 def test_secure_summation_needs_a_cycle(records, tmp_path):

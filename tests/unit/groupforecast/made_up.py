@@ -19,8 +19,6 @@ SETTINGS = {
     "delta": 1e-5,
     "most_groups": 6,
     "draws": 5,
-    "file_groups": "assigned",
-    "file_epsilon": 8,
 }
 
 

@@ -10,11 +10,11 @@ from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.study_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_FILE
-from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, SETTINGS, study
+from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, study
 
 
-def write(folder, made, metadata=None):
-    columns = write_group_forecasts(made, folder, 7, SALT, "UTC", metadata or {})
+def write(folder, made, metadata=None, epsilon=8):
+    columns = write_group_forecasts(made, "assigned", epsilon, folder, 7, SALT, "UTC", metadata or {})
     return as_arrow(CROSSWALK, columns)
 
 
@@ -53,8 +53,8 @@ def test_every_meter_of_the_list_gets_a_file_with_or_without_a_forecast(tmp_path
 
 def test_no_file_holds_a_forecast_of_its_household(tmp_path):
     """Whatever the epsilon, a file's numbers are those of a noisy mean, never a record."""
-    made = study({**SETTINGS, "file_epsilon": 30})
-    crosswalk = write(tmp_path, made)
+    made = study()
+    crosswalk = write(tmp_path, made, epsilon=30)
     records = {round(v, 9) for v in made.forecasts.forecast_log_kwh[:, -1].ravel()}
     for name in crosswalk["release_id"].to_pylist():
         released = read_table(tmp_path / f"{name}.parquet", FORECAST_FILE)["released_log_kwh"].to_pylist()

@@ -1,6 +1,7 @@
 """Study-mode releases: seeded, keyed, marked, and drawn here only."""
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,19 +19,15 @@ from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian
 from meterdp.profiles.vector import Records
 
-MIXTURE = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
+MIXTURE = {"classes": 2}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}
 MECHANISMS = {
     "epsilons": [1, 4],
     "delta": 1e-5,
-    "sdp_solver": "own",
     "sound": {
         "adjacency": "replace_one",
         "records_guess": None,
-        "classes": None,
-        "rounds": None,
         "level_log_kwh": -1.2,
-        "hour_correlation": 0.6,
         "marginal_share": 0.25,
     },
 }
@@ -45,7 +42,7 @@ def records():
 
 @pytest.mark.parametrize("name", ["iid_laplace", "iid_gaussian", "kl_published", "sound"])
 def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, name):
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    fit = fit_from(records, start_labels(records, 2, seed=1))
     first, again, other = (vary(name, records, fit, MECHANISMS, MIXTURE, PROFILES, seed) for seed in (5, 5, 6))
     variant = as_arrow(VARIANT, first[0])
     costs = as_arrow(COST, first[1]).to_pandas()
@@ -55,7 +52,7 @@ def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, name
 
 
 def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    fit = fit_from(records, start_labels(records, 2, seed=1))
     both = vary("sound", records, fit, MECHANISMS, MIXTURE, PROFILES, 5)[0]
     one = vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)[0]
     assert both["mean_log_kwh"][2:] == one["mean_log_kwh"]
@@ -71,19 +68,24 @@ def test_a_study_averages_over_no_more_draws_than_a_mechanism_allows(records, mo
     monkeypatch.setattr(mechanism("sound"), "most_draws", most)
     asked = []
     monkeypatch.setattr(cost_study, "cost", lambda *given: asked.append(given[-1]) or cost(*given))
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    fit = fit_from(records, start_labels(records, 2, seed=1))
     vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)
     assert asked == [draws]
 
 
 @pytest.mark.parametrize("name", ["kl_published", "coloured_gaussian"])
-def test_both_solvers_of_the_configuration_give_the_same_study(records, name):
+def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(records, name, monkeypatch):
     """Oracle: CVXPY with Clarabel, on the same noise."""
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
-    own, cvxpy = (
-        vary(name, records, fit, {**MECHANISMS, "sdp_solver": solver}, MIXTURE, PROFILES, 5)
-        for solver in ("own", "cvxpy")
-    )
+    fit = fit_from(records, start_labels(records, 2, seed=1))
+    found = []
+    for solver in ("own", "cvxpy"):
+        monkeypatch.setattr(
+            cost_study,
+            "public_settings",
+            lambda *args, solver=solver, **shares: replace(public_settings(*args, **shares), sdp_solver=solver),
+        )
+        found.append(vary(name, records, fit, MECHANISMS, MIXTURE, PROFILES, 5))
+    own, cvxpy = found
     assert own[1]["kl_mean"] == pytest.approx(cvxpy[1]["kl_mean"], rel=1e-3)
     assert np.array(own[0]["mean_log_kwh"]) == pytest.approx(np.array(cvxpy[0]["mean_log_kwh"]), abs=1e-3)
 
@@ -91,7 +93,7 @@ def test_both_solvers_of_the_configuration_give_the_same_study(records, name):
 def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_there_are(records):
     guess = {**MECHANISMS, "sound": {**MECHANISMS["sound"], "adjacency": "add_remove", "records_guess": 77}}
     assert public_settings(1.0, 1e-5, records.log_kwh.shape, guess, MIXTURE, PROFILES).records == 77
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    fit = fit_from(records, start_labels(records, 2, seed=1))
     costs = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
     assert costs["adjacency"] == ["add_remove"] * 2 and np.isfinite(costs["heldout_gap_mean"]).all()
 
@@ -146,7 +148,7 @@ def test_a_study_over_circuits_releases_with_the_noise_they_would_make_together(
     plan = Proven.calibrate(public).plan
     spent = sum((step.sensitivity / step.noise_std) ** 2 for step in plan.steps)
     assert spent == pytest.approx(gaussian.mu_for(1.0, 1e-5) ** 2 * 3 / 12)
-    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    fit = fit_from(records, start_labels(records, 2, seed=1))
     for name, same in (("kl_published", True), ("sound", False)):
         alone, shared = (
             vary(name, records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5, shares=of)

@@ -14,7 +14,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.report.registry import FIGURES
 from tests.unit.report import made_up
 
-SETTINGS = {"mechanisms": {"variants": ["kl_published", "sound"], "figure_epsilon": 2.0}}
+SETTINGS = {"mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1.0, 2.0, 4.0]}}
 
 
 def draw_all(paths: dict[str, Path], folder: Path) -> dict[str, Path]:

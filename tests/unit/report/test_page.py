@@ -22,7 +22,7 @@ SETTINGS = {
     "seed": 987_654_321,
     "shards": 4,
     "export": {"path": "/home/somebody/april.csv", "format": "long_csv", "missing_words": ["", "NA"]},
-    "mechanisms": {"figure_epsilon": 2, "delta": 1e-5, "draws": 1000},
+    "mechanisms": {"epsilons": [2], "delta": 1e-5, "draws": 1000},
     "class_noise": {"file_design": "published", "rhos": [0.45]},
 }
 

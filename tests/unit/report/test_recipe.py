@@ -30,7 +30,7 @@ from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import build_report
 
 cost, folder = sys.argv[1:]
-assert "gap_bars" in drawings({"mechanisms": {"variants": [], "figure_epsilon": 1.0}})
+assert "gap_bars" in drawings({"mechanisms": {"variants": [], "epsilons": [1.0]}})
 figure = figure_of("gap_bars")
 figure.draw(cost, output=f"{folder}/gap_bars.svg")
 build_report({}, {"gap_bars": f"{folder}/gap_bars.svg"}, f"{folder}/r.html", title="t", synthetic=False, settings={})

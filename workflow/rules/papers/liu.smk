@@ -24,7 +24,6 @@ rule reproduce_liu_trials:
     params:
         trials=config["trials"],
         batches=LIU_BATCHES,
-        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
         seed=config["seed"],
         code=code_of("papers/liu_trials"),
     script:
@@ -66,7 +65,6 @@ rule reproduce_liu_iris:
         "../../envs/meterdp.yaml"
     params:
         trials=config["trials"],
-        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
         seed=config["seed"],
         code=code_of("papers/liu_iris"),
     script:
@@ -91,7 +89,6 @@ rule reproduce_liu_profiles:
         "../../envs/meterdp.yaml"
     params:
         trials=config["trials"],
-        mixture=config["mixture"],
         seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("papers/liu_profiles"),
@@ -114,7 +111,6 @@ rule reproduce_liu_images:
     params:
         trials=config["trials"],
         data_dir=config["data_dir"],
-        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
         seed=config["seed"],
         code=code_of("papers/liu_images"),
     script:
@@ -133,7 +129,6 @@ rule reproduce_liu_algorithm:
         "../../envs/meterdp.yaml"
     params:
         trials=config["trials"],
-        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
         seed=config["seed"],
         code=code_of("papers/liu_algorithm"),
     script:

@@ -1,6 +1,7 @@
 """Release mixtures of handwritten digits and classify with them: Figs 9 and 10 of Liu et al."""
 
 from meterdp.core.job import job
+from meterdp.mixture.gmm import EIGENVALUE_FLOOR
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.liu.data import image_figures, images
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE
@@ -8,6 +9,6 @@ from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     data = images(registry(snakemake.input.registry)["mnist"], params.data_dir)
-    curve, accuracy = image_figures(data, params.eigenvalue_floor, params.trials, params.seed)
+    curve, accuracy = image_figures(data, EIGENVALUE_FLOOR, params.trials, params.seed)
     write(snakemake.output.curve, LIU_CURVE, curve)
     write(snakemake.output.accuracy, LIU_ACCURACY, accuracy)

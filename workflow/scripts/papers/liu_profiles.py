@@ -3,6 +3,7 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.federated.fitted import read_fitted
+from meterdp.mixture.gmm import EIGENVALUE_FLOOR
 from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
@@ -14,9 +15,9 @@ with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, params.mixture, read_fitted(snakemake.input.elsewhere)[1])
+    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
     private, source = load_profiles(records.log_kwh[records.valid], fit, params.simulated)
-    settings = (params.mixture["eigenvalue_floor"], params.trials, params.seed)
+    settings = (EIGENVALUE_FLOOR, params.trials, params.seed)
     hours = range(private.x.shape[1])
     curve, densities, distances = fixed_data_figures(
         ("fig7", "fig8"), private, source, hours, *settings, given_labels=False
