@@ -19,26 +19,8 @@ from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.summation import Federated, RingSum, decoded
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li import leakage
+from meterdp_papers.li import tables as li
 from meterdp_papers.li.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
-from meterdp_papers.li.tables import (
-    ALL_SO_FAR,
-    CONFIDENCE,
-    CYCLE_ALONE,
-    EXPOSED,
-    GRAPHS,
-    LEAK_CLASSES,
-    LEAK_CONSTANT,
-    LEAK_ITERATIONS,
-    LEAK_MASKS,
-    LEAK_ROUNDS,
-    MASK_STD,
-    ONE_ITERATION,
-    OTHER_END,
-    RECORDS,
-    SCHEMES,
-    WITH_CHORD,
-    trials_of,
-)
 
 EXAMPLE = {"data": "the example of the paper", "substitute": "only its cycle is known; the chord 1-3 is ours"}
 
@@ -72,7 +54,7 @@ Group = tuple[int, ...]
 
 def example(graph: str) -> Graph:
     """Return Fig. 1 under one variant."""
-    return five_node_example(graph == WITH_CHORD)
+    return five_node_example(graph == li.WITH_CHORD)
 
 
 def named(group: Group) -> str:
@@ -82,7 +64,7 @@ def named(group: Group) -> str:
 
 def statistics(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Return A, B and C of one iteration (n, N, 3 c) for scalar records (n, N), a trial a column."""
-    shares = generator.random((*x.shape, LEAK_CLASSES))
+    shares = generator.random((*x.shape, li.LEAK_CLASSES))
     shares /= shares.sum(axis=2, keepdims=True)
     return np.concatenate([shares, shares * x[..., None], shares * x[..., None] ** 2], axis=2)
 
@@ -98,37 +80,37 @@ def sums_seen(
         ring = RingSum(graph, CYCLE, generator)
         found = sums_on_ring(ring.partials(values), CYCLE, CORRUPT)
         return {group: decoded(found[group], ring.step) for group in groups}
-    noise = MASK_STD * generator.standard_normal((len(graph.arcs.tail), values.shape[1]))
-    out = consensus(graph, values, noise, Stop(rounds=LEAK_ROUNDS), c=LEAK_CONSTANT, traced=True)
+    noise = li.MASK_STD * generator.standard_normal((len(graph.arcs.tail), values.shape[1]))
+    out = consensus(graph, values, noise, Stop(rounds=li.LEAK_ROUNDS), c=li.LEAK_CONSTANT, traced=True)
     seen = seen_in_consensus(graph, values, noise, out.trace, CORRUPT)
-    view = consensus_view(graph, CORRUPT, LEAK_ROUNDS, LEAK_CONSTANT)
+    view = consensus_view(graph, CORRUPT, li.LEAK_ROUNDS, li.LEAK_CONSTANT)
     return {group: view.weights(group) @ seen for group in groups}
 
 
 def _views(sums: list[np.ndarray]) -> Iterator[tuple[str, int, np.ndarray]]:
     """Yield what is known after every iteration by each variant, from the sums (N, 3 c) of all iterations."""
-    c = LEAK_CLASSES
+    c = li.LEAK_CLASSES
     for iteration, of_one in enumerate(sums, start=1):
-        yield RECORDS, iteration, of_one[:, c : 2 * c].sum(axis=1, keepdims=True)
-        yield ONE_ITERATION, iteration, of_one
-        yield ALL_SO_FAR, iteration, np.hstack(sums[:iteration])
+        yield li.RECORDS, iteration, of_one[:, c : 2 * c].sum(axis=1, keepdims=True)
+        yield li.ONE_ITERATION, iteration, of_one
+        yield li.ALL_SO_FAR, iteration, np.hstack(sums[:iteration])
 
 
 def tabulate(trials: int, seed: int) -> pd.DataFrame:
     """Return the columns of ``li_leakage`` (Fig. 3); the paper's 10^4 trials are run unless ``trials`` is small."""
-    many = trials_of(trials)
+    many = li.trials_of(trials)
     draws = simulated_stream(seed, "reproduce li", "fig3")
     x = draws.standard_normal((NODES, many))
-    values = [statistics(x, draws) for _ in range(LEAK_ITERATIONS)]
+    values = [statistics(x, draws) for _ in range(li.LEAK_ITERATIONS)]
     whole = leakage.estimate(x[:1].T, x[:1].T, draws).value
     rows = []
-    for graph in GRAPHS:
-        for scheme in SCHEMES:
-            if graph != WITH_CHORD and scheme != "subspace":
+    for graph in li.GRAPHS:
+        for scheme in li.SCHEMES:
+            if graph != li.WITH_CHORD and scheme != "subspace":
                 continue  # neither a server nor the cycle minds the chord
             masks = simulated_stream(seed, "reproduce li", "fig3", graph, scheme)
             seen = [sums_seen(scheme, example(graph), v.reshape(NODES, -1), masks) for v in values]
-            for node in (OTHER_END, EXPOSED):
+            for node in (li.OTHER_END, li.EXPOSED):
                 group = next(g for g in seen[0] if node in g)
                 sums = [one[group].reshape(many, -1) for one in seen]
                 exact = [v[list(group)].sum(axis=0) for v in values]
@@ -136,7 +118,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                 estimated: dict[bytes, leakage.Information] = {}
                 for view, iteration, known in _views(sums):
                     # Sums of records are the same in every iteration, up to rounding.
-                    key = view.encode() if view == RECORDS else known[0].tobytes()
+                    key = view.encode() if view == li.RECORDS else known[0].tobytes()
                     if key not in estimated:
                         estimated[key] = leakage.estimate(x[node][:, None], known, masks)
                     found = estimated[key]
@@ -165,7 +147,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
 
 def normalised(name: str, found: leakage.Information, by: Callable[[float], float]) -> dict[str, float]:
     """Return a normalised information and its interval; either way it grows with the information."""
-    low, high = found.interval(CONFIDENCE)
+    low, high = found.interval(li.CONFIDENCE)
     return {name: by(found.value), f"{name}_low": by(low), f"{name}_high": by(high)}
 
 
@@ -174,7 +156,7 @@ def _exact(view: str, group: int) -> float:
 
     The sums over all classes of B and C are those of x and x^2, which two numbers follow from.
     """
-    if view == RECORDS or group == 1:
+    if view == li.RECORDS or group == 1:
         return float(leakage.linfoot(leakage.of_a_sum(group)))
     return 1.0 if group == 2 else float("nan")
 
@@ -185,15 +167,15 @@ def masks_of_finite_size() -> pd.DataFrame:
     One number of every node, all standard normal; of secure summation with masks that are normal real numbers.
     """
     rows = []
-    for graph in GRAPHS:
+    for graph in li.GRAPHS:
         network = example(graph)
-        part = next(g for g in network.components(CORRUPT) if OTHER_END in g)
-        seen = consensus_view(network, CORRUPT, LEAK_ROUNDS, LEAK_CONSTANT)
-        for std in LEAK_MASKS:
-            closed = leakage.of_masked(network.part(part).laplacian(), std, part.index(OTHER_END))
+        part = next(g for g in network.components(CORRUPT) if li.OTHER_END in g)
+        seen = consensus_view(network, CORRUPT, li.LEAK_ROUNDS, li.LEAK_CONSTANT)
+        for std in li.LEAK_MASKS:
+            closed = leakage.of_masked(network.part(part).laplacian(), std, part.index(li.OTHER_END))
             rows.append(_mask_row(graph, "subspace", std, seen, closed, len(part)))
-    for std in LEAK_MASKS:
-        rows.append(_mask_row(CYCLE_ALONE, "secure_sum", std, ring_view(CYCLE, CORRUPT), None, 2))
+    for std in li.LEAK_MASKS:
+        rows.append(_mask_row(li.CYCLE_ALONE, "secure_sum", std, ring_view(CYCLE, CORRUPT), None, 2))
     return pd.DataFrame(rows).assign(data="one standard normal number a node", substitute=None)
 
 
@@ -202,7 +184,7 @@ def _mask_row(graph: str, scheme: str, std: float, view, closed: float | None, g
         "graph": graph,
         "scheme": scheme,
         "mask_std": std,
-        "information": view.information(OTHER_END, 1.0, std),
+        "information": view.information(li.OTHER_END, 1.0, std),
         "closed_form": closed,
         "of_the_sum": leakage.of_a_sum(group),
     }

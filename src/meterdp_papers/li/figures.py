@@ -24,25 +24,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, looks_below, note_below, sheet, source_of
-from meterdp_papers.li.tables import (
-    GRAPHS,
-    LI_CONSENSUS,
-    LI_COST,
-    LI_EXPONENTS,
-    LI_LEAKAGE,
-    LI_LIKELIHOODS,
-    LI_MASKS,
-    LI_NETWORK,
-    LI_READ_OFF,
-    LI_RECOVERY,
-    LINFOOT,
-    NORMALISATIONS,
-    ONE_ITERATION,
-    RECORDS,
-    SHOWN,
-    VIEWS,
-    WITH_CHORD,
-)
+from meterdp_papers.li import tables as li
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +43,7 @@ _LOOKS = {
 
 
 @EXHIBITS.figure(
-    LI_NETWORK,
+    li.LI_NETWORK,
     "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, "
     "and the dashed chord is ours. Look at node 3: without the chord all its neighbours are corrupt.",
     "Five nodes in a ring, two of them red, with a dashed chord between nodes 1 and 3.",
@@ -91,7 +73,7 @@ def fig1(data: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    LI_LIKELIHOODS,
+    li.LI_LIKELIHOODS,
     "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
     "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
     "log-likelihood of all records in one place after every iteration, up to rounding.",
@@ -99,9 +81,9 @@ def fig1(data: pd.DataFrame, output) -> None:
 )
 def fig2(whole: pd.DataFrame, output) -> None:
     title, sharing = "Fig. 2: log-likelihood over the iterations", {"sharex": True, "sharey": "row"}
-    with sheet(output, title, 6.4, 1.2, 2, len(SHOWN), **sharing) as (figure, body, grid):
+    with sheet(output, title, 6.4, 1.2, 2, len(li.SHOWN), **sharing) as (figure, body, grid):
         drawn = []
-        for column, setting in zip(grid.T, SHOWN, strict=True):
+        for column, setting in zip(grid.T, li.SHOWN, strict=True):
             data = whole[whole["reading"] == setting.name]
             for name, style in _LOOKS.items():
                 at = data[data["scheme"] == name].sort_values("iteration")
@@ -126,19 +108,19 @@ def fig2(whole: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    LI_LEAKAGE,
+    li.LI_LEAKAGE,
     "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is "
     "all of A, B and C: what it tells of a record is then infinite under federated and under secure summation, "
     "and how far their estimates are apart is the estimator’s doing.",
     "Four panels with three nearly level lines each, federated on top, subspace at the bottom.",
 )
 def fig3(whole: pd.DataFrame, output) -> None:
-    data = whole[(whole["graph"] == WITH_CHORD) & (whole["node"] == 1)]
+    data = whole[(whole["graph"] == li.WITH_CHORD) & (whole["node"] == 1)]
     schemes = ("federated", "secure_sum", "subspace")
     title = "Fig. 3: information about honest node 1, nodes 2 and 4 corrupt"
     with sheet(output, title, 6.6, 1.2, 2, 2, sharex=True, sharey=True) as (figure, body, grid):
-        for row, view in zip(grid, (RECORDS, ONE_ITERATION), strict=True):
-            for axes, normalisation in zip(row, NORMALISATIONS, strict=True):
+        for row, view in zip(grid, (li.RECORDS, li.ONE_ITERATION), strict=True):
+            for axes, normalisation in zip(row, li.NORMALISATIONS, strict=True):
                 for name in schemes:
                     at = data[(data["view"] == view) & (data["scheme"] == name)].sort_values("iteration")
                     _information(axes, at, normalisation, _LOOKS[name])
@@ -157,7 +139,7 @@ def fig3(whole: pd.DataFrame, output) -> None:
 
 
 def _information(axes: Axes, rows: pd.DataFrame, normalisation: str, style: Look) -> None:
-    name = NORMALISATIONS[normalisation]
+    name = li.NORMALISATIONS[normalisation]
     reach = [rows[name] - rows[f"{name}_low"], rows[f"{name}_high"] - rows[name]]
     axes.errorbar(
         rows["iteration"],
@@ -168,7 +150,7 @@ def _information(axes: Axes, rows: pd.DataFrame, normalisation: str, style: Look
         linewidth=1.4,
     )
     exact = rows["linfoot_exact"].iloc[0]
-    if normalisation == LINFOOT and not np.isnan(exact):
+    if normalisation == li.LINFOOT and not np.isnan(exact):
         axes.axhline(exact, color=style.colour, linestyle=":", linewidth=1.2)
 
 
@@ -181,7 +163,7 @@ _WRONG = {
 
 
 @EXHIBITS.figure(
-    LI_CONSENSUS,
+    li.LI_CONSENSUS,
     "Ours. With the corrected dual update the error falls at one rate whatever the dual noise, down to rounding "
     "of about 10⁻¹⁶ times the noise. As printed it grows; read literally, nodes agree ever better on a number "
     "that is not the average (defect D1).",
@@ -222,7 +204,7 @@ _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration
 
 
 @EXHIBITS.figure(
-    LI_COST,
+    li.LI_COST,
     "Ours, counted in runs on random geometric graphs; the exponents’ errors are in the table. Look at messages: "
     "subspace perturbation sends one over every edge in every round, hundreds to thousands of times as "
     "many as the others.",
@@ -258,7 +240,7 @@ _UNITS = {"seconds": "s"}
 _ROUNDING = 1e-9
 
 
-@EXHIBITS.table(LI_LIKELIHOODS, "fig2")
+@EXHIBITS.table(li.LI_LIKELIHOODS, "fig2")
 def likelihoods(table: pd.DataFrame) -> Grid:
     schemes = [name for name in _LOOKS if name != "central" and name in set(table["scheme"])]
     rows = []
@@ -287,7 +269,7 @@ def likelihoods(table: pd.DataFrame) -> Grid:
     return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows)
 
 
-@EXHIBITS.table(LI_READ_OFF, "read_off")
+@EXHIBITS.table(li.LI_READ_OFF, "read_off")
 def read_off(table: pd.DataFrame) -> Grid:
     columns = {
         "setting": lambda row: row.reading,
@@ -307,23 +289,23 @@ def _scheme(row) -> str:
     return _LOOKS[row.scheme].label
 
 
-@EXHIBITS.table(LI_LEAKAGE, "fig3")
+@EXHIBITS.table(li.LI_LEAKAGE, "fig3")
 def leakage(table: pd.DataFrame) -> Grid:
     last = table["iteration"].max()
     rows = []
-    for graph in GRAPHS:
-        for view in VIEWS:
+    for graph in li.GRAPHS:
+        for view in li.VIEWS:
             at = table[(table["graph"] == graph) & (table["view"] == view)]
-            at = at[at["iteration"].isin((1, last) if view != RECORDS else (1,))]
+            at = at[at["iteration"].isin((1, last) if view != li.RECORDS else (1,))]
             for _, row in at.iterrows():
                 exact = row["linfoot_exact"]
                 rows.append(
                     [
                         f"{graph}; {view}",
                         f"{_LOOKS[row['scheme']].label}: {row['node']} in {row['group']}",
-                        "any" if view == RECORDS else str(row["iteration"]),
+                        "any" if view == li.RECORDS else str(row["iteration"]),
                         _pm(row["information"], row["information_se"]),
-                        *(_interval(row, name) for name in NORMALISATIONS.values()),
+                        *(_interval(row, name) for name in li.NORMALISATIONS.values()),
                         "" if np.isnan(exact) else f"{exact:.3f}",
                     ]
                 )
@@ -332,7 +314,7 @@ def leakage(table: pd.DataFrame) -> Grid:
         "scheme: node in the sum over",
         "after",
         "information (nats)",
-        *NORMALISATIONS,
+        *li.NORMALISATIONS,
         "exact",
     )
     return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows, words=2)
@@ -348,7 +330,7 @@ def _pm(value: float, error: float) -> str:
     return numbers.plus_minus(value, 0.0 if error < _ROUNDING else error)
 
 
-@EXHIBITS.table(LI_MASKS, "masks")
+@EXHIBITS.table(li.LI_MASKS, "masks")
 def masks(table: pd.DataFrame) -> Grid:
     columns = {
         "graph": lambda row: row.graph,
@@ -362,7 +344,7 @@ def masks(table: pd.DataFrame) -> Grid:
     return grid_of(caption, table, columns, words=2)
 
 
-@EXHIBITS.table(LI_RECOVERY, "recovery")
+@EXHIBITS.table(li.LI_RECOVERY, "recovery")
 def recovery(table: pd.DataFrame) -> Grid:
     columns = {
         "scheme: sum over": lambda row: f"{_scheme(row)}: {row.group}",
@@ -378,7 +360,7 @@ def recovery(table: pd.DataFrame) -> Grid:
     return grid_of("Records solved for from sums, up to their order (defect D5)", table, columns)
 
 
-@EXHIBITS.table(LI_EXPONENTS, "exponents")
+@EXHIBITS.table(li.LI_EXPONENTS, "exponents")
 def exponents(table: pd.DataFrame) -> Grid:
     columns = {
         "grows with": lambda row: row.axis,

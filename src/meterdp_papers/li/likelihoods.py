@@ -27,31 +27,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
-from meterdp_papers.li.tables import (
-    ASYNCHRONOUS,
-    CLASSES,
-    COMPONENTS,
-    CONSENSUS_MASKS,
-    CONSENSUS_NODES,
-    CONSENSUS_ROUNDS,
-    COST_AT_DIMENSION,
-    COST_AT_NODES,
-    COST_CLASSES,
-    COST_DIMENSIONS,
-    COST_NODES,
-    EIGENVALUE_FLOOR,
-    ITERATIONS,
-    MASK_STD,
-    NODES,
-    PRINTED_ROUNDS,
-    SETTINGS,
-    SHOWN,
-    STANDARDISED,
-    TRIAL_COST_DIMENSIONS,
-    TRIAL_COST_NODES,
-    TRIAL_ITERATIONS,
-    whole,
-)
+from meterdp_papers.li import tables as li
 
 NOT_FEATURES = ["name", "status"]
 
@@ -70,10 +46,10 @@ class Voices:
         log-likelihood by the same constant.
         """
         centred = self.features - self.features.mean(axis=0)
-        if preparation == STANDARDISED:
+        if preparation == li.STANDARDISED:
             centred = centred / centred.std(axis=0)
         left, singular, _ = np.linalg.svd(centred, full_matrices=False)
-        scores = left[:, :COMPONENTS] * singular[:COMPONENTS]
+        scores = left[:, : li.COMPONENTS] * singular[: li.COMPONENTS]
         return scores / scores[:, 0].std()
 
 
@@ -91,7 +67,7 @@ def voices(entries: Mapping[str, Dataset], data_dir) -> Voices:
 
 def dealt(x: np.ndarray, rows: str) -> list[np.ndarray]:
     """Return the records of every node, in a public order: row i of it at node i modulo n, or the first n rows."""
-    n = NODES[rows]
+    n = li.NODES[rows]
     order = np.argsort(fixed_uniforms("reproduce li, order of rows", (len(x),)))
     x = x[order][:n] if rows.startswith("80 rows") else x[order]
     return [x[i::n] for i in range(n)]
@@ -102,8 +78,8 @@ def start(x: np.ndarray) -> Mixture:
     centre, spread = x.mean(axis=0), np.zeros(x.shape[1])
     spread[0] = x[:, 0].std()
     covariance = np.cov(x.T).reshape(x.shape[1], x.shape[1])
-    means = centre + np.linspace(-1, 1, CLASSES)[:, None] * spread
-    return Mixture(np.full(CLASSES, 1 / CLASSES), means, np.stack([covariance] * CLASSES))
+    means = centre + np.linspace(-1, 1, li.CLASSES)[:, None] * spread
+    return Mixture(np.full(li.CLASSES, 1 / li.CLASSES), means, np.stack([covariance] * li.CLASSES))
 
 
 CENTRAL = "central"
@@ -120,20 +96,20 @@ def central_em(x: np.ndarray, first: Mixture, iterations: int, update: Update) -
     for _ in range(iterations):
         statistics, value = local_statistics(x, mixture)
         found.append(value)
-        mixture = m_step(statistics, mixture, update, EIGENVALUE_FLOOR)
+        mixture = m_step(statistics, mixture, update, li.EIGENVALUE_FLOOR)
     return np.array([*found, local_statistics(x, mixture)[1]])
 
 
 def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
     """Return the columns of ``li_likelihoods`` (Fig. 2); with few trials a few iterations are run."""
-    iterations = ITERATIONS if whole(trials) else TRIAL_ITERATIONS
-    graphs = {n: network(n, seed) for n in set(NODES.values())}
+    iterations = li.ITERATIONS if li.whole(trials) else li.TRIAL_ITERATIONS
+    graphs = {n: network(n, seed) for n in set(li.NODES.values())}
     constants = {n: constant_for(graph) for n, graph in graphs.items()}
     cycles = {n: hamiltonian_cycle(graph) for n, graph in graphs.items()}
     stops = {n: Stop(rounds=rounds_for(graphs[n], constants[n], ACCURACY)) for n in graphs}
     tables = []
-    for setting in SETTINGS:
-        n = NODES[setting.rows]
+    for setting in li.SETTINGS:
+        n = li.NODES[setting.rows]
         parts = dealt(records.components(setting.preparation), setting.rows)
         x = np.concatenate(parts)
         first = start(x)
@@ -142,14 +118,14 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
         schemes: dict[str, Summation] = {
             Federated.name: Federated(graphs[n]),
             RingSum.name: RingSum(graphs[n], cycles[n], draws),
-            Subspace.name: Subspace(graphs[n], draws, MASK_STD, constants[n], stops[n]),
+            Subspace.name: Subspace(graphs[n], draws, li.MASK_STD, constants[n], stops[n]),
         }
-        if setting == SHOWN[0]:  # as printed, which takes a processor a hundred times longer
-            schemes[ASYNCHRONOUS] = Subspace(graphs[n], draws, MASK_STD, constants[n], schedule="asynchronous")
+        if setting == li.SHOWN[0]:  # as printed, which takes a processor a hundred times longer
+            schemes[li.ASYNCHRONOUS] = Subspace(graphs[n], draws, li.MASK_STD, constants[n], schedule="asynchronous")
         common = {"reading": setting.name, "nodes": n, "records": len(x), **records.source}
         tables.append(_rows(CENTRAL, reference, reference, None, common))
         for name, summation in schemes.items():
-            run = distributed_em(parts, first, iterations, summation, setting.update, EIGENVALUE_FLOOR)
+            run = distributed_em(parts, first, iterations, summation, setting.update, li.EIGENVALUE_FLOOR)
             tables.append(_rows(name, run.log_likelihood, reference, run, common))
     return pd.concat(tables, ignore_index=True)
 
@@ -173,25 +149,25 @@ def _rows(scheme: str, values: np.ndarray, reference: np.ndarray, run: EmRun | N
 
 # Dual update, schedule, and rounds.
 LINES = (
-    ("corrected", "synchronous", CONSENSUS_ROUNDS),
-    ("corrected", "asynchronous", CONSENSUS_ROUNDS),
-    ("printed", "synchronous", PRINTED_ROUNDS),
-    ("printed", "asynchronous", PRINTED_ROUNDS),
-    ("printed_neighbours", "asynchronous", CONSENSUS_ROUNDS),
+    ("corrected", "synchronous", li.CONSENSUS_ROUNDS),
+    ("corrected", "asynchronous", li.CONSENSUS_ROUNDS),
+    ("printed", "synchronous", li.PRINTED_ROUNDS),
+    ("printed", "asynchronous", li.PRINTED_ROUNDS),
+    ("printed_neighbours", "asynchronous", li.CONSENSUS_ROUNDS),
 )
 WRONG_MASK = 1.0  # of the updates that do not reach the average
 
 
 def consensus_table(seed: int) -> pd.DataFrame:
     """Return the columns of ``li_consensus``: error and disagreement after every round."""
-    graph = network(CONSENSUS_NODES, seed)
+    graph = network(li.CONSENSUS_NODES, seed)
     c = constant_for(graph)
     draws = simulated_stream(seed, "reproduce li", "consensus")
     values = draws.standard_normal((graph.nodes, 1))
     directions = draws.standard_normal((len(graph.arcs.tail), 1))
     tables = []
     for update, schedule, rounds in LINES:
-        for mask_std in CONSENSUS_MASKS if update == "corrected" else (WRONG_MASK,):
+        for mask_std in li.CONSENSUS_MASKS if update == "corrected" else (WRONG_MASK,):
             order = simulated_stream(seed, "reproduce li", "consensus", "order")
             trace = consensus(
                 graph,
@@ -222,15 +198,17 @@ def consensus_table(seed: int) -> pd.DataFrame:
 
 
 QUANTITIES = ("rounds", "messages", "bytes", "seconds")
-SOURCE = {"data": f"standard normal records, one a node, {COST_CLASSES} classes", "substitute": None}
+SOURCE = {"data": f"standard normal records, one a node, {li.COST_CLASSES} classes", "substitute": None}
 BY_NODES, BY_DIMENSION = "nodes", "dimension"
 
 
 def cost_table(trials: int, seed: int) -> pd.DataFrame:
     """Return the columns of ``li_cost``: one iteration by every scheme; with few trials, of small networks only."""
-    nodes, dimensions = (COST_NODES, COST_DIMENSIONS) if whole(trials) else (TRIAL_COST_NODES, TRIAL_COST_DIMENSIONS)
-    fixed = COST_AT_NODES if whole(trials) else TRIAL_COST_NODES[-1]
-    axes = [(BY_NODES, n, COST_AT_DIMENSION) for n in nodes] + [(BY_DIMENSION, fixed, d) for d in dimensions]
+    nodes, dimensions = (
+        (li.COST_NODES, li.COST_DIMENSIONS) if li.whole(trials) else (li.TRIAL_COST_NODES, li.TRIAL_COST_DIMENSIONS)
+    )
+    fixed = li.COST_AT_NODES if li.whole(trials) else li.TRIAL_COST_NODES[-1]
+    axes = [(BY_NODES, n, li.COST_AT_DIMENSION) for n in nodes] + [(BY_DIMENSION, fixed, d) for d in dimensions]
     made: dict[int, dict[str, Summation]] = {}
     rows = []
     for axis, n, d in axes:
@@ -238,8 +216,8 @@ def cost_table(trials: int, seed: int) -> pd.DataFrame:
             made[n] = _schemes(network(n, seed), simulated_stream(seed, "reproduce li", "cost", n))
         draws = simulated_stream(seed, "reproduce li", "cost", "records", n, d)
         parts = [draws.standard_normal((1, d)) for _ in range(n)]
-        means = np.linspace(-1, 1, COST_CLASSES)[:, None] * np.ones(d)
-        first = Mixture(np.full(COST_CLASSES, 1 / COST_CLASSES), means, np.stack([np.eye(d)] * COST_CLASSES))
+        means = np.linspace(-1, 1, li.COST_CLASSES)[:, None] * np.ones(d)
+        first = Mixture(np.full(li.COST_CLASSES, 1 / li.COST_CLASSES), means, np.stack([np.eye(d)] * li.COST_CLASSES))
         for name, summation in made[n].items():
             clock = time.process_time()
             run = distributed_em(parts, first, 1, summation)
@@ -248,7 +226,7 @@ def cost_table(trials: int, seed: int) -> pd.DataFrame:
                     "axis": axis,
                     "x": n if axis == BY_NODES else d,
                     "scheme": name,
-                    "entries": entries_of(COST_CLASSES, d),
+                    "entries": entries_of(li.COST_CLASSES, d),
                     "edges": len(summation.graph.edges),
                     "rounds": run.rounds,
                     "messages": run.messages,
@@ -262,7 +240,7 @@ def cost_table(trials: int, seed: int) -> pd.DataFrame:
 
 def _schemes(graph: Graph, draws: np.random.Generator) -> dict[str, Summation]:
     """Return the schemes with what they find out once, and no iteration pays for."""
-    subspace = Subspace(graph, draws, MASK_STD, constant_for(graph))
+    subspace = Subspace(graph, draws, li.MASK_STD, constant_for(graph))
     assert subspace.stopping.rounds
     return {
         Federated.name: Federated(graph),

@@ -18,23 +18,10 @@ from meterdp.federated.graph import CORRUPT
 from meterdp.federated.summation import Federated
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.fleet import simulated_stream
+from meterdp_papers.li import tables as li
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
 from meterdp_papers.li.leakage import consensus_view, ring_view
 from meterdp_papers.li.likelihoods import Voices, dealt, start
-from meterdp_papers.li.tables import (
-    CYCLE_ALONE,
-    EIGENVALUE_FLOOR,
-    GRAPHS,
-    LEAK_CLASSES,
-    LEAK_CONSTANT,
-    LEAK_ROUNDS,
-    SCHEMES,
-    STANDARDISED,
-    WITH_CHORD,
-    trials_of,
-    whole,
-)
-from meterdp_papers.li.tables import NODES as NODES_OF
 
 RUNS, STARTS = 10, 40
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations
@@ -54,12 +41,12 @@ class Case:
 
 
 CASES = (
-    Case("secure_sum", CYCLE_ALONE, 1, 1, (1,)),
-    Case("secure_sum", CYCLE_ALONE, 1, 2, (1,)),
-    Case("subspace", WITH_CHORD, 1, 1, (1,)),
-    Case("subspace", WITH_CHORD, 1, 2, (1,)),
-    Case("subspace", WITH_CHORD, 2, 1, (1, 2)),
-    Case("subspace", WITH_CHORD, 3, 1, (1, 2, 3, 4)),
+    Case("secure_sum", li.CYCLE_ALONE, 1, 1, (1,)),
+    Case("secure_sum", li.CYCLE_ALONE, 1, 2, (1,)),
+    Case("subspace", li.WITH_CHORD, 1, 1, (1,)),
+    Case("subspace", li.WITH_CHORD, 1, 2, (1,)),
+    Case("subspace", li.WITH_CHORD, 2, 1, (1, 2)),
+    Case("subspace", li.WITH_CHORD, 3, 1, (1, 2, 3, 4)),
 )
 
 
@@ -73,7 +60,7 @@ def watched(case: Case, generator: np.random.Generator) -> tuple[list[np.ndarray
         values = np.stack([local_statistics(x, mixture)[0] for x in parts])
         mixtures.append(mixture)
         seen.append(sums_seen(case.scheme, example(case.graph), values, generator))
-        mixture = m_step(values.sum(axis=0), mixture, "textbook", EIGENVALUE_FLOOR)
+        mixture = m_step(values.sum(axis=0), mixture, "textbook", li.EIGENVALUE_FLOOR)
     return parts, mixtures, seen
 
 
@@ -121,7 +108,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
         group = next(g for g in groups_of(case) if 0 in g)
         count = solvable([group], [case.records] * NODES, case.dimension, 2)[0]
         generator = simulated_stream(seed, "reproduce li", "recovery", case.scheme, case.records, case.dimension)
-        runs = [watched(case, generator) for _ in range(RUNS if whole(trials) else 1)]
+        runs = [watched(case, generator) for _ in range(RUNS if li.whole(trials) else 1)]
         for iterations in case.iterations:
             errors, misfits = [], []
             for parts, mixtures, seen in runs:
@@ -157,9 +144,9 @@ def read_off(records: Voices, trials: int, seed: int) -> pd.DataFrame:
     """
     generator = simulated_stream(seed, "reproduce li", "read off")
     rows = []
-    x = generator.standard_normal((NODES, trials_of(trials)))
+    x = generator.standard_normal((NODES, li.trials_of(trials)))
     values = statistics(x, generator)
-    for scheme, graph in ((s, g) for g in GRAPHS for s in SCHEMES):
+    for scheme, graph in ((s, g) for g in li.GRAPHS for s in li.SCHEMES):
         seen = sums_seen(scheme, example(graph), values.reshape(NODES, -1), generator)
         alone = [g[0] for g in seen if len(g) == 1]
         errors = [np.abs(_quotient(seen[(i,)].reshape(x.shape[1], -1), 1)[:, 0] - x[i]) for i in alone]
@@ -177,8 +164,8 @@ def read_off(records: Voices, trials: int, seed: int) -> pd.DataFrame:
                 **SOURCE,
             }
         )
-    for rows_on_nodes in NODES_OF:
-        parts = dealt(records.components(STANDARDISED), rows_on_nodes)
+    for rows_on_nodes in li.NODES:
+        parts = dealt(records.components(li.STANDARDISED), rows_on_nodes)
         first = start(np.concatenate(parts))
         sums = [local_statistics(part, first)[0] for part in parts]
         single = [i for i, part in enumerate(parts) if len(part) == 1]
@@ -208,7 +195,7 @@ def read_off(records: Voices, trials: int, seed: int) -> pd.DataFrame:
 
 def _quotient(sums: np.ndarray, d: int) -> np.ndarray:
     """Return b/a (N, d) of the class that most of a record belongs to, from statistics (N, q) of one record each."""
-    k = LEAK_CLASSES
+    k = li.LEAK_CLASSES
     largest = sums[:, :k].argmax(axis=1)
     rows = np.arange(len(sums))
     return sums[:, k : k + k * d].reshape(len(sums), k, d)[rows, largest] / sums[rows, largest][:, None]
@@ -221,6 +208,6 @@ def _nothing_more(scheme: str, graph: str, groups: list[Group]) -> bool:
     if scheme == "secure_sum":
         view = ring_view(CYCLE, CORRUPT)
     else:
-        view = consensus_view(example(graph), CORRUPT, LEAK_ROUNDS, LEAK_CONSTANT)
+        view = consensus_view(example(graph), CORRUPT, li.LEAK_ROUNDS, li.LEAK_CONSTANT)
     own = [(i,) for i in CORRUPT]
     return len(view.exact()) == len(groups) + len(own) and all(view.knows(g) for g in [*groups, *own])

@@ -9,21 +9,7 @@ import pandas as pd
 
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
 from meterdp_papers.li import leakage
-from meterdp_papers.li.tables import (
-    ALL_SO_FAR,
-    CONFIDENCE,
-    EXPOSED,
-    GRAPHS,
-    LINFOOT,
-    NODES,
-    NORMALISATIONS,
-    OTHER_END,
-    RECORDS,
-    SAME_LOG_LIKELIHOOD,
-    SCHEMES,
-    VIEWS,
-    WITH_CHORD,
-)
+from meterdp_papers.li import tables as li
 
 CLAIMS = Claims("Li et al. 2021")
 READ_OFF = 1e-6  # standard deviations; a record counts as revealed within this
@@ -45,7 +31,7 @@ _HONEST = "1, 3, 5"
 def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
     table = read_off[read_off["scheme"] == "federated"].set_index("reading")
     found = {}
-    for variant, row in table.loc[[WITH_CHORD, *NODES]].iterrows():
+    for variant, row in table.loc[[li.WITH_CHORD, *li.NODES]].iterrows():
         parts, revealed = [], True
         if not np.isnan(row["quotient_error"]):
             revealed &= row["quotient_error"] <= READ_OFF
@@ -56,7 +42,7 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
                 f"Of {row['alone_count']} nodes with up to {row['most_records']} records b/a is a weighted mean; "
                 f"solving the sums of one iteration gives all records, up to order, of {row['found_share']:.0%}."
             )
-        name = "records of Fig. 3" if variant == WITH_CHORD else variant
+        name = "records of Fig. 3" if variant == li.WITH_CHORD else variant
         found[name] = Verdict(HOLDS if revealed else FAILS, " ".join(parts))
     return found
 
@@ -72,11 +58,11 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
     on=("fig3",),
 )
 def ring_exposes(read_off: pd.DataFrame, leaks: pd.DataFrame) -> Verdict:
-    row = read_off[(read_off["scheme"] == "secure_sum") & (read_off["reading"] == WITH_CHORD)].iloc[0]
-    at = leaks[(leaks["scheme"] == "secure_sum") & (leaks["view"] == RECORDS)]
-    other = at[at["node"] == OTHER_END + 1].iloc[0]
+    row = read_off[(read_off["scheme"] == "secure_sum") & (read_off["reading"] == li.WITH_CHORD)].iloc[0]
+    at = leaks[(leaks["scheme"] == "secure_sum") & (leaks["view"] == li.RECORDS)]
+    other = at[at["node"] == li.OTHER_END + 1].iloc[0]
     exact = leakage.of_a_sum(2)
-    exposed = row["quotient_error"] <= READ_OFF and row["nothing_more"] and row["groups"] == f"1, 5; {EXPOSED + 1}"
+    exposed = row["quotient_error"] <= READ_OFF and row["nothing_more"] and row["groups"] == f"1, 5; {li.EXPOSED + 1}"
     agrees = abs(other["information"] - exact) <= AGREES * other["information_se"]
     if exposed and np.isnan(other["information_se"]):
         verdict = OPEN
@@ -100,7 +86,7 @@ def _pm(row: pd.Series) -> str:
     "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised "
     "mutual information about node 1 of the three (Fig. 3).",
     "the transcript fixes the sum over all honest nodes and no other combination of their values, and the "
-    f"normalised information falls from federated over secure summation to subspace, with {CONFIDENCE:.0%} "
+    f"normalised information falls from federated over secure summation to subspace, with {li.CONFIDENCE:.0%} "
     "intervals that do not meet, after every iteration",
     "read_off",
     "fig3",
@@ -115,14 +101,14 @@ def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery
         "(defect D5)."
     )
     found = {}
-    for graph in GRAPHS:
+    for graph in li.GRAPHS:
         known = read_off[(read_off["scheme"] == "subspace") & (read_off["reading"] == graph)].iloc[0]
         alone = known["groups"] == _HONEST and known["nothing_more"]
         # Neither a server nor the cycle minds the chord, so these are measured once.
         of_graph = leaks[(leaks["graph"] == graph) | (leaks["scheme"] != "subspace")]
-        for view in VIEWS:
-            at = of_graph[(of_graph["view"] == view) & (of_graph["node"] == OTHER_END + 1)]
-            for normalisation in NORMALISATIONS:
+        for view in li.VIEWS:
+            at = of_graph[(of_graph["view"] == view) & (of_graph["node"] == li.OTHER_END + 1)]
+            for normalisation in li.NORMALISATIONS:
                 verdict, measured = _order(at, normalisation)
                 sums = (
                     f"Known sums under subspace: {known['groups']}{'' if known['nothing_more'] else ', and more'}. "
@@ -139,28 +125,28 @@ def _shares(solved: pd.DataFrame) -> tuple[str, str]:
 
 def _order(at: pd.DataFrame, normalisation: str) -> tuple[str, str]:
     """Compare the schemes after every iteration, and write down the first and the last."""
-    name = NORMALISATIONS[normalisation]
+    name = li.NORMALISATIONS[normalisation]
     ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high", "linfoot_exact": "exact"}
     values = at[["scheme", "iteration", *ends]].rename(columns=ends)
     wide = {scheme: of.set_index("iteration") for scheme, of in values.groupby("scheme")}
     apart, reversed_ = True, False
-    for more, less in pairwise(SCHEMES):
+    for more, less in pairwise(li.SCHEMES):
         apart &= bool((wide[more]["low"] > wide[less]["high"]).all())
         reversed_ |= bool((wide[more]["high"] < wide[less]["low"]).any())
     verdict = FAILS if reversed_ else HOLDS if apart else OPEN
     words = "; ".join(
-        f"after iteration {i}: " + ", ".join(f"{_WORDS[s]} {_interval(wide[s].loc[i])}" for s in SCHEMES)
+        f"after iteration {i}: " + ", ".join(f"{_WORDS[s]} {_interval(wide[s].loc[i])}" for s in li.SCHEMES)
         for i in sorted({values["iteration"].min(), values["iteration"].max()})
     )
     exact = ""
-    if normalisation == LINFOOT:
+    if normalisation == li.LINFOOT:
         known = [
-            f"{_WORDS[s]} {wide[s]['exact'].iloc[0]:.4f}" for s in SCHEMES if not wide[s]["exact"].isna().iloc[0]
+            f"{_WORDS[s]} {wide[s]['exact'].iloc[0]:.4f}" for s in li.SCHEMES if not wide[s]["exact"].isna().iloc[0]
         ]
         exact = f" Exact: {listed(known)}."
-    if all(wide[s]["exact"].iloc[0] == 1 for s in SCHEMES[:2]):
+    if all(wide[s]["exact"].iloc[0] == 1 for s in li.SCHEMES[:2]):
         exact += " What the first two tell is infinite alike; the estimator, which is finite, puts them in order."
-    if at["view"].iloc[0] == ALL_SO_FAR:
+    if at["view"].iloc[0] == li.ALL_SO_FAR:
         exact += " Information cannot fall as the view grows; the estimates do, by their bias in many dimensions."
     return verdict, f"Node 1, {words}.{exact}"
 
@@ -172,7 +158,7 @@ def _interval(row: pd.Series) -> str:
 @CLAIMS.claim(
     "li-4",
     "The log-likelihood after every iteration is that of the exact scheme (Fig. 2).",
-    f"by every scheme and after every iteration it is within {SAME_LOG_LIKELIHOOD:g} nats of that of EM with all "
+    f"by every scheme and after every iteration it is within {li.SAME_LOG_LIKELIHOOD:g} nats of that of EM with all "
     "records in one place",
     "fig2",
 )
@@ -184,7 +170,7 @@ def same_likelihood(likelihoods: pd.DataFrame) -> dict[str, Verdict]:
         central = at[at["scheme"] == "central"].sort_values("iteration")["log_likelihood"]
         words = listed(f"{_WORDS.get(s, s)} {number(value)}" for s, value in largest.items())
         found[variant] = Verdict(
-            HOLDS if largest.max() <= SAME_LOG_LIKELIHOOD else FAILS,
+            HOLDS if largest.max() <= li.SAME_LOG_LIKELIHOOD else FAILS,
             f"Largest difference over {len(central) - 1} iterations, nats: {words}. EM goes from "
             f"{central.iloc[0]:.2f} to {central.iloc[-1]:.2f} nats; nodes' parameters differ by at most "
             f"{number(schemes['spread'].max())}.",

@@ -28,7 +28,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, note_below, sheet, source_of
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1, SHOWN, Variant
+from meterdp_papers.liu import tables as liu
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ _X_LABELS = {
 _LOG_X = ("epsilon", "records")
 _BAND = 0.11  # opacity
 _PROPOSED = "kl_published"
-_OTHER = Variant("leaving", SHOWN.over_classes)
+_OTHER = liu.Variant("leaving", liu.SHOWN.over_classes)
 
 
 def _line(name: str) -> dict:
@@ -69,11 +69,11 @@ def _kl_figure(name: str, title: str, look_for: str) -> None:
         _draw_divergences(data, output, title)
 
     draw.__name__ = name
-    EXHIBITS.figure(LIU_CURVE, look_for, _CURVES)(draw)
+    EXHIBITS.figure(liu.LIU_CURVE, look_for, _CURVES)(draw)
 
 
 def _draw_divergences(whole: pd.DataFrame, output, title: str) -> None:
-    data = whole[whole["reading"] == SHOWN.name]
+    data = whole[whole["reading"] == liu.SHOWN.name]
     lines = [(data[data["mechanism"] == name], _line(name)) for name in in_order(data["mechanism"])]
     other = whole[(whole["reading"] == _OTHER.name) & (whole["mechanism"] == _PROPOSED)]
     if not other.empty:
@@ -114,7 +114,9 @@ def _x_axis(axes: Axes, data: pd.DataFrame) -> None:
 def _note(data: pd.DataFrame) -> str:
     """Say what was measured on, over how many trials, and how many data sets were redrawn."""
     first = data.iloc[0]
-    words = f"{source_of(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {SHOWN.name}"
+    words = (
+        f"{source_of(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {liu.SHOWN.name}"
+    )
     redrawn = data[data["mechanism"] == first["mechanism"]].sort_values("x")
     if redrawn["redrawn_count"].any() and first["x_name"] != "epsilon":
         counts = ", ".join(f"{numbers.count(r.redrawn_count)} at {numbers.plain(r.x)}" for r in redrawn.itertuples())
@@ -166,7 +168,7 @@ _kl_figure(
 
 
 @EXHIBITS.figure(
-    LIU_DENSITIES,
+    liu.LIU_DENSITIES,
     "Marginal density of Iris' first feature per class: histogram, fit, the first release (thick, as the "
     "paper shows one) and the pointwise mean over all releases (thin); what is taller than twice the "
     "fit is cut off. Look for how little one release says about the mechanism.",
@@ -187,7 +189,7 @@ _kl_figure(
 
 
 @EXHIBITS.figure(
-    LIU_DENSITIES,
+    liu.LIU_DENSITIES,
     "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
     "mechanism (thick, as in the paper) and the mean over all releases (thin). Look for the classes in which a "
     "thick curve departs from the dashed one, and where the thin one does, too: noise that does not average out, "
@@ -209,13 +211,13 @@ _kl_figure(
 
 
 @EXHIBITS.figure(
-    LIU_ACCURACY,
+    liu.LIU_ACCURACY,
     "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
     "line is the fit without privacy.",
     "Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
 )
 def fig10(data: pd.DataFrame, output) -> None:
-    data = data[data["reading"] == SHOWN.name]
+    data = data[data["reading"] == liu.SHOWN.name]
     title = "Fig. 10: test accuracy against ε, handwritten digits"
     with sheet(output, title, 4.9, 1.4) as (figure, body, panels):
         axes = panels[0, 0]
@@ -281,7 +283,7 @@ def _panel(curves: dict, mechanism: str) -> Panel:
     )
 
 
-@EXHIBITS.table(LIU_TABLE1, "table1")
+@EXHIBITS.table(liu.LIU_TABLE1, "table1")
 def table1(table: pd.DataFrame) -> Grid:
     rows = []
     for row in table.sort_values("rank").itertuples():

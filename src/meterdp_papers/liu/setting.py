@@ -22,7 +22,7 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, VARIANTS, Variant
+from meterdp_papers.liu import tables as liu
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 # Mechanisms whose noise on means is designed from (10).
@@ -37,9 +37,9 @@ class Run:
 
     mechanism: str  # name in the registry
     # {"all", "leaving", "any"}, as of `LabelledRecords`
-    flips: str = ANY
+    flips: str = liu.ANY
     # {"parallel", "common", "split", "any"}, as of `Baseline`
-    over_classes: str = ANY
+    over_classes: str = liu.ANY
 
     @property
     def family(self) -> str:
@@ -49,22 +49,22 @@ class Run:
     def calibrate(self, public: PublicSettings) -> Mechanism:
         """Return the mechanism for these public settings."""
         found = COMPARED[self.mechanism].calibrate(public)
-        return found if self.over_classes == ANY else replace(found, over_classes=self.over_classes)
+        return found if self.over_classes == liu.ANY else replace(found, over_classes=self.over_classes)
 
-    def of(self, variant: Variant) -> bool:
+    def of(self, variant: liu.Variant) -> bool:
         """Whether this belongs to a variant."""
         return variant.has(self.flips, self.over_classes)
 
     def records(self, private: Mapping[str, LabelledRecords]) -> LabelledRecords:
         """Return the records under the variant of (10) of this run, from :func:`read`."""
-        return private["all" if self.flips == ANY else self.flips]
+        return private["all" if self.flips == liu.ANY else self.flips]
 
 
 def _runs() -> tuple[Run, ...]:
     found = []
     for name, kind in COMPARED.items():
-        over = tuple(OVER_CLASSES) if issubclass(kind, Baseline) else (ANY,)
-        flips = tuple(FLIPS) if name in _COVERS else (ANY,)
+        over = tuple(liu.OVER_CLASSES) if issubclass(kind, Baseline) else (liu.ANY,)
+        flips = tuple(liu.FLIPS) if name in _COVERS else (liu.ANY,)
         found += [Run(name, f, o) for f in flips for o in over]
     return tuple(found)
 
@@ -74,10 +74,10 @@ RUNS = _runs()
 
 def read(private: LabelledRecords) -> dict[str, LabelledRecords]:
     """Return the same records under every variant of (10)."""
-    return {flips: private if flips == private.flips else replace(private, flips=flips) for flips in FLIPS}
+    return {flips: private if flips == private.flips else replace(private, flips=flips) for flips in liu.FLIPS}
 
 
-def select(values: Mapping[Run, _Value], variant: Variant) -> dict[str, _Value]:
+def select(values: Mapping[Run, _Value], variant: liu.Variant) -> dict[str, _Value]:
     """Return what belongs to a variant, by the name of the mechanism."""
     return {run.mechanism: value for run, value in values.items() if run.of(variant)}
 
@@ -174,7 +174,7 @@ def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) 
     run has the same trials. ``data`` says what they were made on, ``substitute`` what that stands for.
     """
     return pd.concat(
-        curve_under(variant.rows(trials), variant.name, x_name, data, substitute) for variant in VARIANTS
+        curve_under(variant.rows(trials), variant.name, x_name, data, substitute) for variant in liu.VARIANTS
     )
 
 

@@ -35,42 +35,23 @@ from meterdp.mechanisms.dpem.kmeans import (
     start_factors,
 )
 from meterdp_papers.common.datasets import CHECK_INS
+from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
-from meterdp_papers.park.tables import (
-    AS_THEY_ARE,
-    BY_PIXEL,
-    CLUSTER_VARIANTS,
-    DELTA,
-    EPSILON_AS_PRINTED,
-    LLOYD_LINEAR,
-    LLOYD_ZCDP,
-    MISREAD,
-    PICTURES,
-    PLAIN,
-    PRINTED_SENSITIVITY,
-    PROPOSED,
-    SENSITIVITIES,
-    SHOWN_CLUSTERS,
-    SMALLEST_SENSITIVITY,
-    STATED,
-    WITHOUT,
-    ClusterVariant,
-)
 
 EPSILON = 0.01
 SHOWN_RECORDS = 1_500
 
 
-def step_budgets(variant: ClusterVariant, epsilon: float) -> dict[str, tuple[Callable, float]]:
+def step_budgets(variant: park.ClusterVariant, epsilon: float) -> dict[str, tuple[Callable, float]]:
     """Return algorithm and budget of an answer of every method."""
     lloyd = lloyd_sequence(variant.iterations)
     ours = kmeans_sequence(variant.clusters, variant.iterations) if variant.charged == "each" else lloyd
     return {
-        PLAIN: (dp_kmeans, np.inf),
-        LLOYD_LINEAR: (dp_lloyd, CURVES["linear"].calibrated(lloyd, epsilon, DELTA)),
-        LLOYD_ZCDP: (dp_lloyd, CURVES["zcdp"].calibrated(lloyd, epsilon, DELTA)),
-        PROPOSED: (dp_kmeans, CURVES["zcdp"].calibrated(ours, epsilon, DELTA)),
+        park.PLAIN: (dp_kmeans, np.inf),
+        park.LLOYD_LINEAR: (dp_lloyd, CURVES["linear"].calibrated(lloyd, epsilon, park.DELTA)),
+        park.LLOYD_ZCDP: (dp_lloyd, CURVES["zcdp"].calibrated(lloyd, epsilon, park.DELTA)),
+        park.PROPOSED: (dp_kmeans, CURVES["zcdp"].calibrated(ours, epsilon, park.DELTA)),
     }
 
 
@@ -80,10 +61,10 @@ def public_start(clusters: int, number: int) -> np.ndarray:
     return (2 * uniform - 1) * [0.9, 0.45]
 
 
-def variants_of(records: Records) -> list[ClusterVariant]:
+def variants_of(records: Records) -> list[park.ClusterVariant]:
     """Return the variants that apply: a larger epsilon only where there are fewer records than the paper's."""
     fewer = len(records.x) < CHECK_INS
-    return [r for r in CLUSTER_VARIANTS if fewer or r.budget == EPSILON_AS_PRINTED]
+    return [r for r in park.CLUSTER_VARIANTS if fewer or r.budget == park.EPSILON_AS_PRINTED]
 
 
 def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
@@ -104,7 +85,7 @@ def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
 
     rows = []
     for variant in variants_of(records):
-        epsilon = EPSILON * (1 if variant.budget == EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
+        epsilon = EPSILON * (1 if variant.budget == park.EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
         for method, (algorithm, step) in step_budgets(variant, epsilon).items():
             centres, value = run(method, algorithm, step, variant.clusters, variant.iterations, variant.bounded)
             rows.append(
@@ -124,7 +105,7 @@ def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
 
 def summarise(folds: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """Return the columns of ``park_nicv`` from all folds; the excess is over the proposed method in the same fold."""
-    ours = folds[folds["method"] == PROPOSED].set_index(["reading", "fold"])["nicv"]
+    ours = folds[folds["method"] == park.PROPOSED].set_index(["reading", "fold"])["nicv"]
     index = pd.MultiIndex.from_frame(folds[["reading", "fold"]])
     folds = folds.assign(excess=folds["nicv"].to_numpy() - ours.loc[index].to_numpy())
     table = folds.groupby(["reading", "method"], sort=False).agg(
@@ -142,8 +123,8 @@ def summarise(folds: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFram
 
 def on_the_map(folds: pd.DataFrame, nicvs: pd.DataFrame, records: Records) -> pd.DataFrame:
     """Return the columns of ``park_clusters`` (Fig. 4): records and the centres of the first fold."""
-    shown = folds[(folds["fold"] == 0) & (folds["reading"] == SHOWN_CLUSTERS.name)]
-    mean = nicvs[nicvs["reading"] == SHOWN_CLUSTERS.name].set_index("method")
+    shown = folds[(folds["fold"] == 0) & (folds["reading"] == park.SHOWN_CLUSTERS.name)]
+    mean = nicvs[nicvs["reading"] == park.SHOWN_CLUSTERS.name].set_index("method")
     centres = [
         {
             "kind": "centre",
@@ -158,7 +139,7 @@ def on_the_map(folds: pd.DataFrame, nicvs: pd.DataFrame, records: Records) -> pd
     ]
     order = np.argsort(fixed_uniforms("reproduce park, fig4, shown", (len(records.x),)))[:SHOWN_RECORDS]
     dots = pd.DataFrame({"kind": "record", "longitude": records.x[order, 0], "latitude": records.x[order, 1]})
-    return pd.concat([dots, pd.DataFrame(centres)]).assign(reading=SHOWN_CLUSTERS.name, **records.source)
+    return pd.concat([dots, pd.DataFrame(centres)]).assign(reading=park.SHOWN_CLUSTERS.name, **records.source)
 
 
 def spectral_norm(matrix: np.ndarray) -> float:
@@ -182,11 +163,11 @@ def prepared(records: Records, pictures: str) -> tuple[np.ndarray, float]:
     code does: then they lie outside the ball, and noise is smaller beside them.
     """
     x = records.x
-    if pictures != AS_THEY_ARE:
+    if pictures != park.AS_THEY_ARE:
         x = x - x.mean(axis=0)
         x = x - x.mean(axis=1, keepdims=True)
     largest = np.linalg.norm(x, axis=1).max()
-    scale = (largest / np.linalg.norm(x, axis=0).max()) ** 2 if pictures == BY_PIXEL else 1.0
+    scale = (largest / np.linalg.norm(x, axis=0).max()) ** 2 if pictures == park.BY_PIXEL else 1.0
     return x / largest, float(scale)
 
 
@@ -200,20 +181,20 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of ``park_faces`` (Fig. 5) and ``park_face_numbers``."""
     start = start_factors(fixed_normals("reproduce park, fig5, start", (records.x.shape[1], LATENT)))
     columns, numbers, norm_of_one = [], [], None
-    for pictures in progress(PICTURES, "fig5, pictures"):
+    for pictures in progress(park.PICTURES, "fig5, pictures"):
         x, scale = prepared(records, pictures)
         exact = second_moment(x)
         top = scale * spectral_norm(exact)
         free = fit_factors(scale * exact, ITERATIONS, start)
-        without = {"pictures": pictures, "sensitivity": None, "noise": WITHOUT, "epsilon": None}
+        without = {"pictures": pictures, "sensitivity": None, "noise": park.WITHOUT, "epsilon": None}
         columns.append(_columns(without, free))
         for sensitivity, noise, epsilon in noises(pictures):
             # The same matrix of normal numbers everywhere.
             stream = StudyNoise(seed, "reproduce park", "fig5", "noise")
-            change = SENSITIVITIES[sensitivity]
-            noisy = noisy_second_moment(x, epsilon, DELTA, stream, change, noise == MISREAD)
-            std = analyze_gauss_std(len(x), epsilon, DELTA, change)
-            std = std if noise == STATED else std**2
+            change = park.SENSITIVITIES[sensitivity]
+            noisy = noisy_second_moment(x, epsilon, park.DELTA, stream, change, noise == park.MISREAD)
+            std = analyze_gauss_std(len(x), epsilon, park.DELTA, change)
+            std = std if noise == park.STATED else std**2
             if norm_of_one is None:
                 norm_of_one = spectral_norm(noisy - exact) / std
             noisy += (scale - 1) * exact
@@ -234,10 +215,14 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def noises(pictures: str) -> list[tuple[str, str, float]]:
     """Return sensitivity, distribution and epsilon of every noise that is drawn on pictures prepared in this way."""
-    if pictures == BY_PIXEL:
-        return [(words, MISREAD, e) for words in (PRINTED_SENSITIVITY, SMALLEST_SENSITIVITY) for e in CODE_EPSILONS]
-    stated = [(words, STATED, e) for words in SENSITIVITIES for e in EPSILONS]
-    return [*stated, *((PRINTED_SENSITIVITY, MISREAD, e) for e in EPSILONS)]
+    if pictures == park.BY_PIXEL:
+        return [
+            (words, park.MISREAD, e)
+            for words in (park.PRINTED_SENSITIVITY, park.SMALLEST_SENSITIVITY)
+            for e in CODE_EPSILONS
+        ]
+    stated = [(words, park.STATED, e) for words in park.SENSITIVITIES for e in EPSILONS]
+    return [*stated, *((park.PRINTED_SENSITIVITY, park.MISREAD, e) for e in EPSILONS)]
 
 
 def _columns(key: dict[str, str | float | None], found: Factors) -> pd.DataFrame:

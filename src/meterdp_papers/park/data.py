@@ -16,7 +16,7 @@ from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
-from meterdp_papers.park.tables import SPLITS, TRIAL_COMPONENTS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS
+from meterdp_papers.park import tables as park
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -47,20 +47,24 @@ class Records:
 def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: int) -> Records:
     """Return the records of fig2 to fig5; in a trial run, with fewer trials than splits, a part of them."""
     records = {
-        "fig2": lambda: stroke(entries["stroke"], *(() if trials >= SPLITS else (TRIAL_ONE_IN, TRIAL_COMPONENTS))),
+        "fig2": lambda: stroke(
+            entries["stroke"], *(() if trials >= park.SPLITS else (park.TRIAL_ONE_IN, park.TRIAL_COMPONENTS))
+        ),
         "fig3": lambda: life_sciences(entries["lifesci"], data_dir),
         "fig4": lambda: check_ins(entries["gowalla"], data_dir),
         "fig5": lambda: faces(entries["olivetti"], data_dir),
     }[figure]()
-    if trials >= SPLITS:
+    if trials >= park.SPLITS:
         return records
     if figure == "fig5":
         side = datasets.FACE_SIDE
-        x = records.x.reshape(-1, side, side)[:, ::TRIAL_PIXEL_STEP, ::TRIAL_PIXEL_STEP].reshape(len(records.x), -1)
+        x = records.x.reshape(-1, side, side)[:, :: park.TRIAL_PIXEL_STEP, :: park.TRIAL_PIXEL_STEP].reshape(
+            len(records.x), -1
+        )
         words = f"{x.shape[1]} pixels"
     else:
         order = np.argsort(fixed_uniforms("reproduce park, trial", (len(records.x),)))
-        x = records.x[np.sort(order[: TRIAL_RECORDS * trials])]
+        x = records.x[np.sort(order[: park.TRIAL_RECORDS * trials])]
         words = f"{len(x):,} records"
     return replace(records, x=x, source=records.source | {"data": f"{records.source['data']}; {words} in this trial"})
 

@@ -26,35 +26,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, ellipse, note_below, sheet, source_of
-from meterdp_papers.park.tables import (
-    ADVANCED,
-    ALSO_SHOWN,
-    AS_THEY_ARE,
-    BY_PIXEL,
-    CAPTIONS,
-    LINE_NAMES,
-    LINEAR,
-    LLG_MOMENTS,
-    LLG_ZCDP,
-    METHODS,
-    MISREAD,
-    MOMENTS,
-    OURS,
-    PARK_CLUSTERS,
-    PARK_CURVE,
-    PARK_FACE_NUMBERS,
-    PARK_FACES,
-    PARK_MAP,
-    PARK_NICV,
-    PARK_OURS,
-    PRINTED_SENSITIVITY,
-    PUBLIC_ZCDP,
-    SHOWN,
-    SMALLEST_SENSITIVITY,
-    STATED,
-    WITHOUT,
-    ZCDP,
-)
+from meterdp_papers.park import tables as park
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,16 +36,16 @@ if TYPE_CHECKING:
 EXHIBITS = Exhibits("Park et al.")
 
 _LOOKS = {
-    ZCDP: Look(f"{LINE_NAMES[ZCDP]} (and moments, real orders)", BLUE, "o"),
-    MOMENTS: Look(LINE_NAMES[MOMENTS], SKY, "P"),
-    ADVANCED: Look(LINE_NAMES[ADVANCED], PURPLE, "D"),
-    LINEAR: Look(LINE_NAMES[LINEAR], ORANGE, "s"),
-    LLG_ZCDP: Look(LINE_NAMES[LLG_ZCDP], VERMILION, "v"),
-    LLG_MOMENTS: Look(LINE_NAMES[LLG_MOMENTS], GREY, "x"),
-    PUBLIC_ZCDP: Look(LINE_NAMES[PUBLIC_ZCDP], BLUE, "o"),
-    OURS: look("sound"),
+    park.ZCDP: Look(f"{park.LINE_NAMES[park.ZCDP]} (and moments, real orders)", BLUE, "o"),
+    park.MOMENTS: Look(park.LINE_NAMES[park.MOMENTS], SKY, "P"),
+    park.ADVANCED: Look(park.LINE_NAMES[park.ADVANCED], PURPLE, "D"),
+    park.LINEAR: Look(park.LINE_NAMES[park.LINEAR], ORANGE, "s"),
+    park.LLG_ZCDP: Look(park.LINE_NAMES[park.LLG_ZCDP], VERMILION, "v"),
+    park.LLG_MOMENTS: Look(park.LINE_NAMES[park.LLG_MOMENTS], GREY, "x"),
+    park.PUBLIC_ZCDP: Look(park.LINE_NAMES[park.PUBLIC_ZCDP], BLUE, "o"),
+    park.OURS: look("sound"),
 }
-_DASHED = (MOMENTS, LLG_MOMENTS, PUBLIC_ZCDP)
+_DASHED = (park.MOMENTS, park.LLG_MOMENTS, park.PUBLIC_ZCDP)
 
 
 _STATUS_COLOURS = {"single": BLUE, "married": VERMILION, "widowed": PURPLE, "divorced": ORANGE}
@@ -82,7 +54,7 @@ _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
 
 
 @EXHIBITS.figure(
-    PARK_MAP,
+    park.PARK_MAP,
     "Invented people by marital status, EM’s means and covariances, and those of one release. The caption can be "
     "read in two ways: only in the first is EM’s mean of the married the person’s place. Look for released means "
     "that are nowhere near the country: noise hides the person because it hides everything about small classes.",
@@ -94,7 +66,7 @@ def fig1(data: pd.DataFrame, output) -> None:
     times = np.sort(data["times"].unique())
     title = f"Fig. 1: the lone married person, ε = {numbers.plain(epsilon)}"
     with sheet(output, title, 9.4, 0.4, 2, 2, sharex=True, sharey=True) as (figure, body, grid):
-        for row, caption in zip(grid, CAPTIONS, strict=True):
+        for row, caption in zip(grid, park.CAPTIONS, strict=True):
             for axes, many in zip(row, times, strict=True):
                 of_panel = data[(data["caption"] == caption) & (data["times"] == many)]
                 _people(axes, of_panel, epsilon)
@@ -169,7 +141,7 @@ _LIKELIHOOD_ALTERNATIVE = "Two panels of curves against epsilon, one curve per s
 
 
 @EXHIBITS.figure(
-    PARK_CURVE,
+    park.PARK_CURVE,
     f"{_LIKELIHOOD}The patients are simulated, because the paper’s are private. Look for how much the floor "
     "alone moves every curve: the noise is larger than the covariances it is added to.",
     _LIKELIHOOD_ALTERNATIVE,
@@ -179,7 +151,7 @@ def fig2(data: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    PARK_CURVE,
+    park.PARK_CURVE,
     f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only, because they end at "
     f"{LARGEST_ORDER}; with real orders the accountant gives the same budget as zCDP everywhere, with integer "
     f"orders to {FAR_ORDER:,} nearly the same.",
@@ -190,7 +162,7 @@ def fig3(data: pd.DataFrame, output) -> None:
 
 
 def _likelihood_figure(whole: pd.DataFrame, output, title: str) -> None:
-    variants = [r for r in (SHOWN.name, ALSO_SHOWN.name) if r in set(whole["reading"])]
+    variants = [r for r in (park.SHOWN.name, park.ALSO_SHOWN.name) if r in set(whole["reading"])]
     lines = [line for line in _LOOKS if line in set(whole["line"])]
     with sheet(output, title, 5.4, 1.4, 1, len(variants), sharey=True) as (figure, body, (panels,)):
         for axes, variant in zip(panels, variants, strict=True):
@@ -234,7 +206,7 @@ def _left_out(data: pd.DataFrame) -> str:
 
 
 @EXHIBITS.figure(
-    PARK_CLUSTERS,
+    park.PARK_CLUSTERS,
     "Some of the records and the centres that each method finds in the first fold; NICV is the mean over all "
     "folds, in the unit ball. DPLloyd’s noise is for a record that is added, that of the paper’s method for one "
     "that is replaced (defect P6). Look for centres in the sea: means of clusters with few records.",
@@ -244,7 +216,7 @@ def fig4(data: pd.DataFrame, output) -> None:
     records, centres = data[data["kind"] == "record"], data[data["kind"] == "centre"]
     title = "Fig. 4: centres of check-ins, ε = 0.01, one fold"
     with sheet(output, title, 6.6, 1.4, 2, 2, sharex=True, sharey=True) as (_, body, panels):
-        for axes, (method, label) in zip(panels.flat, METHODS.items(), strict=True):
+        for axes, (method, label) in zip(panels.flat, park.METHODS.items(), strict=True):
             at = centres[centres["method"] == method]
             axes.scatter(records["longitude"], records["latitude"], s=4, color=LIGHT_GREY, linewidth=0)
             axes.plot(at["longitude"], at["latitude"], "X", color=BLUE, markersize=9, markeredgecolor="white")
@@ -264,7 +236,7 @@ def fig4(data: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    PARK_FACES,
+    park.PARK_FACES,
     "The ten columns of the loadings as pictures, rotated to be orthogonal and the longest first. With the noise "
     "that the paper states nothing is left of a face. Its public code passes the noise’s variance where a "
     "standard deviation belongs and divides by the largest norm of a pixel instead of a picture (defect P3): "
@@ -287,7 +259,7 @@ def fig5(data: pd.DataFrame, output) -> None:
                 axes.set(xticks=[], yticks=[])
                 axes.spines[:].set_visible(False)
             words = "EM, no noise"
-            if noise != WITHOUT:
+            if noise != park.WITHOUT:
                 words = f"{_NOISES[noise]}, ε = {numbers.plain(epsilon)}, Δ = {sensitivity}".replace(
                     " = ", "\u00a0=\u00a0"
                 )
@@ -300,33 +272,33 @@ def fig5(data: pd.DataFrame, output) -> None:
 
 # Pictures, noise, sensitivity and epsilon of a row.
 _FACE_ROWS = (
-    (AS_THEY_ARE, WITHOUT, None, None),
-    (AS_THEY_ARE, STATED, PRINTED_SENSITIVITY, 0.3),
-    (AS_THEY_ARE, STATED, PRINTED_SENSITIVITY, 0.2),
-    (AS_THEY_ARE, MISREAD, PRINTED_SENSITIVITY, 0.3),
-    (BY_PIXEL, WITHOUT, None, None),
-    (BY_PIXEL, MISREAD, PRINTED_SENSITIVITY, 1.0),
-    (BY_PIXEL, MISREAD, PRINTED_SENSITIVITY, 0.3),
-    (BY_PIXEL, MISREAD, SMALLEST_SENSITIVITY, 0.3),
-    (BY_PIXEL, MISREAD, SMALLEST_SENSITIVITY, 0.2),
+    (park.AS_THEY_ARE, park.WITHOUT, None, None),
+    (park.AS_THEY_ARE, park.STATED, park.PRINTED_SENSITIVITY, 0.3),
+    (park.AS_THEY_ARE, park.STATED, park.PRINTED_SENSITIVITY, 0.2),
+    (park.AS_THEY_ARE, park.MISREAD, park.PRINTED_SENSITIVITY, 0.3),
+    (park.BY_PIXEL, park.WITHOUT, None, None),
+    (park.BY_PIXEL, park.MISREAD, park.PRINTED_SENSITIVITY, 1.0),
+    (park.BY_PIXEL, park.MISREAD, park.PRINTED_SENSITIVITY, 0.3),
+    (park.BY_PIXEL, park.MISREAD, park.SMALLEST_SENSITIVITY, 0.3),
+    (park.BY_PIXEL, park.MISREAD, park.SMALLEST_SENSITIVITY, 0.2),
 )
 
 
 def _loadings(data: pd.DataFrame, pictures: str, noise: str, sensitivity: str | None, epsilon: float | None):
     """Return the columns of one row of Fig. 5, in order."""
     rows = data[(data["pictures"] == pictures) & (data["noise"] == noise)]
-    if noise != WITHOUT:
+    if noise != park.WITHOUT:
         rows = rows[(rows["sensitivity"] == sensitivity) & (rows["epsilon"] == epsilon)]
     return rows.sort_values("column")
 
 
-_PREPARED = {AS_THEY_ARE: "in the unit ball", BY_PIXEL: "as the public code scales"}
-_NOISES = {STATED: "stated noise", MISREAD: "variance for deviation"}
+_PREPARED = {park.AS_THEY_ARE: "in the unit ball", park.BY_PIXEL: "as the public code scales"}
+_NOISES = {park.STATED: "stated noise", park.MISREAD: "variance for deviation"}
 
 
-@EXHIBITS.table(PARK_CURVE, "fig2", "fig3")
+@EXHIBITS.table(park.PARK_CURVE, "fig2", "fig3")
 def likelihoods(table: pd.DataFrame) -> Grid:
-    table = table[table["reading"] == SHOWN.name]
+    table = table[table["reading"] == park.SHOWN.name]
     epsilons = sorted(table["epsilon"].unique())
     rows = []
     for line, at in table.groupby("line", sort=False):
@@ -336,12 +308,12 @@ def likelihoods(table: pd.DataFrame) -> Grid:
             f"{_error(value.loc[e, 'log_likelihood_se'])}"
             for e in epsilons
         ]
-        rows.append([LINE_NAMES[line], *cells])
+        rows.append([park.LINE_NAMES[line], *cells])
     caption = f"{_figure(table)}: test log-likelihood, nats per record, mean over splits and its standard error"
-    return Grid(f"{caption}; {SHOWN.name}", ("ε", *(numbers.plain(e) for e in epsilons)), rows)
+    return Grid(f"{caption}; {park.SHOWN.name}", ("ε", *(numbers.plain(e) for e in epsilons)), rows)
 
 
-@EXHIBITS.table(PARK_OURS, "fig2_ours", "fig3_ours")
+@EXHIBITS.table(park.PARK_OURS, "fig2_ours", "fig3_ours")
 def ours(table: pd.DataFrame) -> Grid:
     columns = {
         "variant of the paper": lambda row: row.reading,
@@ -361,7 +333,7 @@ def ours(table: pd.DataFrame) -> Grid:
     return grid_of(caption, table, columns)
 
 
-@EXHIBITS.table(PARK_NICV, "nicv")
+@EXHIBITS.table(park.PARK_NICV, "nicv")
 def clusterings(table: pd.DataFrame) -> Grid:
     rows = []
     methods = list(dict.fromkeys(table["method"]))
@@ -369,11 +341,11 @@ def clusterings(table: pd.DataFrame) -> Grid:
         value = at.set_index("method")
         cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
         rows.append([variant, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
-    header = ("reading", "ε", *(METHODS[m] for m in methods))
+    header = ("reading", "ε", *(park.METHODS[m] for m in methods))
     return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
 
 
-@EXHIBITS.table(PARK_FACE_NUMBERS, "face_numbers")
+@EXHIBITS.table(park.PARK_FACE_NUMBERS, "face_numbers")
 def faces(table: pd.DataFrame) -> Grid:
     columns = {
         "pictures": lambda row: row.pictures,

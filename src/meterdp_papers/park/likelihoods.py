@@ -21,22 +21,8 @@ from meterdp.mechanisms.proven.mechanism import fit_ball
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import class_sums
 from meterdp.privacy.noise import GaussianSource
+from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
-from meterdp_papers.park.tables import (
-    DELTA,
-    EM,
-    EXPERIMENTS,
-    FEW_EPSILONS,
-    LINES,
-    OURS,
-    PUBLIC_ZCDP,
-    SHOWN,
-    SPLITS,
-    ZCDP,
-    Experiment,
-    Line,
-    Run,
-)
 
 _SAME = 1e-6  # relative difference of two budgets of a step below which the run is the same
 
@@ -53,7 +39,7 @@ class Split:
 def fold(n: int, figure: str, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows (N_train,) and (N_test,) of one of ten folds; the folds partition the records."""
     order = np.argsort(fixed_uniforms(f"reproduce park, {figure}, folds", (n,)))
-    test = order[number * n // SPLITS : (number + 1) * n // SPLITS]
+    test = order[number * n // park.SPLITS : (number + 1) * n // park.SPLITS]
     return np.setdiff1d(order, test), np.sort(test)
 
 
@@ -66,7 +52,7 @@ def split(records: Records, figure: str, number: int, scaling: str = LARGEST_NOR
     return Split(x[train], x[test], float(log_unit))
 
 
-def budget(line: Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]:
+def budget(line: park.Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]:
     """Return eps_i of a line, and whether the deltas of the steps had to be left out of delta to have one.
 
     For linear and advanced composition the deltas of all steps add up, in Fig. 2 to more than the printed delta
@@ -74,9 +60,9 @@ def budget(line: Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]
     """
     curve = CURVES[line.composition]
     try:
-        return curve.calibrated(sequence, epsilon, DELTA), False
+        return curve.calibrated(sequence, epsilon, park.DELTA), False
     except Infeasible:
-        return curve.calibrated(sequence, epsilon, DELTA + sequence.gaussian * sequence.step_delta), True
+        return curve.calibrated(sequence, epsilon, park.DELTA + sequence.gaussian * sequence.step_delta), True
 
 
 def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
@@ -84,10 +70,10 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
 
     With fewer than ten ``trials`` the drawn variant alone is run, at few epsilons.
     """
-    experiment = EXPERIMENTS[figure]
+    experiment = park.EXPERIMENTS[figure]
     runs = [run for run in experiment.runs if number < run.splits]
-    if trials < SPLITS:
-        runs = [replace(experiment.runs[0], epsilons=FEW_EPSILONS)]
+    if trials < park.SPLITS:
+        runs = [replace(experiment.runs[0], epsilons=park.FEW_EPSILONS)]
     rows = []
     for run in progress(runs, f"{figure}, variants"):
         for found in _run(figure, experiment, run, records, number, seed):
@@ -96,9 +82,9 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
 
 
 def _run(
-    figure: str, experiment: Experiment, run: Run, records: Records, number: int, seed: int
+    figure: str, experiment: park.Experiment, run: park.Run, records: Records, number: int, seed: int
 ) -> Iterator[dict[str, object]]:
-    variant, shown = run.variant, run.variant == SHOWN
+    variant, shown = run.variant, run.variant == park.SHOWN
     data = split(records, figure, number)
     shape = experiment.classes, data.train.shape[1]
     start = start_mixture(fixed_normals(f"reproduce park, {figure}, start {number}", shape))
@@ -116,28 +102,28 @@ def _run(
     def noise(name: str) -> StudyNoise:
         return StudyNoise(seed, "reproduce park", figure, name, number)
 
-    def fitted(line: Line, step_epsilon: float, on: Split = data) -> float:
+    def fitted(line: park.Line, step_epsilon: float, on: Split = data) -> float:
         settings = replace(free, scheme=line.scheme, step_epsilon=step_epsilon)
         return _mean_log_density(on, fit(on.train, start, settings, noise(line.scheme)))
 
-    without = _mean_log_density(data, fit(data.train, start, free, noise(EM)))
+    without = _mean_log_density(data, fit(data.train, start, free, noise(park.EM)))
     public = split(records, figure, number, PUBLIC_RADIUS)
     for epsilon in run.epsilons:
-        yield _row(EM, None, None, epsilon, None, False, without)
+        yield _row(park.EM, None, None, epsilon, None, False, without)
         before: dict[str, tuple[float, float]] = {}  # of each scheme, its last budget and result
-        for line in LINES:
+        for line in park.LINES:
             step_epsilon, left_out = budget(line, replace(free, scheme=line.scheme).sequence(start.classes), epsilon)
             known = [found for at, found in before.values() if abs(at / step_epsilon - 1) < _SAME]
             found = known[0] if known and line.scheme == "GGG" else fitted(line, step_epsilon)
             if line.scheme == "GGG":
                 before[line.name] = step_epsilon, found
             yield _row(line.name, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
-            if line.name == ZCDP and shown and experiment.public_radius:
+            if line.name == park.ZCDP and shown and experiment.public_radius:
                 found = fitted(line, step_epsilon, public)
-                yield _row(PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
+                yield _row(park.PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
         if shown:
-            ours = fit_ours(data.train, experiment.classes, epsilon, DELTA, noise(OURS))
-            yield _row(OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
+            ours = fit_ours(data.train, experiment.classes, epsilon, park.DELTA, noise(park.OURS))
+            yield _row(park.OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
 
 
 def _row(*values) -> dict[str, object]:
@@ -152,8 +138,8 @@ def _mean_log_density(data: Split, mixture: Mixture) -> float:
 def summarise(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """Return the columns of ``park_curve`` from all splits of one figure."""
     keys = ["reading", "epsilon", "split"]
-    against = parts[parts["line"] == ZCDP].set_index(keys)["log_likelihood"]
-    free = parts[parts["line"] == EM].set_index(keys)["log_likelihood"]
+    against = parts[parts["line"] == park.ZCDP].set_index(keys)["log_likelihood"]
+    free = parts[parts["line"] == park.EM].set_index(keys)["log_likelihood"]
     index = pd.MultiIndex.from_frame(parts[keys])
     parts = parts.assign(
         excess=parts["log_likelihood"].to_numpy() - against.loc[index].to_numpy(),
@@ -190,11 +176,11 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """
     values = {
         line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()
-        for line in (OURS, ZCDP, EM)
+        for line in (park.OURS, park.ZCDP, park.EM)
     }
-    ours = values[OURS].droplevel("reading")
+    ours = values[park.OURS].droplevel("reading")
     rows = []
-    for variant, at in values[ZCDP].groupby("reading", sort=False):
+    for variant, at in values[park.ZCDP].groupby("reading", sort=False):
         known = sorted(at.index.unique("epsilon"))
         for epsilon in known:
             theirs = at.loc[variant, epsilon]
@@ -208,7 +194,9 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
                     "epsilon": epsilon,
                     "ours_mean": own.mean(),
                     "ggg_mean": theirs.mean(),
-                    "ggg_shortfall_mean": (values[EM].loc[variant, epsilon].reindex(theirs.index) - theirs).mean(),
+                    "ggg_shortfall_mean": (
+                        values[park.EM].loc[variant, epsilon].reindex(theirs.index) - theirs
+                    ).mean(),
                     **_difference("difference", own - theirs),
                     "larger_epsilon": larger,
                     **_difference("larger_difference", more),

@@ -25,25 +25,8 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.park.clusters import MISREAD, STATED
+from meterdp_papers.park import tables as park
 from meterdp_papers.park.marital import MARRIED, STATUSES
-from meterdp_papers.park.tables import (
-    ADVANCED,
-    BY_PIXEL,
-    EM,
-    LINEAR,
-    LLG_MOMENTS,
-    LLG_ZCDP,
-    LLOYD_LINEAR,
-    LLOYD_ZCDP,
-    METHODS,
-    MOMENTS,
-    MOMENTS_FAR,
-    MOMENTS_REAL,
-    PLAIN,
-    PROPOSED,
-    ZCDP,
-)
 
 CLAIMS = Claims("Park et al. 2017")
 READ_OFF_KM = 10.0  # a place counts as read off within this
@@ -55,13 +38,13 @@ RECOGNISABLE = 0.8  # mean squared cosine of EM's loadings with the span of the 
 
 
 _WORDS = {
-    LINEAR: "linear",
-    ADVANCED: "advanced",
-    ZCDP: "zCDP",
-    MOMENTS: "moments",
-    MOMENTS_FAR: "moments with many orders",
-    LLG_ZCDP: "LLG under zCDP",
-    LLG_MOMENTS: "LLG under moments",
+    park.LINEAR: "linear",
+    park.ADVANCED: "advanced",
+    park.ZCDP: "zCDP",
+    park.MOMENTS: "moments",
+    park.MOMENTS_FAR: "moments with many orders",
+    park.LLG_ZCDP: "LLG under zCDP",
+    park.LLG_MOMENTS: "LLG under moments",
 }
 _FIGURES = {"fig2": "Fig. 2", "fig3": "Fig. 3"}
 _SMALLEST = "as printed: no budget for linear and advanced composition"
@@ -144,10 +127,10 @@ def _against(comparisons: list[Comparison]) -> str:
 def gaussian_better(runs: pd.DataFrame) -> Verdict:
     """Judge park-2 of one figure and variant (table ``park_likelihoods``)."""
     splits = _Splits(runs)
-    pairs = ((ZCDP, LLG_ZCDP), (MOMENTS, LLG_MOMENTS))
+    pairs = ((park.ZCDP, park.LLG_ZCDP), (park.MOMENTS, park.LLG_MOMENTS))
     compared = [splits.difference(*pair, e) for e in splits.epsilons for pair in pairs]
     words = "; ".join(
-        f"{number(splits.mean(ZCDP, e))} against {number(splits.mean(LLG_ZCDP, e))} at ε = {number(e)}"
+        f"{number(splits.mean(park.ZCDP, e))} against {number(splits.mean(park.LLG_ZCDP, e))} at ε = {number(e)}"
         for e in splits.epsilons
     )
     return Verdict(
@@ -165,12 +148,11 @@ def refined_better(runs: pd.DataFrame) -> Verdict:
     splits = _Splits(runs)
     compared = [
         splits.difference(high, low, e)
-        for e, high, low in product(splits.epsilons, (ZCDP, MOMENTS), (LINEAR, ADVANCED))
+        for e, high, low in product(splits.epsilons, (park.ZCDP, park.MOMENTS), (park.LINEAR, park.ADVANCED))
     ]
+    lines = (park.ZCDP, park.MOMENTS, park.ADVANCED, park.LINEAR, park.EM)
     words = "; ".join(
-        f"{' / '.join(number(splits.mean(line, e)) for line in (ZCDP, MOMENTS, ADVANCED, LINEAR, EM))} at "
-        f"ε = {number(e)}"
-        for e in splits.epsilons
+        f"{' / '.join(number(splits.mean(line, e)) for line in lines)} at ε = {number(e)}" for e in splits.epsilons
     )
     return Verdict(
         judge(compared),
@@ -225,24 +207,24 @@ def _name(line: str) -> str:
 def integer_orders(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
     return {
         f"{name}; orders 1 to {largest:,}": verdict
-        for largest, line in ((LARGEST_ORDER, MOMENTS), (FAR_ORDER, MOMENTS_FAR))
+        for largest, line in ((LARGEST_ORDER, park.MOMENTS), (FAR_ORDER, park.MOMENTS_FAR))
         for name, verdict in _by_variant(*likelihoods, rule=partial(orders_to, largest=largest, line=line)).items()
     }
 
 
-def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOMENTS) -> Verdict:
+def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = park.MOMENTS) -> Verdict:
     """Judge park-4 of one figure, variant (table ``park_likelihoods``) and largest order."""
     splits = _Splits(runs)
-    small = replace(splits.difference(ZCDP, line, splits.epsilons[0]), low=ALIKE_NATS)
+    small = replace(splits.difference(park.ZCDP, line, splits.epsilons[0]), low=ALIKE_NATS)
     large = [e for e in splits.epsilons if e in LARGE_EPSILONS]
-    gaps = {e: splits.mean(ZCDP, e) - splits.mean(line, e) for e in splits.epsilons}
+    gaps = {e: splits.mean(park.ZCDP, e) - splits.mean(line, e) for e in splits.epsilons}
     steps = runs.pivot_table("step_epsilon", "epsilon", "line", aggfunc="first")
-    real = (steps[MOMENTS_REAL] / steps[ZCDP] - 1).abs().max()
+    real = (steps[park.MOMENTS_REAL] / steps[park.ZCDP] - 1).abs().max()
     alike = all(abs(gaps[e]) <= ALIKE_NATS for e in large)
     first = judge([small])
     verdict = first if alike and real <= SAME_BUDGET else FAILS
     words = "; ".join(
-        f"{number(gaps[e])} nats, eps_i {steps.loc[e, ZCDP] / steps.loc[e, line]:.4f} times, at ε = {number(e)}"
+        f"{number(gaps[e])} nats, eps_i {steps.loc[e, park.ZCDP] / steps.loc[e, line]:.4f} times, at ε = {number(e)}"
         for e in splits.epsilons
     )
     return Verdict(
@@ -266,12 +248,15 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
     for variant, at in nicvs.groupby("reading", sort=False):
         wide = folds[folds["reading"] == variant].pivot_table("nicv", "fold", "method")
         compared = []
-        for high, low in ((LLOYD_LINEAR, LLOYD_ZCDP), (LLOYD_ZCDP, PROPOSED)):
+        for high, low in ((park.LLOYD_LINEAR, park.LLOYD_ZCDP), (park.LLOYD_ZCDP, park.PROPOSED)):
             excess = wide[high] - wide[low]
-            compared.append(Comparison(f"{METHODS[high]} over {METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem()))
+            compared.append(
+                Comparison(f"{park.METHODS[high]} over {park.METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem())
+            )
         value = at.set_index("method")
         words = listed(
-            f"{METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
+            f"{park.METHODS[m]} {number(value.loc[m, 'nicv_mean'])}"
+            for m in (park.LLOYD_LINEAR, park.LLOYD_ZCDP, park.PROPOSED, park.PLAIN)
         )
         steps = ", ".join(f"{number(c.high)} ± {number(c.high_se)} for {c.where}" for c in compared)
         found[variant] = Verdict(
@@ -289,13 +274,13 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
     "face_numbers",
 )
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
-    code = numbers[(numbers["pictures"] == BY_PIXEL) & (numbers["noise"] == MISREAD)]
+    code = numbers[(numbers["pictures"] == park.BY_PIXEL) & (numbers["noise"] == park.MISREAD)]
     words = "; ".join(
         f"{listed(f'{r.captured_share:.3f} at ε = {r.epsilon:g}' for r in of.itertuples())} (sensitivity "
         f"{sensitivity})"
         for sensitivity, of in code.groupby("sensitivity", sort=False)
     )
-    stated, found = numbers[numbers["noise"] == STATED], {}
+    stated, found = numbers[numbers["noise"] == park.STATED], {}
     for (pictures, sensitivity), at in stated.groupby(["pictures", "sensitivity"], sort=False):
         at = at.sort_values("epsilon", ascending=False)
         high, low = at["captured_share"]

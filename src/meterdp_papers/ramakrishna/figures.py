@@ -31,14 +31,7 @@ from meterdp.report.style import (
     look,
 )
 from meterdp_papers.common.figures import Exhibits, ellipse, sheet
-from meterdp_papers.ramakrishna.tables import (
-    OUR_DESIGNS,
-    RAMAKRISHNA_CLASSES,
-    RAMAKRISHNA_FIG2,
-    RAMAKRISHNA_FIG4,
-    RAMAKRISHNA_NUMBERS,
-    SHOWN_RHOS,
-)
+from meterdp_papers.ramakrishna import tables as ram
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +47,7 @@ _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
 
 
 @EXHIBITS.figure(
-    RAMAKRISHNA_CLASSES,
+    ram.RAMAKRISHNA_CLASSES,
     "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
     "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
     "direction can nearly always be distinguished from the others unless noise fills it out.",
@@ -76,7 +69,7 @@ def fig1(data: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    RAMAKRISHNA_FIG2,
+    ram.RAMAKRISHNA_FIG2,
     "Exact δ against ε on the set of Fig. 1 (above) and averaged over many sets (below), with ρ as the "
     "squared error of both entries together. The paper has no noise, white noise and its own design; the "
     "joint and transport designs are ours, at the same ρ, run on the first sets only: compare their means with "
@@ -84,11 +77,11 @@ def fig1(data: pd.DataFrame, output) -> None:
     "A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
 )
 def fig2(data: pd.DataFrame, output) -> None:
-    data = data[(data["sides"] == _SIDES) & data["rho"].isin(SHOWN_RHOS)]
+    data = data[(data["sides"] == _SIDES) & data["rho"].isin(ram.SHOWN_RHOS)]
     title = "Fig. 2: exact privacy curves of synthetic classes, two-sided"
     rhos = np.sort(data["rho"].unique())
     sets = data.groupby("design")["trials"].max()
-    ours = sets[sets.index.isin(OUR_DESIGNS)]
+    ours = sets[sets.index.isin(ram.OUR_DESIGNS)]
     words = f"mean over {numbers.counted(sets.max(), 'set')}"
     if not ours.empty and ours.max() < sets.max():
         words += f" (ours: first {ours.max()})"
@@ -115,7 +108,7 @@ def fig3(data: pd.DataFrame, output) -> None:
 
 
 @EXHIBITS.figure(
-    RAMAKRISHNA_FIG4,
+    ram.RAMAKRISHNA_FIG4,
     "Exact one-sided δ against ε for the worst pair of neighbours: no noise, white noise and the paper’s design, "
     "if the seasonal mean of every household counts as public. It is the household’s own, so these curves "
     "guarantee nothing; the line below the panels says what is left with the mean in the query.",
@@ -175,7 +168,7 @@ def _handles(data: pd.DataFrame) -> tuple[list, list]:
     return handles, [d.label for d in designs]
 
 
-@EXHIBITS.table(RAMAKRISHNA_NUMBERS, "numbers")
+@EXHIBITS.table(ram.RAMAKRISHNA_NUMBERS, "numbers")
 def printed_numbers(table: pd.DataFrame) -> Grid:
     table = table[table["sides"].isna() | (table["sides"] == "one")]
     variant_columns = ["query_model", "query_mean", "accuracy_convention"]

@@ -19,20 +19,7 @@ from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.ramakrishna.tables import (
-    CONVENTION,
-    ENTRIES,
-    EPSILONS,
-    FREEDOM,
-    LABELS,
-    OUR_DESIGNS,
-    OUR_SETS,
-    PAPERS_DESIGNS,
-    QUERY_MODEL,
-    RHOS,
-    SHOWN_RHOS,
-    SPACING,
-)
+from meterdp_papers.ramakrishna import tables as ram
 
 DATA = "synthetic: four Gaussian classes in two dimensions, a fresh set in every trial"
 
@@ -43,9 +30,9 @@ def draw_set(noise: NoiseSource) -> ClassQueries:
     Means SPACING apart on a line of random direction, covariances Wishart(I, 2), all 12 ordered pairs.
     """
     angle = 2 * np.pi * float(noise.uniform((1,))[0])
-    means = SPACING * np.arange(LABELS)[:, None] * np.array([np.cos(angle), np.sin(angle)])
-    columns = noise.normal((LABELS, ENTRIES, FREEDOM))
-    return ClassQueries(means, columns @ np.swapaxes(columns, 1, 2), np.argwhere(~np.eye(LABELS, dtype=bool)))
+    means = ram.SPACING * np.arange(ram.LABELS)[:, None] * np.array([np.cos(angle), np.sin(angle)])
+    columns = noise.normal((ram.LABELS, ram.ENTRIES, ram.FREEDOM))
+    return ClassQueries(means, columns @ np.swapaxes(columns, 1, 2), np.argwhere(~np.eye(ram.LABELS, dtype=bool)))
 
 
 def trial_set(trial: int, seed: int) -> ClassQueries:
@@ -59,7 +46,7 @@ def set_columns(queries: ClassQueries) -> dict:
         "label": np.arange(1, len(queries.mean_log_kwh) + 1, dtype=np.int32),
         "mean": list(queries.mean_log_kwh),
         "covariance": [c.ravel() for c in queries.covariance],
-        "data": [DATA] * LABELS,
+        "data": [DATA] * ram.LABELS,
     }
 
 
@@ -71,16 +58,18 @@ def run_trials(trials: Iterable[int], seed: int) -> tuple[pd.DataFrame, pd.DataF
     curves, descents = [], []
     for trial in progress(list(trials), "synthetic classes"):
         queries = trial_set(trial, seed)
-        for rho in RHOS:
-            ours = OUR_DESIGNS if trial < OUR_SETS and rho in SHOWN_RHOS else ()
-            for name in PAPERS_DESIGNS + ours:
-                noise = noise_design(name)(queries, Budget(rho, CONVENTION))
+        for rho in ram.RHOS:
+            ours = ram.OUR_DESIGNS if trial < ram.OUR_SETS and rho in ram.SHOWN_RHOS else ()
+            for name in ram.PAPERS_DESIGNS + ours:
+                noise = noise_design(name)(queries, Budget(rho, ram.CONVENTION))
                 found = curve_rows(
-                    noise.released(queries), np.array(EPSILONS), design=name, query_model=QUERY_MODEL, rho=rho
+                    noise.released(queries), np.array(ram.EPSILONS), design=name, query_model=ram.QUERY_MODEL, rho=rho
                 )
-                curves += [{"trial": trial, "accuracy_convention": CONVENTION, **row} for row in found]
+                curves += [{"trial": trial, "accuracy_convention": ram.CONVENTION, **row} for row in found]
                 if name == "published":
-                    descents.append(descent_row("synthetic", trial, QUERY_MODEL, CONVENTION, rho, noise.report))
+                    descents.append(
+                        descent_row("synthetic", trial, ram.QUERY_MODEL, ram.CONVENTION, rho, noise.report)
+                    )
     return pd.DataFrame(curves), pd.DataFrame(descents)
 
 

@@ -131,8 +131,8 @@ def test_errors_of_records_mind_no_order():
 
 def test_every_scheme_gives_the_log_likelihood_of_all_in_one_place(records, monkeypatch):
     """Two settings of the twelve, one with the asynchronous schedule; the whole is for the workflow."""
-    chosen = (likelihoods.SHOWN[0], likelihoods.SETTINGS[-1])
-    monkeypatch.setattr(likelihoods, "SETTINGS", chosen)
+    chosen = (tables.SHOWN[0], tables.SETTINGS[-1])
+    monkeypatch.setattr(tables, "SETTINGS", chosen)
     table = likelihoods.tabulate(records, 1, seed=7)
     as_arrow(tables.LI_LIKELIHOODS, table)
     assert table["reading"].unique().tolist() == [s.name for s in chosen]
@@ -178,7 +178,7 @@ def test_costs_are_counted_and_their_exponents_fitted():
 
 def test_the_estimates_of_a_study_are_those_of_its_seed(leaks, monkeypatch):
     """Of one scheme, which minds no other."""
-    monkeypatch.setattr(exposure, "SCHEMES", ("secure_sum",))
+    monkeypatch.setattr(tables, "SCHEMES", ("secure_sum",))
     again = exposure.tabulate(1, seed=3)
     before = leaks[leaks["scheme"] == "secure_sum"].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, before)

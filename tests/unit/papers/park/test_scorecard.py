@@ -104,7 +104,7 @@ def test_park_5_wants_the_methods_in_order(values, noise, verdict):
     folds = synthetic.folds(values, noise)
     as_arrow(declared.PARK_FOLDS, folds)
     found = park.clusters_in_order(clusters.summarise(folds, synthetic.SOURCE), folds)
-    assert len(found) == len(clusters.CLUSTER_VARIANTS) and verdict in {v.holds for v in found.values()}
+    assert len(found) == len(declared.CLUSTER_VARIANTS) and verdict in {v.holds for v in found.values()}
     if noise < 0.1:
         assert {v.holds for v in found.values()} == {verdict}
 
