@@ -1,6 +1,6 @@
 """Bytes that are no export, given to the readers and to ``meterdp check``: a sentence, or every reading.
 
-The readers of NEM12 and Green Button have tests of their own. METERDP_REWRITES=10000 tries that many.
+METERDP_REWRITES=10000 tries that many.
 """
 
 import os
@@ -11,23 +11,21 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meterdp.errors import InputError
+from meterdp.ingest.dense import REASONS
 from meterdp.ingest.inference.examine import config_text, examine, finding_words
+from meterdp.ingest.readers import green_button, nem12
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
+from tests.unit.ingest import test_green_button, test_nem12
+from tests.unit.ingest.made_up import edited, fuzz, read_all
 from tests.unit.ingest.made_up_exports import READ, plain, readings
-from tests.unit.ingest.naive import edited
 
 EXAMPLES = int(os.environ.get("METERDP_REWRITES", "60"))
-FUZZ = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+FUZZ = fuzz(EXAMPLES)
 PIECES = st.one_of(
     st.binary(max_size=6),
     st.sampled_from(
@@ -107,6 +105,30 @@ def test_a_damaged_parquet_file_is_read_or_refused(tmp_path, edits):
         assert str(error).endswith(".")
     else:
         assert found == 2 * 2 * 48
+
+
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+@pytest.mark.parametrize(
+    ("reader", "tests", "rows"),
+    [
+        (nem12, test_nem12, [row for household in test_nem12.ORDINARY for row in household]),
+        (green_button, test_green_button, [test_green_button.ORDINARY]),
+    ],
+)
+@fuzz(2 * EXAMPLES)
+@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
+def test_any_bytes_of_a_format_with_links_are_read_or_refused(tmp_path, reader, tests, rows, bad_rows, edits):
+    ordinary = tests.write(tmp_path, *rows).read_bytes()
+    text = edited(ordinary, edits)
+    path = tmp_path / "e"
+    path.write_bytes(text)
+    try:
+        result = read_all(reader, path, tests.options(bad_rows=bad_rows))
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        assert text != ordinary or bad_rows == "refuse"
+    else:
+        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)
 
 
 @pytest.mark.parametrize(

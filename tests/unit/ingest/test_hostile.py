@@ -11,7 +11,7 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.ingest.settings import ExportSettings
-from tests.unit.ingest.made_up import ingested
+from tests.unit.ingest.made_up import ingested, pack
 
 HEADER = "meter_id,interval_start,kwh\n"
 HOURS = {"interval_minutes": 60}
@@ -21,29 +21,14 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Case:
-    """A file and its verdict.
-
-    Parameters
-    ----------
-    name : str
-    files : str, bytes or mapping
-        One file, or several in a folder.
-    counts : mapping
-        Rows per reason.
-    kwh : mapping
-        Canonical readings of each meter from the first slot of the grid on.
-    rows : int
-        Rows of data in the files, counted by hand.
-    settings : mapping
-        As in the section ``export``.
-    """
+    """A file and its verdict."""
 
     name: str
-    files: str | bytes | dict
-    counts: dict
-    kwh: dict
-    rows: int
-    settings: dict = field(default_factory=dict)
+    files: str | bytes | dict  # one file, or several in a folder
+    counts: dict  # rows per reason
+    kwh: dict  # canonical readings of each meter from the first slot of the grid on
+    rows: int  # of data in the files, counted by hand
+    settings: dict = field(default_factory=dict)  # as in the section ``export``
 
 
 def lines(*rows: str) -> str:
@@ -270,6 +255,45 @@ CASES = [
         "m,2021-06-01 03:00,4,kWh\n",
         {"used": 3, "unit_differs": 1}, {"m": [1, NAN, 3, 4]}, 4, {"unit_column": "unit", "bad_rows": "missing"},
     ),
+    Case("rows without a stamp", lines("m 00 1") + "m,,1\nm,NA,1\n", {"used": 1, "stamp_missing": 2}, {"m": [1]}, 3),
+    Case(
+        "the last row wins, and a later missing word takes nothing away",
+        lines(*(f"m 00 {value}" for value in ("1", "2", "2", "1", "", "Null"))),
+        {"used": 1, "duplicate_identical": 1, "superseded_by_later_row": 2, "value_missing": 2}, {"m": [1]}, 6,
+    ),
+    Case(
+        "a meter without a reading keeps its place",
+        lines("a 00 ", "b 02 1"), {"used": 1, "value_missing": 1}, {"a": [NAN] * 3, "b": [NAN, NAN, 1]}, 2,
+    ),
+    Case(
+        "days at the ends of the period without a row stay in the grid",
+        lines(*(f"m {h:02d} {h}" for h in range(24))), {"used": 24}, {"m": [*[NAN] * 24, *range(24)]}, 24,
+        {"first_day": "2021-05-31", "last_day": "2021-06-01"},
+    ),
+    Case(
+        "half-hours off the grid of the local clock are not rounded",
+        lines("m 00 1", "m 2021-06-01T00:30 2", "m 01 3"), {"used": 2, "off_grid_stamp": 1}, {"m": [1, 3]}, 3,
+        {"time_zone": "Asia/Kolkata"},
+    ),
+    Case(
+        "whole hours before and after a change by half an hour: the first stamp places the grid",
+        HEADER + "".join(f"m,2024-04-{t}:00,1\n" for t in ("06 22", "06 23", "07 03", "07 04", "07 05")),
+        {"used": 2, "off_grid_stamp": 3}, {"m": [1, 1]}, 5, {"time_zone": "Australia/Lord_Howe"},
+    ),
+    Case(
+        "rows of nobody do not stretch the grid",
+        lines(" 2021-05-31T00:00 1", "m 00 1", " 2021-06-02T00:00 1"), {"used": 1, "meter_missing": 2}, {"m": [1]}, 3,
+    ),
+    Case(
+        "a row per day leaves the repeated hour to its first pass",
+        ",".join(["meter_id", "date", *(f"{h:02}:00" for h in range(24))])
+        + "".join(f"\nm,2018-10-{day},{','.join(map(str, range(24)))}" for day in (27, 28, 29)),
+        {"used": 72}, {"m": [*range(24), 0, 1, 2, NAN, *range(3, 24), *range(24)]}, 72, {"format": "wide_csv"},
+    ),
+    Case(
+        "a column of starts called midnight is the start of its day wherever it stands",
+        "meter_id,date,01:00,00:00\nm,2021-06-01,1,2\n", {"used": 2}, {"m": [2, 1]}, 2, {"format": "wide_csv"},
+    ),
     Case(
         "rows of nobody",
         lines("m 00 1", " 01 9", "NULL 01 9", "m 01 2"), {"used": 2, "meter_missing": 2}, {"m": [1, 2]}, 4,
@@ -279,14 +303,9 @@ CASES = [
 
 def written(folder, files):
     """Write a file, or a folder of files, and return its path."""
-    path = folder / "export.csv"
     if isinstance(files, dict):
-        path = folder / "export"
-        path.mkdir()
-    for name, content in (files if isinstance(files, dict) else {None: files}).items():
-        target = path if name is None else path / name
-        target.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
+        return pack(folder / "export", files)
+    return pack(folder / "export", {"e.csv": files}) / "e.csv"
 
 
 @pytest.mark.parametrize("batch_bytes", [64, 1 << 20])
@@ -338,6 +357,11 @@ def rising(days: int) -> str:
             "readings 60 minutes apart, but the interval is said to be 30",
         ),
         (rising(20), {}, "values that only rise"),
+        (
+            lines("m 00 1"),
+            {"first_day": "2012-01-01", "last_day": "2012-01-05"},
+            "has no stamp on the interval grid; .* and the period",
+        ),
         (
             lines(*(f"m {h:02d} {300 + h}" for h in range(24))),
             {"typical_daily_kwh": [0.1, 1000]},

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.parquet import read_parts, read_table
+from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NameIndex
-from meterdp.ingest.ingest import ingest
 from meterdp.ingest.kept import KeptReadings, Outcome
 from meterdp.ingest.members import members
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METERS, READINGS
+from meterdp.ingest.tables import INGEST_CHANGES
+from tests.unit.ingest.made_up import ingested
 
 SETTINGS = ExportSettings(time_zone="Europe/Zurich", circuit_column="feeder", bad_rows="missing")
 HEADER = "meter_id,feeder,interval_start,kwh"
@@ -47,21 +47,18 @@ def write(folder):
 
 
 def run(export, out, kept=None, settings=SETTINGS):
-    """Ingest; return readings, meters, report, changes."""
-    parts = [out / f"part-{s}.parquet" for s in range(2)]
-    ingest(
-        export,
-        settings,
-        readings_paths=parts,
-        meters_path=out / "meters.parquet",
-        report_path=out / "report.parquet",
-        changes_path=out / "changes.parquet",
-        kept_folder=kept,
-        batch_bytes=3000,
+    """Ingest; return readings, meters, counts, and the changes by month."""
+    result = ingested(
+        export, settings, folder=out, changes_path=out / "changes.parquet", kept_folder=kept, batch_bytes=3000
     )
-    tables = [read_table(out / f"{n}.parquet", t) for n, t in (("meters", METERS), ("report", INGEST_REPORT))]
     changes = read_table(out / "changes.parquet", INGEST_CHANGES).to_pandas().set_index("month")
-    return read_parts(parts, READINGS), *tables, changes
+    return result, changes
+
+
+def alike(one, other) -> bool:
+    """Whether two results are the same."""
+    results = [(result.readings, result.meters, result.counts) for result in (one, other)]
+    return all(a.equals(b) if isinstance(a, pd.DataFrame) else a == b for a, b in zip(*results, strict=True))
 
 
 def outcome(export, kept, settings=SETTINGS):
@@ -74,21 +71,19 @@ def outcome(export, kept, settings=SETTINGS):
 
 def test_a_second_run_gives_the_same_and_reads_nothing(tmp_path, monkeypatch):
     export, kept = write(tmp_path / "export"), tmp_path / "kept"
-    plain = run(export, tmp_path)
-    first = run(export, tmp_path, kept)
+    plain, none = run(export, tmp_path)
+    first, new = run(export, tmp_path, kept)
     with monkeypatch.context() as patch:
         patch.setattr("meterdp.ingest.readers.csv_rows.open_bytes", None)  # whoever reads a file fails
-        second = run(export, tmp_path, kept)
-    for tables in (first, second):
-        assert all(a.equals(b) for a, b in zip(tables[:3], plain[:3], strict=True))
-    assert plain[3].empty
-    assert first[3][["same_meters", "revised_meters", "gone_meters"]].sum().sum() == 0
-    assert (second[3]["same_meters"] == 3).all() and second[3]["new_meters"].sum() == 0
+        second, same = run(export, tmp_path, kept)
+    assert alike(first, plain) and alike(second, plain) and none.empty
+    assert new[["same_meters", "revised_meters", "gone_meters"]].sum().sum() == 0
+    assert (same["same_meters"] == 3).all() and same["new_meters"].sum() == 0
 
 
 def test_a_new_month_is_all_that_is_read_and_what_it_changed_is_told(tmp_path, monkeypatch):
     export, kept = write(tmp_path / "export"), tmp_path / "kept"
-    before = run(export, tmp_path, kept)
+    before, _ = run(export, tmp_path, kept)
     rows = month("2025-11-01", 30, ["A", "C", "D"], 3)
     resent = [line for line in month("2025-10-01", 31, ["A"], 9).split("\n") if "2025-10-15" in line]
     (export / "2025-11.csv").write_text(rows + "\n".join(resent) + "\n")
@@ -102,20 +97,18 @@ def test_a_new_month_is_all_that_is_read_and_what_it_changed_is_told(tmp_path, m
 
     original = csv_rows.open_bytes
     monkeypatch.setattr(csv_rows, "open_bytes", noted)
-    after = run(export, tmp_path, kept)
+    after, told = run(export, tmp_path, kept)
     assert set(opened) == {"2025-11.csv"}
-    whole = run(export, tmp_path)
-    assert all(a.equals(b) for a, b in zip(after[:3], whole[:3], strict=True))
-    told = after[3]
+    assert alike(after, run(export, tmp_path)[0])
     # The first hour of a local month is the last of the UTC month before: those meters' months change, too.
     october, november = told.loc["2025-10"], told.loc["2025-11"]
     assert october["revised_meters"] >= 1 and october["same_meters"] + october["revised_meters"] == 3
     assert (november["new_meters"], november["same_meters"], november["gone_meters"]) == (3, 0, 0)
     assert (told.loc["2025-09", "same_meters"], told.loc["2025-09", "revised_meters"]) == (3, 0)
-    readings = after[0].to_pandas().dropna()
+    readings = after.readings.dropna()
     months = readings["interval_start_utc"].dt.strftime("%Y-%m").value_counts()
     assert told["reading_count"].to_dict() == months.to_dict()
-    earlier = before[0].to_pandas().dropna()["interval_start_utc"].dt.strftime("%Y-%m").value_counts()
+    earlier = before.readings.dropna()["interval_start_utc"].dt.strftime("%Y-%m").value_counts()
     assert (
         told["reading_count_before"].drop("2025-11").to_dict() == earlier.drop("2025-11", errors="ignore").to_dict()
     )
@@ -125,7 +118,7 @@ def test_a_file_that_goes_takes_its_readings_along(tmp_path):
     export, kept = write(tmp_path / "export"), tmp_path / "kept"
     run(export, tmp_path, kept)
     (export / "2025-10.csv.gz").unlink()
-    told = run(export, tmp_path, kept)[3]
+    _, told = run(export, tmp_path, kept)
     assert told.loc["2025-10", "gone_meters"] == 3 and told.loc["2025-10", "reading_count"] == 0
     assert len(list(kept.glob("*.arrow"))) == 1
 
@@ -155,9 +148,9 @@ def test_names_of_files_that_may_be_meters_stay_out(tmp_path):
     for meter in ("SECRET1", "SECRET2"):
         (folder / f"{meter}.csv").write_text("interval_start,kwh\n2025-09-01 00:00,1\n2025-09-01 00:15,2\n")
     settings = ExportSettings(meter_column=None)
-    first = run(folder, tmp_path, kept, settings)
-    assert first[1]["meter_id"].to_pylist() == ["SECRET1", "SECRET2"]
-    assert run(folder, tmp_path, kept, settings)[1].equals(first[1])
+    first, _ = run(folder, tmp_path, kept, settings)
+    assert first.meters["meter_id"].tolist() == ["SECRET1", "SECRET2"]
+    assert alike(run(folder, tmp_path, kept, settings)[0], first)
     assert not [f for f in kept.rglob("*") if "SECRET" in f.name]
     assert "SECRET" not in Outcome(1, 1).sentence() and "2" not in Outcome(1, 1).sentence()
 
@@ -173,9 +166,9 @@ def test_readings_of_a_wide_export_are_kept_alike(tmp_path):
     settings = ExportSettings(
         format="wide_csv", interval_minutes=30, time_zone="Europe/Zurich", time_format="%Y-%m-%d"
     )
-    plain = run(export, tmp_path, None, settings)
+    plain, _ = run(export, tmp_path, None, settings)
     for _ in range(2):
-        assert all(a.equals(b) for a, b in zip(run(export, tmp_path, kept, settings)[:3], plain[:3], strict=True))
+        assert alike(run(export, tmp_path, kept, settings)[0], plain)
 
 
 def test_a_member_is_read_like_the_export_it_is_of(tmp_path):
@@ -194,11 +187,9 @@ def test_an_export_of_one_file_of_any_format_is_kept(tmp_path, form):
     else:
         frame.to_csv(path, index=False, date_format="%Y-%m-%d %H:%M")
     settings = ExportSettings(format=form, time_zone="UTC")
-    plain = run(path, tmp_path, None, settings)
+    plain, _ = run(path, tmp_path, None, settings)
     for _ in range(2):
-        assert all(
-            a.equals(b) for a, b in zip(run(path, tmp_path, tmp_path / "kept", settings)[:3], plain[:3], strict=True)
-        )
+        assert alike(run(path, tmp_path, tmp_path / "kept", settings)[0], plain)
 
 
 @pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
@@ -210,8 +201,7 @@ def test_files_with_and_without_offsets_are_refused_together_as_if_nothing_were_
     run(export, tmp_path, kept, settings)
     (export / "b.csv").write_text("meter_id,interval_start,kwh\nA,,1\nA,2025-09-01T02:30:00,1\n")
     if bad_rows == "missing":
-        plain = run(export, tmp_path, None, settings)
-        assert all(a.equals(b) for a, b in zip(run(export, tmp_path, kept, settings)[:3], plain[:3], strict=True))
+        assert alike(run(export, tmp_path, kept, settings)[0], run(export, tmp_path, None, settings)[0])
         return
     refusals = []
     for folder in (None, kept):

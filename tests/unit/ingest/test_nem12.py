@@ -9,21 +9,17 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.ingest.dense import REASONS
-from meterdp.ingest.ingest import ingest
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers import nem12
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.tables import INGEST_REPORT, METERS, READINGS
 from tests.conftest import ROOT
-from tests.unit.ingest.made_up import ingested
-from tests.unit.ingest.naive import edited, read_all
+from tests.unit.ingest.made_up import fuzz, ingested, read_all, refusal
 
 MUTATIONS = int(os.environ.get("METERDP_REWRITES", "120"))
 HEAD, END = "100,NEM12,202304120954,MDP,RETAILER", "900"
@@ -50,12 +46,7 @@ def options(**other) -> ExportSettings:
 
 
 def refused(path, **other) -> str:
-    with pytest.raises(InputError) as caught:
-        read_all(nem12, path, options(**other))
-    message = str(caught.value)
-    assert message.startswith(str(path)) and message.endswith(".") and "; " in message and "\n" not in message
-    assert "NMI0000001" not in message and DAY not in message
-    return message.removeprefix(str(path))
+    return refusal(path, lambda: read_all(nem12, path, options(**other)), ("NMI0000001", DAY))
 
 
 HALF_HOURS = np.arange(1, 49) / 8
@@ -197,12 +188,8 @@ def test_a_day_sent_again_supersedes_reading_by_reading(tmp_path):
     again = [*[""] * 8, *HALF_HOURS[8:24], *[7] * 24]
     other = [details(nmi="NMI0000002"), day(HALF_HOURS)]
     result = ingested(write(tmp_path, details(), day(HALF_HOURS), *other, details(), day(again)), options())
-    assert result.counts == {
-        "used": 96,
-        "value_missing": 8,
-        "duplicate_identical": 16,
-        "superseded_by_later_row": 24,
-    }
+    counts = {"used": 96, "value_missing": 8, "duplicate_identical": 16, "superseded_by_later_row": 24}
+    assert result.counts == counts
     assert result.energy_kwh["NMI0000001"].tolist() == [*HALF_HOURS[:24], *[7] * 24]
 
 
@@ -325,24 +312,17 @@ def test_what_a_file_looks_like():
 
 
 def test_a_public_list_of_meters_and_the_settings_of_a_configuration(tmp_path):
+    """Sydney is an hour ahead of market time: the last hour of a market day is the first of the next."""
     rows = [details(), day(HALF_HOURS), day(HALF_HOURS[:9], date="20230402"), details(nmi="OTHER"), day(HALF_HOURS)]
-    config = complete(
-        {"export": {"format": "nem12", **PERIOD}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    )
-    parts, meters, report = tmp_path / "r.parquet", tmp_path / "m.parquet", tmp_path / "q.parquet"
-    ingest(
-        write(tmp_path, *rows),
-        ExportSettings.from_config(config["export"] | {"meters": "list.csv"}),
-        meter_list=MeterList({"NMI0000001": "north", "SILENT": None}),
-        readings_paths=[parts],
-        meters_path=meters,
-        report_path=report,
-    )
-    table = read_table(meters, METERS).to_pylist()
-    assert [(row["meter_id"], row["circuit"]) for row in table] == [("NMI0000001", "north"), ("SILENT", None)]
-    counts = {row["reason"]: row["row_count"] for row in read_table(report, INGEST_REPORT).to_pylist()}
-    assert counts == {"used": 46, "meter_not_listed": 48, "row_malformed": 9, "stamp_outside_period": 2}
-    assert len(read_table(parts, READINGS)) == 2 * 48
+    export = {"format": "nem12", "first_day": "2023-04-01", "last_day": "2023-04-01", "interval_minutes": 30}
+    export |= {"time_zone": "Australia/Sydney"}
+    config = complete({"export": export}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    listed = MeterList({"NMI0000001": "north", "SILENT": None})
+    result = ingested(write(tmp_path, *rows), config["export"] | {"meters": "list.csv"}, meter_list=listed)
+    circuits = result.meters.set_index("meter_id")["circuit"].fillna("none").to_dict()
+    assert circuits == {"NMI0000001": "north", "SILENT": "none"}
+    assert result.counts == {"used": 46, "meter_not_listed": 48, "row_malformed": 9, "stamp_outside_period": 2}
+    assert len(result.readings) == 2 * 48
 
 
 def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
@@ -351,38 +331,12 @@ def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
     assert sizes == [48] * 40
 
 
-# Sydney is an hour ahead of market time: the last hour of a market day is the first of the next.
-PERIOD = {
-    "first_day": "2023-04-01",
-    "last_day": "2023-04-01",
-    "time_zone": "Australia/Sydney",
-    "interval_minutes": 30,
-}
-
 ORDINARY = [
     [details("A", "E1", "E1E2", 15), day(range(96)), details("A", "E2", "E1E2"), day(range(48)), "400,1,48,A,,"],
     [details("B", "E1", "E1", 30), day(range(48), "V"), "400,1,40,A,,", "400,41,48,N,,", "500,O,S,,"],
     [details("C", "B1", "B1E1", 5, "Wh"), day(range(288)), details("C", "E1", "B1E1", 5, "Wh"), day(range(288))],
 ]
-WORDS = [
-    "",
-    "x",
-    "1e999",
-    "-1",
-    "nan",
-    "200",
-    "300",
-    "400",
-    "900",
-    "V",
-    "N",
-    "E2",
-    "kVArh",
-    "5",
-    "20231332",
-    '"',
-    "\0",
-]
+WORDS = ["", *'x 1e999 -1 nan 200 300 400 900 V N E2 kVArh 5 20231332 " \0'.split()]
 
 
 @st.composite
@@ -413,12 +367,7 @@ def mutants(draw, rows=None) -> list[str]:
     return rows
 
 
-@settings(
-    max_examples=MUTATIONS,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@fuzz(MUTATIONS)
 @given(rows=mutants(), flow=st.sampled_from(["consumption", "net"]))
 def test_accidents_lose_nothing(tmp_path, rows, flow):
     """Every reading of the file is used or counted, and a strict run does the same or says a sentence."""
@@ -437,12 +386,7 @@ def test_accidents_lose_nothing(tmp_path, rows, flow):
 BEFORE = {}  # what the rows below hold as they were
 
 
-@settings(
-    max_examples=MUTATIONS,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@fuzz(MUTATIONS)
 @given(data=st.data(), victim=st.integers(0, 2))
 def test_a_household_that_rewrites_its_rows_moves_no_other(tmp_path, data, victim):
     """As far as the format allows: rows before its first 200 record are those of the household above."""
@@ -457,28 +401,6 @@ def test_a_household_that_rewrites_its_rows_moves_no_other(tmp_path, data, victi
         {key: kwh for key, kwh in found.items() if key[0] in {*"ABC"} - {name}} for found in (BEFORE, after.kwh)
     ]
     assert others[0] == others[1] and len(others[0]) > 48
-
-
-@settings(
-    max_examples=MUTATIONS,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
-@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
-def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
-    ordinary = write(tmp_path, *chain(*ORDINARY)).read_bytes()
-    text = edited(ordinary, edits)
-    path = tmp_path / "e"
-    path.write_bytes(text)
-    try:
-        result = read_all(nem12, path, options(bad_rows=bad_rows))
-    except InputError as error:
-        assert str(error).endswith(".") and "\n" not in str(error)
-        assert text != ordinary or bad_rows == "refuse"
-    else:
-        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)
 
 
 QUALITIES = {letter + method for letter in "AEFNSV" for method in ("", *(f"{n:02}" for n in range(100)))}

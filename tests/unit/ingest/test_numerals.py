@@ -72,7 +72,9 @@ def test_what_does_not_fit_is_no_number(text, notation):
         read([text], notation, "refuse")
 
 
-@given(st.lists(st.text(alphabet="0123456789.,' \u00a0\u2019+-eEinfa½", max_size=9), max_size=6))
+@given(
+    st.lists(st.text(alphabet="0123456789.,' \u00a0\u2019+-eEinfa½", max_size=9) | st.text(max_size=9), max_size=6)
+)
 @pytest.mark.parametrize("notation", NOTATIONS)
 def test_a_number_is_read_alike_in_any_company(notation, words):
     one_by_one = [read([word], notation) for word in words]

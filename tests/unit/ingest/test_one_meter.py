@@ -8,7 +8,6 @@ import gzip
 import io
 import tracemalloc
 import weakref
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -16,19 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.ingest import kept, sums
 from meterdp.ingest.batch import NameIndex, Names, Seen
 from meterdp.ingest.fields import StampParser
-from meterdp.ingest.ingest import ingest
 from meterdp.ingest.lines import SafeLines
-from meterdp.ingest.meter_list import MeterList
-from meterdp.ingest.readers import cer, csv_rows, green_button, parquet
+from meterdp.ingest.readers import cer, csv_rows, green_button, long_csv, parquet
 from meterdp.ingest.readers.plain_rows import PlainRows
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.tables import INGEST_REPORT, METERS
-from meterdp.profiles.grid import read_shard
+from tests.unit.ingest.made_up import ingested, pack
+from tests.unit.ingest.test_nem12 import day, details
+from tests.unit.ingest.test_nem12 import write as write_nem12
 
 LISTED = ["A1", "V9"]
 DAY = {"first_day": "2018-10-26", "last_day": "2018-10-26"}
@@ -38,50 +35,28 @@ NEM12 = {"format": "nem12", "time_zone": "Australia/Brisbane"}
 HOME = "https://u/UsagePoint/"
 
 
-def read(path, listed=LISTED, **options) -> tuple[dict[str, list[float]], dict[str, int]]:
+def read(path, listed=LISTED, *, kept_folder=None, **options) -> tuple[dict[str, list[float]], dict[str, int]]:
     """The readings of each listed meter that has any, and what became of all rows."""
-    folder, extra = path.parent / "out", {}
-    folder.mkdir(exist_ok=True)
-    if "kept_folder" in options:
-        extra = {"kept_folder": options.pop("kept_folder"), "changes_path": folder / "changes"}
-    ingest(
-        path, ExportSettings.from_config(COMMON | options), meter_list=MeterList(dict.fromkeys(listed)),
-        readings_paths=[folder / "r"], meters_path=folder / "m", report_path=folder / "c", **extra,
-    )  # fmt: skip
-    energy = read_shard(folder / "r", 30, options.get("time_zone", "UTC")).energy_kwh
-    meters = [row["meter_id"] for row in read_table(folder / "m", METERS).to_pylist()]
-    report = read_table(folder / "c", INGEST_REPORT).to_pylist()
-    found = {m: row[~np.isnan(row)].tolist() for m, row in zip(meters, energy, strict=True)}
-    return {m: values for m, values in found.items() if values}, {r["reason"]: r["row_count"] for r in report}
+    result = ingested(path, COMMON | options, listed=listed, kept_folder=kept_folder)
+    return result.given, result.counts
 
 
 @pytest.mark.parametrize("magic", [b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"PK\x05\x06"])
 @pytest.mark.parametrize("folder", [False, True])
 def test_a_text_without_a_header_is_known_from_a_packed_one_by_name(tmp_path, magic, folder):
     rows = magic + b"9 36901 5\nA1 36901 1\nV9 36901 2\n"
-    path = tmp_path / "export"
     if folder:
-        path.mkdir()
-        (path / "1.txt").write_bytes(rows)
-        (path / "2.txt.gz").write_bytes(gzip.compress(b"A1 36902 3"))
+        path = pack(tmp_path / "export", {"1.txt": rows, "2.txt.gz": gzip.compress(b"A1 36902 3")})
     else:
+        path = tmp_path / "export"
         path.write_bytes(rows)
     found, _ = read(path, **CER)
     assert found == {"A1": [1.0, 3.0] if folder else [1.0], "V9": [2.0]}
 
 
-def packed_twice() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("a.csv", "x")
-        archive.writestr("b.csv", "x")
-    return out.getvalue()
-
-
 BROKEN = {
     "gzip": b"\x1f\x8b oops",
     "a zip": b"PK\x03\x04 oops",
-    "a zip of two": packed_twice(),
     "no header": b"\n\n",
     "another header": b"a,b\n1,2\n",
     "a header that is no text": b"\xff\xfe\n",
@@ -92,19 +67,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("data", [*BROKEN.values(), "a zip of two"], ids=[*BROKEN, "a zip of two"])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_the_file_of_a_meter_that_cannot_be_read_is_counted(tmp_path, data, zipped):
     good = b"interval_start,kwh\n2018-10-26 00:00,1\n"
-    path = tmp_path / "export"
-    if zipped:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, content in (("A1.csv", good), ("V9.csv", data), ("Z.csv", good)):
-                archive.writestr(name, content)
-    else:
-        path.mkdir()
-        for name, content in (("A1.csv", good), ("V9.csv", data), ("Z.csv", good)):
-            (path / name).write_bytes(content)
+    if data == "a zip of two":
+        data = pack(tmp_path / "two.zip", {"a.csv": "x", "b.csv": "x"}, zipped=True).read_bytes()
+    path = pack(tmp_path / "export", {"A1.csv": good, "V9.csv": data, "Z.csv": good}, zipped=zipped)
     found, counts = read(path, meter_column=None)
     assert (found, counts) == ({"A1": [1.0]}, {"used": 1, "meter_not_listed": 1, "file_unreadable": 1})
     with pytest.raises(InputError):  # without a list
@@ -118,12 +87,11 @@ def strict(rows):
 
 
 def test_what_a_damaged_file_holds_up_to_the_damage_counts(tmp_path):
-    (tmp_path / "export").mkdir()
     data = b"interval_start,kwh\n2018-10-26 00:00,7\n" + b"2018-10-26 00:30,x%d\n" * 9
     lines = b"".join(b"2018-10-26 00:30,%d\n" % i for i in np.random.default_rng(1).integers(0, 10**15, 400_000))
-    (tmp_path / "export/V9.csv.gz").write_bytes(gzip.compress(data + lines, 1)[:-5000])
-    (tmp_path / "export/A1.csv").write_bytes(b"interval_start,kwh\n2018-10-26 00:00,1\n")
-    found, counts = read(tmp_path / "export", meter_column=None)
+    cut = gzip.compress(data + lines, 1)[:-5000]
+    path = pack(tmp_path / "export", {"V9.csv.gz": cut, "A1.csv": "interval_start,kwh\n2018-10-26 00:00,1\n"})
+    found, counts = read(path, meter_column=None)
     assert found["A1"] == [1.0] and found["V9"][0] == 7.0 and counts["file_unreadable"] == 1
 
 
@@ -178,19 +146,13 @@ def test_what_is_kept_of_an_export_numbers_names_again(tmp_path, monkeypatch, mo
     monkeypatch.setattr(kept.KeptReadings, "_key", lambda self, member: "one")
 
     def blocks(member):
-        return csv_batches_in_blocks(member, settings)
+        return long_csv.batches(member, settings, batch_bytes=100)
 
     written, found = [
         [b.meter_ids[m] for b in store.batches(tmp_path / "e.csv", blocks) for m in b.meter] for _ in range(2)
     ]
     assert written == found == [row.partition(",")[0] for row in rows]
     assert first[0] == first[1] == ({"A1": [32.0], "V9": [1.0]}, first[0][1])
-
-
-def csv_batches_in_blocks(member, settings):
-    from meterdp.ingest.readers import long_csv
-
-    return long_csv.batches(member, settings, batch_bytes=100)
 
 
 def table(path, stamps, **options):
@@ -275,15 +237,11 @@ XML = {
 @pytest.mark.parametrize("spoilt", XML.values(), ids=XML)
 @pytest.mark.parametrize("many", [False, True])
 def test_what_is_wrong_in_an_entry_or_a_feed_stays_there(tmp_path, spoilt, many):
-    mine = blocks("V9", spoilt + values(1, 2, 3))
+    mine, theirs = blocks("V9", spoilt + values(1, 2, 3)), blocks("A1", values(7))
     path = tmp_path / "export"
-    if many:
-        path.mkdir()
-        for name, text in (("1.xml", feed(blocks("A1", values(7)))), ("2.xml", feed(mine)), ("3.xml", spoilt)):
-            (path / name).write_bytes(text.encode(errors="surrogateescape"))
-    else:
-        text = feed(mine, blocks("A1", values(7)))
-        path.write_bytes(text.encode(errors="surrogateescape"))
+    texts = {"1.xml": feed(theirs), "2.xml": feed(mine), "3.xml": spoilt} if many else {"1.xml": feed(mine, theirs)}
+    pack(path, {name: text.encode(errors="surrogateescape") for name, text in texts.items()})
+    path = path if many else path / "1.xml"
     found, counts = read(path, [HOME + m for m in LISTED], format="green_button")
     assert found[HOME + "A1"] == [0.007] and counts["row_malformed"] >= 1
     assert HOME + "V9" not in found
@@ -293,24 +251,19 @@ def test_what_is_wrong_in_an_entry_or_a_feed_stays_there(tmp_path, spoilt, many)
 
 
 def test_a_feed_among_many_that_is_none_is_counted(tmp_path):
-    path = tmp_path / "export"
-    path.mkdir()
-    (path / "1.xml").write_text(feed(blocks("A1", values(7))))
-    (path / "2.xml").write_bytes(b"\x1f\x8b")
-    (path / "3.xml").write_bytes(b"meter_id,kwh\n")
+    files = {"1.xml": feed(blocks("A1", values(7))), "2.xml": b"\x1f\x8b", "3.xml": "meter_id,kwh\n"}
+    path = pack(tmp_path / "export", files)
     found, counts = read(path, [HOME + m for m in LISTED], format="green_button")
     assert (found, counts) == ({HOME + "A1": [0.007]}, {"used": 1, "file_unreadable": 2})
 
 
 def test_feeds_are_not_joined(tmp_path):
     """What a file says of a household is for the readings of that file."""
-    path = tmp_path / "export"
-    path.mkdir()
-    (path / "1.xml").write_text(feed(blocks("A1", values(7))))
     kwh = TYPE.replace("<e:uom>", "<e:powerOfTenMultiplier>3</e:powerOfTenMultiplier><e:uom>")
     claim = f'<entry><link rel="self" href="{HOME}A1"/><content><e:UsagePoint><e:ServiceCategory><e:kind>1</e:kind>'
     claim += "</e:ServiceCategory></e:UsagePoint></content></entry>"
-    (path / "2.xml").write_text(feed(blocks("V9", values(5)), claim).replace(TYPE, kwh))
+    other = feed(blocks("V9", values(5)), claim).replace(TYPE, kwh)
+    path = pack(tmp_path / "export", {"1.xml": feed(blocks("A1", values(7))), "2.xml": other})
     found, _ = read(path, [HOME + m for m in LISTED], format="green_button")
     assert found == {HOME + "A1": [0.007], HOME + "V9": [5.0]}
 
@@ -326,24 +279,17 @@ def test_an_entry_with_too_many_readings_or_links_is_left_out(tmp_path, monkeypa
     assert read(path, [HOME + "V9"], format="green_button")[1] == {"used": 0, "reading_type_missing": 1}
 
 
-def nem12(*rows: str) -> str:
-    return "\n".join(["100,NEM12,201810260000,A,B", *rows, "900", ""])
-
-
-def details(nmi: str, suffix="E1") -> str:
-    return f"200,{nmi},{suffix},1,{suffix},,S1,kWh,30,"
-
-
-def interval_day(value, date="20181026") -> str:
-    return f"300,{date},{','.join([str(value)] * 48)},A,,,2018,"
+def ones(value, date="20181026") -> str:
+    """A 300 record of one value."""
+    return day([value] * 48, date=date)
 
 
 def test_files_of_metering_data_are_not_joined(tmp_path):
     """A row without a 200 record above it belongs to nobody, whatever the file before ended with."""
     path = tmp_path / "export"
     path.mkdir()
-    (path / "1.csv").write_text(nem12(details("A1"), interval_day(1)).removesuffix("900\n"))
-    (path / "2.csv").write_text(nem12("400,1,48,N,,", interval_day(5), details("V9"), interval_day(2)))
+    write_nem12(path, details("A1"), ones(1), end="", name="1.csv")
+    write_nem12(path, "400,1,48,N,,", ones(5), details("V9"), ones(2), name="2.csv")
     (path / "3.csv").write_text("no such thing\n")
     found, counts = read(path, **NEM12)
     assert found == {"A1": [1.0] * 48, "V9": [2.0] * 48}
@@ -355,32 +301,21 @@ def test_files_of_metering_data_are_not_joined(tmp_path):
 def test_the_last_line_of_a_file_is_not_the_first_of_the_next(tmp_path, zipped, end):
     header = "meter_id,interval_start,kwh\n"
     files = {"1.csv": f"{header}V9,2018-10-26 00:00,1{end}", "2.csv": f"{header}A1,2018-10-26 00:00,2"}
-    path = tmp_path / "export"
-    if zipped:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, text in files.items():
-                archive.writestr(name, text)
-    else:
-        path.mkdir()
-        for name, text in files.items():
-            (path / name).write_text(text)
-    assert read(path)[0]["A1"] == [2.0]
-    texts = [text.partition("\n")[2].replace(",2018-10-26 00:00,", " 36901 ") for text in files.values()]
-    for name, text in zip(("1.txt", "2.txt"), texts, strict=True):
-        (tmp_path / "cer").mkdir(exist_ok=True)
-        (tmp_path / "cer" / name).write_text(text)
-    assert read(tmp_path / "cer", **CER)[0]["A1"] == [2.0]
+    assert read(pack(tmp_path / "export", files, zipped=zipped))[0]["A1"] == [2.0]
+    files = {"1.txt": f"V9 36901 1{end}", "2.txt": "A1 36901 2"}
+    assert read(pack(tmp_path / "cer", files), **CER)[0]["A1"] == [2.0]
 
 
 @pytest.mark.parametrize("looked_at", [0, 100])
 def test_a_household_is_held_in_bounded_memory(tmp_path, monkeypatch, looked_at):
     """Dropping now and then what no sum can need leaves the same readings and counts."""
     generator = np.random.default_rng(3)
-    rows = [details("A1", "E1"), interval_day(1), details("A1", "E2"), interval_day(2)]
+    rows = [details("A1", "E1"), ones(1), details("A1", "E2", "E2"), ones(2)]
     for _ in range(30):
         date = generator.choice(["20181025", "20181026", "20181027", "20300101"])
-        rows += [details("V9", generator.choice(["E1", "E2", "B1"])), interval_day(generator.integers(9), date)]
-    (tmp_path / "e.csv").write_text(nem12(*rows))
+        suffix = generator.choice(["E1", "E2", "B1"])
+        rows += [details("V9", suffix, suffix), ones(generator.integers(9), date)]
+    write_nem12(tmp_path, *rows)
     expected = read(tmp_path / "e.csv", **NEM12)
     monkeypatch.setattr(sums, "LOOKED_AT", looked_at)
     found, counts = read(tmp_path / "e.csv", **NEM12)
@@ -398,7 +333,7 @@ def test_readings_of_meters_that_are_not_listed_are_counted_and_not_held(tmp_pat
     names = ["A1", "V9"] if format_ == "nem12" else [HOME + "A1", HOME + "V9"]
     if format_ == "nem12":
         options |= NEM12
-        path.write_text(nem12(details("A1"), interval_day(1), details("V9"), interval_day(2)))
+        write_nem12(tmp_path, details("A1"), ones(1), details("V9"), ones(2), name="e")
     else:
         path.write_text(feed(blocks("A1", values(*[1000] * 48)), blocks("V9", values(*[2000] * 48))))
     found, counts = read(path, names[:1], **options)

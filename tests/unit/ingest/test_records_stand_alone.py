@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
+from meterdp.ingest.fields import Field, Rejects, StampParser
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.meter_list import MeterList, read_meter_list, write_meter_list
 from meterdp.ingest.readers.csv_rows import CsvRows
@@ -28,6 +29,7 @@ from meterdp.ingest.tables import INGEST_REPORT, METERS
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.shard import process_shard
 from tests.conftest import ROOT
+from tests.unit.ingest.made_up import ingested
 
 REWRITES = int(os.environ.get("METERDP_REWRITES", "120"))
 ZONE, MINUTES = "Europe/Zurich", 30
@@ -156,27 +158,7 @@ def records(export: bytes | dict[str, bytes], layout: str, **options) -> dict[st
 ORDINARY = {layout: {m: rows_of(m, layout) for m in METERS_LISTED} for layout in LAYOUTS}
 EXPECTED = {layout: records(export_of(rows, layout), layout) for layout, rows in ORDINARY.items()}
 
-WORDS = [
-    "1e300",
-    "-1e308",
-    "1e999",
-    "nan",
-    "inf",
-    "-0",
-    "0x1p3",
-    "1_0",
-    "1,5",
-    "1.234",
-    "1.234,5",
-    "kwh",
-    "",
-    "Null",
-    "+.5",
-    "5.",
-    "½",
-    "1e-400",
-    " 2 ",
-]
+WORDS = ["", " 2 ", *"1e300 -1e308 1e999 nan inf -0 0x1p3 1_0 1,5 1.234 1.234,5 kwh Null +.5 5. ½ 1e-400".split()]
 STAMPS = [
     "2018-10-28 02:30", "2018-10-28 02:00", "2018-03-25 02:30", "2018-10-27 00:07", "1800-01-01 00:00",
     "9999-12-31 23:59", "2018-10-27T00:00:00+14:00", "2018-10-27T00:00:00Z", "2018-10-27 00:00:00.123456789",
@@ -184,20 +166,10 @@ STAMPS = [
     "2018-10-26 05:00+2", "2018-10-26 05:00+0", "2018-10-26 05:00+2:00", "2018-10-27", "",
 ]  # fmt: skip
 BYTES = [
-    b"\xef\xbb\xbf",
-    b'"',
-    b"\r",
-    b"\x00",
-    b"\xff",
-    b"\xee\x80\x80",
-    b",",
-    b";",
-    b"\t",
-    b"\x0b",
+    b'"', b"\r", b"\x00", b"\xff", b",", b";", b"\t", b"\x0b", b"\\", b"'", b"\xef\xbb\xbf", b"\xee\x80\x80",
     b"\xe2\x80\xa8",
-    b"\\",
-    b"'",
-]
+]  # fmt: skip
+WAYS = "drop reverse shuffle repeat word stamp insert cut long many new swallow join header".split()
 STRANGERS = [b"Z0", b"", b'"A1', b"A1\x00", b"a1", b" B 2\xff"]
 
 
@@ -207,26 +179,7 @@ def rewritten(draw, layout):
     lines = list(ORDINARY[layout][VICTIM])
     delimiter = LAYOUTS[layout].get("delimiter", ",").encode()
     for _ in range(draw(st.integers(1, 4))):
-        how = draw(
-            st.sampled_from(
-                [
-                    "drop",
-                    "reverse",
-                    "shuffle",
-                    "repeat",
-                    "word",
-                    "stamp",
-                    "insert",
-                    "cut",
-                    "long",
-                    "many",
-                    "new",
-                    "swallow",
-                    "join",
-                    "header",
-                ]
-            )
-        )
+        how = draw(st.sampled_from(WAYS))
         at = draw(st.integers(0, max(len(lines) - 1, 0)))
         if how == "drop":
             lines = lines[:at]
@@ -298,7 +251,7 @@ def test_the_ordinary_export_is_read_whole(layout):
     assert unused.keys() <= {"stamp_outside_period", "value_missing"}, unused
 
 
-def test_one_quote_in_an_unused_column_swallowed_the_rows_of_others():
+def test_one_quote_in_an_unused_column_swallowed_the_rows_of_others(tmp_path):
     """The first reproduction: a quote opens in one meter's row and closes in another's much later."""
     layout = "rows by meter"
     rows = {m: list(lines) for m, lines in ORDINARY[layout].items()}
@@ -311,23 +264,11 @@ def test_one_quote_in_an_unused_column_swallowed_the_rows_of_others():
         b"MAC%d,%sStd,2013-01-01 %02d:%02d:00,0.1 " % (m, b'"' if m == 1 and t == 5 else b"", t // 2, t % 2 * 30)
         for m in range(18) for t in range(48)
     )  # fmt: skip
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "lcl.csv"
-        path.write_bytes(lcl)
-        setting = {
-            "format": "lcl_csv",
-            "time_zone": "Europe/London",
-            "first_day": "2013-01-01",
-            "last_day": "2013-01-01",
-        }
-        targets = [Path(name) / f"{t}.parquet" for t in ("readings", "meters", "report")]
-        ingest(
-            path, ExportSettings.from_config(setting | {"meters": "list.csv"}),
-            meter_list=MeterList({f"MAC{m}": None for m in range(18)}),
-            readings_paths=targets[:1], meters_path=targets[1], report_path=targets[2],
-        )  # fmt: skip
-        counts = {r["reason"]: r["row_count"] for r in read_table(targets[2], INGEST_REPORT).to_pylist()}
-    assert counts == {"used": 863, "row_malformed": 1}
+    (tmp_path / "lcl.csv").write_bytes(lcl)
+    day = {"first_day": "2013-01-01", "last_day": "2013-01-01", "meters": "list.csv"}
+    settings = {"format": "lcl_csv", "time_zone": "Europe/London", **day}
+    result = ingested(tmp_path / "lcl.csv", settings, listed=[f"MAC{m}" for m in range(18)])
+    assert result.counts == {"used": 863, "row_malformed": 1}
 
 
 def test_the_row_order_of_one_meter_does_not_turn_the_autumn_hour_of_others():
@@ -383,8 +324,6 @@ def test_a_listed_meter_without_rows_keeps_its_place_with_the_default_record():
 )
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_a_stamp_is_read_alike_in_any_company(words):
-    from meterdp.ingest.fields import Field, Rejects, StampParser
-
     for time_format in ("ISO8601", "%Y-%m-%d %H:%M", "spreadsheet"):
         setting = ExportSettings(time_format=time_format, bad_rows="missing")
 
@@ -397,85 +336,42 @@ def test_a_stamp_is_read_alike_in_any_company(words):
         assert read(words) == [read([word])[0] for word in words]
 
 
-@given(words=st.lists(st.sampled_from(WORDS) | st.text(max_size=12), max_size=6))
-@settings(max_examples=200, deadline=None, derandomize=True)
-def test_a_number_is_read_alike_in_any_company(words):
-    from meterdp.ingest.fields import Field, Rejects, numbers
-
-    setting = ExportSettings(bad_rows="missing")
-
-    def read(some):
-        rejects = Rejects(setting, (len(some),))
-        values = numbers(Field(pa.array(some, pa.string()), "file", "kwh", 2), setting.missing_words, rejects)
-        return list(zip(map(repr, values.tolist()), rejects.marks.tolist(), strict=True))
-
-    assert read(words) == [read([word])[0] for word in words]
+def parquet_of(path, **columns):
+    """A result of meters A1 and V9, as a study with a list of meters reads a Parquet file."""
+    pq.write_table(pa.table(columns), path / "e.parquet")
+    return ingested(path / "e.parquet", COMMON | {"format": "parquet"}, listed=["A1", "V9"])
 
 
 def test_parquet_rows_stand_alone_too(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "meter_id": np.repeat(["A1", "V9"], 96),
-            "interval_start": np.tile(
-                pd.date_range("2018-10-26", periods=96, freq="30min").strftime("%Y-%m-%d %H:%M"), 2
-            ),
-            "kwh": np.arange(192).astype(str),
-        }
-    )
-    spoilt = frame.copy()
-    spoilt.loc[96:, "kwh"] = "1e300"
-    spoilt.loc[100, ["interval_start", "kwh"]] = "nonsense"
-    spoilt.loc[120, "meter_id"] = None
-    seen = []
-    for table in (frame, spoilt):
-        pq.write_table(pa.Table.from_pandas(table), tmp_path / "e.parquet")
-        ingest(
-            tmp_path / "e.parquet", ExportSettings.from_config(COMMON | {"format": "parquet"}),
-            meter_list=MeterList({"A1": None, "V9": None}), readings_paths=[tmp_path / "r.parquet"],
-            meters_path=tmp_path / "m.parquet", report_path=tmp_path / "c.parquet",
-        )  # fmt: skip
-        seen.append(read_shard(tmp_path / "r.parquet", MINUTES, ZONE).energy_kwh)
-    assert seen[0][0].tobytes() == seen[1][0].tobytes() and seen[0][1].tobytes() != seen[1][1].tobytes()
+    stamps = pd.date_range("2018-10-26", periods=96, freq="30min").strftime("%Y-%m-%d %H:%M")
+    names, stamps, kwh = ["A1"] * 96 + ["V9"] * 96, [*stamps, *stamps], list(map(str, range(192)))
+    before = parquet_of(tmp_path, meter_id=names, interval_start=stamps, kwh=kwh).energy_kwh
+    kwh[96:] = ["1e300"] * 96
+    stamps[100] = kwh[100] = "nonsense"
+    names[120] = None
+    after = parquet_of(tmp_path, meter_id=names, interval_start=stamps, kwh=kwh).energy_kwh
+    assert before["A1"].equals(after["A1"]) and not before["V9"].equals(after["V9"])
 
 
 @pytest.mark.parametrize("column", ["meter_id", "interval_start", "kwh"])
 def test_parquet_text_that_is_no_text_spoils_its_own_row_only(tmp_path, column):
-    good = pa.table(
-        {
-            "meter_id": pa.array(["A1", "V9", "V9"]),
-            "interval_start": pa.array(["2018-10-26 00:00", "2018-10-26 00:00", "2018-10-26 00:30"]),
-            "kwh": pa.array(["1", "2", "3"]),
-        }
-    )
-    raw = pa.array([*(value.encode() for value in good[column].to_pylist()[:2]), b"\xff"])
-    text = pa.Array.from_buffers(pa.string(), 3, [None, *raw.buffers()[1:]])
-    pq.write_table(good.set_column(good.column_names.index(column), column, text), tmp_path / "e.parquet")
-    ingest(
-        tmp_path / "e.parquet", ExportSettings.from_config(COMMON | {"format": "parquet"}),
-        meter_list=MeterList({"A1": None, "V9": None}), readings_paths=[tmp_path / "r.parquet"],
-        meters_path=tmp_path / "m.parquet", report_path=tmp_path / "c.parquet",
-    )  # fmt: skip
-    energy = read_shard(tmp_path / "r.parquet", MINUTES, ZONE).energy_kwh
-    assert np.nansum(energy, axis=1).tolist() == [1.0, 2.0]
+    columns = {
+        "meter_id": ["A1", "V9", "V9"],
+        "interval_start": ["2018-10-26 00:00", "2018-10-26 00:00", "2018-10-26 00:30"],
+        "kwh": ["1", "2", "3"],
+    }
+    raw = pa.array([*(value.encode() for value in columns[column][:2]), b"\xff"])
+    columns[column] = pa.Array.from_buffers(pa.string(), 3, [None, *raw.buffers()[1:]])
+    assert parquet_of(tmp_path, **columns).given == {"A1": [1.0], "V9": [2.0]}
 
 
-def test_parquet_numbers_and_stamps_of_any_size_end_nothing(tmp_path):
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])  # there are no seconds in a Parquet file
+def test_parquet_numbers_and_stamps_of_any_size_end_nothing(tmp_path, unit):
+    stamps = pa.array([1540512000 * 10 ** {"ms": 3, "us": 6, "ns": 9}[unit], 2**62, -(2**62)], pa.int64())
+    stamps = stamps.cast(pa.timestamp(unit, "UTC"))
     energy = pa.array([2**62, 1, 3], pa.int64())
-    for unit in ("ms", "us", "ns"):  # there are no seconds in a Parquet file
-        stamps = pa.array([1540512000 * 10 ** {"ms": 3, "us": 6, "ns": 9}[unit], 2**62, -(2**62)], pa.int64())
-        table = {
-            "meter_id": ["A1", "V9", "V9"],
-            "interval_start": stamps.cast(pa.timestamp(unit, "UTC")),
-            "kwh": energy,
-        }
-        pq.write_table(pa.table(table), tmp_path / "e.parquet")
-        ingest(
-            tmp_path / "e.parquet", ExportSettings.from_config(COMMON | {"format": "parquet"}),
-            meter_list=MeterList({"A1": None, "V9": None}), readings_paths=[tmp_path / "r.parquet"],
-            meters_path=tmp_path / "m.parquet", report_path=tmp_path / "c.parquet",
-        )  # fmt: skip
-        counts = {r["reason"]: r["row_count"] for r in read_table(tmp_path / "c.parquet", INGEST_REPORT).to_pylist()}
-        assert counts == {"used": 1, "stamp_out_of_range": 2}, unit
+    result = parquet_of(tmp_path, meter_id=["A1", "V9", "V9"], interval_start=stamps, kwh=energy)
+    assert result.counts == {"used": 1, "stamp_out_of_range": 2}
 
 
 def test_a_byte_order_mark_does_not_hang_on_where_a_block_begins():
@@ -492,12 +388,7 @@ def test_rows_behind_a_period_that_ends_off_the_grid_are_outside_it(tmp_path):
     (tmp_path / "e.csv").write_text("meter_id,interval_start,kwh\nA1,2016-05-31T03:30Z,1\nA1,2016-06-01T03:30Z,1\n")
     setting = COMMON | {"time_zone": "America/Caracas", "interval_minutes": 60, "time_format": "ISO8601"}
     setting |= {"first_day": "2016-04-01", "last_day": "2016-05-31"}
-    ingest(
-        tmp_path / "e.csv", ExportSettings.from_config(setting), meter_list=MeterList({"A1": None}),
-        readings_paths=[tmp_path / "r.parquet"], meters_path=tmp_path / "m.parquet",
-        report_path=tmp_path / "c.parquet",
-    )  # fmt: skip
-    counts = {r["reason"]: r["row_count"] for r in read_table(tmp_path / "c.parquet", INGEST_REPORT).to_pylist()}
+    counts = ingested(tmp_path / "e.csv", setting, listed=["A1"]).counts
     assert sum(counts.values()) == 2 and counts.get("stamp_outside_period", 0) >= 1
 
 

@@ -17,7 +17,7 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.ingest.readers import green_button, nem12
 from meterdp.ingest.settings import ExportSettings
-from tests.unit.ingest.naive import read_all
+from tests.unit.ingest.made_up import read_all
 
 with Path(__file__).with_name("sample_verdicts.csv").open(newline="") as _file:
     TABLE = {row.pop("file"): row for row in csv.DictReader(_file)}
