@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.class_noise import study
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.neighbourhoods import all_within, graph_columns, summary_columns
 from meterdp.class_noise.query_models import Budget, class_queries
@@ -67,7 +68,7 @@ def graph():
     return as_arrow(NEIGHBOUR_GRAPH, graph_columns(HOUSEHOLDS, np.array([1, 1, 2, 2])))
 
 
-CLUSTERS = {"by": "cluster", "clusters": 2, "size": 1, "file": None}
+CLUSTERS = {"by": "cluster", "size": 1, "file": None}
 
 
 def meters(circuits):
@@ -89,7 +90,8 @@ def test_neighbourhoods_of_a_size_are_groups_of_similar_households_in_the_traini
         study_neighbourhoods(load, meters([None] * 4), settings | {"size": 5}, 7, 1)
 
 
-def test_neighbourhoods_are_clusters_of_daily_load(load):
+def test_neighbourhoods_are_clusters_of_daily_load(load, monkeypatch):
+    monkeypatch.setattr(study, "CLUSTERS", 2)
     found = study_neighbourhoods(load, meters([None] * 4), CLUSTERS, train_days=7, seed=1).neighbourhood
     assert found[0] == found[1] != found[2] == found[3]
 

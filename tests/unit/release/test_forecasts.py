@@ -32,7 +32,7 @@ PUBLIC = public_settings(
     {"time_zone": "Europe/Zurich", "interval_minutes": 60, "path": "private.csv"},
     {"ar_order": 6, "ma_order": 5, "train_days": 8, "households": 6},
     {"seasonal": "smoothed"},
-    {"by": "cluster", "clusters": 2, "file": "private.csv"},
+    {"by": "cluster", "file": "private.csv"},
 )
 SALT, SEED, SCALE = "0123456789abcdef" * 2, 90210, LogScale(0.01, 100.0)
 HOUSEHOLDS = np.arange(10, 16, dtype=np.int32)
@@ -138,7 +138,7 @@ def test_every_manifest_states_the_guarantee_and_nothing_private(forecasts, tmp_
         assert found["time"]["first_interval_start_local"] == "2025-01-15T22:00:00+01:00"
         assert found["time"]["zone"] == "Europe/Zurich" and found["time"]["steps"] == 3
         assert found["columns"]["released_kwh"]["unit"] == "kWh"
-        assert found["generation"]["neighbourhoods_clusters"] == 2
+        assert found["generation"]["neighbourhoods_clusters"] == 6
         path = tmp_path / found["file"]
         assert metadata_of(path)["guarantee"] == found["guarantee"]
         assert "(0.5, 0.501), (1, 0.251)" in found["guarantee"], "a rounded delta is rounded up"
