@@ -6,7 +6,6 @@ No package beyond the standard library: ``--remote-debugging-pipe`` speaks NUL-s
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -41,24 +40,15 @@ _FLAGS = (
 
 @dataclass
 class PageFacts:
-    """What one page did while it was loaded.
+    """What one page did while it was loaded."""
 
-    Parameters
-    ----------
-    requests : list of str
-        Every address asked for, the page's own included; data addresses are cut after their media type.
-    errors : list of str
-        Uncaught exceptions, console errors and log entries of level "error".
-    image_widths : list of int
-        Natural width of every image in the document, 0 for one that did not load.
-    scrolls_sideways : bool
-        Whether the page is wider than its window.
-    """
-
+    # Natural width of every image in the document, 0 for one that did not load.
+    image_widths: list[int]
+    scrolls_sideways: bool
+    # Every address asked for, the page's own included; data addresses are cut after their media type.
     requests: list[str] = field(default_factory=list)
+    # Uncaught exceptions, console errors and log entries of level "error".
     errors: list[str] = field(default_factory=list)
-    image_widths: list[int] = field(default_factory=list)
-    scrolls_sideways: bool = False
 
 
 def chromium_or_skip() -> str:
@@ -72,9 +62,9 @@ def chromium_or_skip() -> str:
 class _Pipe:
     """Commands to and events from one browser."""
 
-    def __init__(self, write_fd: int, read_fd: int, timeout_s: float):
+    def __init__(self, write_fd: int, read_fd: int):
         self._write_fd, self._read_fd = write_fd, read_fd
-        self._deadline = time.monotonic() + timeout_s
+        self._deadline = time.monotonic() + 60
         self._buffer, self._number = b"", 0
         self.events: list[dict] = []
 
@@ -114,7 +104,7 @@ class _Pipe:
 
 
 @contextmanager
-def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
+def _browser(width: int) -> Iterator[_Pipe]:
     to_read, to_write = os.pipe()
     from_read, from_write = os.pipe()
 
@@ -126,7 +116,7 @@ def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
 
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [chromium_or_skip(), *_FLAGS, f"--user-data-dir={profile}", *flags, "about:blank"],
+            [chromium_or_skip(), *_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},900", "about:blank"],
             preexec_fn=place_pipes,
             close_fds=False,
             start_new_session=True,
@@ -137,7 +127,7 @@ def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
         os.close(to_read)
         os.close(from_write)
         try:
-            yield _Pipe(to_write, from_read, timeout_s)
+            yield _Pipe(to_write, from_read)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -145,7 +135,7 @@ def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
             os.close(from_read)
 
 
-def _open(pipe: _Pipe, path, *domains: str, fragment: str = "") -> str:
+def _open(pipe: _Pipe, path, width: int, *domains: str, fragment: str = "") -> str:
     """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
     target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
     session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -154,35 +144,38 @@ def _open(pipe: _Pipe, path, *domains: str, fragment: str = "") -> str:
     pipe.events.clear()  # what about:blank did is not the page's doing
     pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else ""))
     pipe.wait_for("Page.loadEventFired")
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
     return session
 
 
-def inspect_page(path, timeout_s: float = 60.0) -> PageFacts:
+def inspect_page(path) -> PageFacts:
     """Open a local page and report its requests, its errors and the natural width of its images."""
-    return inspect_pages([path], timeout_s=timeout_s)[0]
+    return inspect_pages([path])[0]
 
 
-def inspect_pages(paths, width: int = 1200, timeout_s: float = 60.0) -> list[PageFacts]:
+def inspect_pages(paths, width: int = 1200) -> list[PageFacts]:
     """Open local pages one after the other, in a window of this width, and report what each did and how it fits."""
     found = []
-    with _browser(timeout_s, f"--window-size={width},900") as pipe:
+    with _browser(width) as pipe:
         for path in paths:
-            session = _open(pipe, path, "Network", "Runtime", "Log")
-            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-            pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+            session = _open(pipe, path, width, "Network", "Runtime", "Log")
             # A lazy image far down would wait to be scrolled to.
             widths = "Array.from(document.images, i => { i.loading = 'eager' });"
             widths += "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
             widths += ".then(() => Array.from(document.images, i => i.naturalWidth))"
-            answer = pipe.call("Runtime.evaluate", session, expression=widths, awaitPromise=True, returnByValue=True)
-            facts = PageFacts(image_widths=answer["result"]["value"])
             wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-            answer = pipe.call("Runtime.evaluate", session, expression=wide, returnByValue=True)
-            facts.scrolls_sideways = answer["result"]["value"]
+            facts = PageFacts(_value(pipe, session, widths), _value(pipe, session, wide))
             for event in pipe.events:
                 _note(facts, event.get("method", ""), event.get("params", {}))
             found.append(facts)
     return found
+
+
+def _value(pipe: _Pipe, session: str, expression: str):
+    """Return the value of a JavaScript expression, or what it promises."""
+    answer = pipe.call("Runtime.evaluate", session, expression=expression, awaitPromise=True, returnByValue=True)
+    return answer["result"]["value"]
 
 
 def _note(facts: PageFacts, method: str, params: dict) -> None:
@@ -208,26 +201,12 @@ def tables_wider_than_their_panel(path, width: int = 1200) -> dict[str, bool]:
     return dict(evaluate(path, panels, width))
 
 
-def evaluate(path, expression: str, width: int = 1200, fragment: str = "", media: str = "", timeout_s: float = 60.0):
+def evaluate(path, expression: str, width: int = 1200, fragment: str = "", media: str = ""):
     """Open a local page at ``#fragment`` in a window of this width; return the value of a JavaScript expression.
 
     ``media`` is "print" for the page as it is printed.
     """
-    with _browser(timeout_s, f"--window-size={width},900") as pipe:
-        session = _open(pipe, path, fragment=fragment)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+    with _browser(width) as pipe:
+        session = _open(pipe, path, width, fragment=fragment)
         pipe.call("Emulation.setEmulatedMedia", session, media=media)
-        answer = pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
-        return answer["result"]["value"]
-
-
-def screenshot(path, png, width: int = 1100, height: int = 900, timeout_s: float = 60.0) -> None:
-    """Write a picture of the first ``width`` x ``height`` pixels of a local page."""
-    with _browser(timeout_s, f"--window-size={width},{height}") as pipe:
-        session = _open(pipe, path)
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        answer = pipe.call("Page.captureScreenshot", session, format="png", clip=clip, captureBeyondViewport=True)
-        Path(png).write_bytes(base64.b64decode(answer["data"]))
+        return _value(pipe, session, expression)

@@ -27,7 +27,7 @@ def add_reader(source):
     text = (source / "ingest/readers/long_csv.py").read_text()
     (source / "ingest/readers/mine_csv.py").write_text(text)
     registry = source / "ingest/readers/interface.py"
-    text = registry.read_text().replace(" lcl_csv,", " lcl_csv, mine_csv,", 1)
+    text = registry.read_text().replace(" long_csv,", " long_csv, mine_csv,", 1)
     (entry,) = re.findall(r'^    "long_csv": Format\(.*\n', text, re.MULTILINE)
     registry.write_text(text.replace(entry, entry + entry.replace("long_csv", "mine_csv")))
 

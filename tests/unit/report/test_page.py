@@ -396,11 +396,3 @@ def test_the_browser_client_does_see_requests_errors_and_broken_images(tmp_path)
     facts = chromium.inspect_page(page)
     assert "http://127.0.0.1:9/x.png" in facts.requests and facts.image_widths == [0, 0]
     assert any("said" in error for error in facts.errors) and any("Uncaught" in error for error in facts.errors)
-
-
-def test_a_screenshot_has_the_size_asked_for(report, tmp_path):
-    picture = tmp_path / "page.png"
-    chromium.screenshot(report, picture, width=800, height=1500)
-    content = picture.read_bytes()
-    assert content[:8] == b"\x89PNG\r\n\x1a\n"
-    assert (int.from_bytes(content[16:20]), int.from_bytes(content[20:24])) == (800, 1500)
