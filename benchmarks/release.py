@@ -34,9 +34,9 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.privacy import noise as release_noise
 from meterdp.privacy.ledger import CHARGED, STORED, Ledger
 from meterdp.privacy.noise import SafeNoise
+from meterdp.publish.kinds import CRATE, ENTRY
 from meterdp.release import mixture
 from meterdp.release.forecasts import forecast_mechanisms
-from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.service import ReleaseService
 
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100

@@ -447,7 +447,7 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong log scale: energies of a forecast file are exponentials",
-        "src/meterdp/release/forecast_files.py",
+        "src/meterdp/publish/forecast_files.py",
         '"released_kwh": scale.clipped_kwh(released_log_kwh[row]),',
         '"released_kwh": np.clip(np.exp(released_log_kwh[row]), *scale.bounds_kwh),',
         "tests/unit/release/test_household_forecasts.py",
@@ -793,7 +793,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: what is not declared is published",
-        f"{RELEASE}/publish.py",
+        "src/meterdp/publish/folder.py",
         "    check_files(files)\n",
         "",
         FORECASTS,

@@ -17,7 +17,7 @@ from meterdp.ingest import tables as exports
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.profiles import tables as profiles
-from meterdp.release import tables as release
+from meterdp.publish import tables as release
 
 # In the order in which data flows; a package with tables is a line here.
 STUDY = (

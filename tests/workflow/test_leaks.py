@@ -14,7 +14,7 @@ from meterdp.audit.forms import METER, SALT, TEXT, Secret
 from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.ingest.tables import METERS
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of

@@ -18,8 +18,8 @@ from meterdp.evaluation.tables import (
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS, FORECASTS_KWH, GROUP_RECORDS
 from meterdp.mixture.tables import CLASS_TABLE, LABELS
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
-from meterdp.release.convert import read_release
-from meterdp.release.tables import FORECAST_EXAMPLES, RELEASED_FORECAST, RELEASED_PROFILES, SYNTHETIC_PROFILES
+from meterdp.publish.convert import read_release
+from meterdp.publish.tables import FORECAST_EXAMPLES, RELEASED_FORECAST, RELEASED_PROFILES, SYNTHETIC_PROFILES
 from tests.workflow.conftest import TINY, Runner
 
 HOMES, DAYS, LOW, HIGH = 60, 17, -6.0, 30.0

@@ -15,8 +15,8 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS, READINGS
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
-from meterdp.release.tables import (
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,
     RELEASED_FORECAST,

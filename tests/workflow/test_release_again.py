@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
-from meterdp.release.kinds import KINDS
+from meterdp.publish.kinds import KINDS
 from tests.unit.release.charged import states
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner

@@ -126,7 +126,7 @@ def test_results_depend_neither_on_cores_nor_on_shards(tiny_study, tmp_path):
 
 
 def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
-    from meterdp.release.tables import CROSSWALK
+    from meterdp.publish.tables import CROSSWALK
 
     results = tiny_study.folder / "results"
     ids = read_table(results / "private/crosswalk.parquet", CROSSWALK)["release_id"].to_pylist()
@@ -154,7 +154,7 @@ def test_everybody_is_in_a_group_of_the_size_asked_for_and_the_cost_of_hiding_is
 
 
 def test_the_forecast_files_alone_reproduce_figure_3(tiny_study):
-    from meterdp.release.tables import FORECAST_EXAMPLES, FORECAST_FILE
+    from meterdp.publish.tables import FORECAST_EXAMPLES, FORECAST_FILE
 
     study = tiny_study.folder / "results/study"
     files = [read_table(path, FORECAST_FILE) for path in sorted((study / "forecasts").glob("*.parquet"))[:3]]

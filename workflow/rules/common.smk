@@ -27,7 +27,7 @@ from meterdp.report.registry import OF_FEDERATIONS, TABLES, drawings, figure_of
 from meterdp.mechanisms.proven.library import library_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
-from meterdp.release.kinds import KINDS
+from meterdp.publish.kinds import KINDS
 from meterdp.release.settings import refusals_of
 
 share_source()

@@ -11,8 +11,8 @@ from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
+from meterdp.publish.tables import SYNTHETIC_PROFILES
 from meterdp.release.synthetic import fit_source, released_source, synthetic_log_kwh
-from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

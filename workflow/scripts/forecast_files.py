@@ -9,8 +9,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
+from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES
 from meterdp.release.study_forecasts import public_settings, release_study_forecasts
-from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -10,8 +10,8 @@ from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from meterdp.forecasting.tables import GROUP_RECORDS
 from meterdp.groupforecast.study import STUDIED, GroupStudy
 from meterdp.ingest.tables import METERS
+from meterdp.publish.tables import CROSSWALK
 from meterdp.release.study_forecasts import write_group_forecasts
-from meterdp.release.tables import CROSSWALK
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -14,8 +14,8 @@ from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
+from meterdp.publish.tables import SYNTHETIC_PROFILES
 from meterdp.release.synthetic import guarantee_sentence, released_source, synthetic_columns, synthetic_log_kwh
-from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output

@@ -196,7 +196,7 @@ def _verify_takes(parser: argparse.ArgumentParser) -> None:
 
 def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
-    from meterdp.release.received import BESIDE, MANIFEST, released_folders, verify
+    from meterdp.publish.received import BESIDE, MANIFEST, released_folders, verify
 
     for folder in released_folders(arguments.folder):
         received = verify(folder)
@@ -219,7 +219,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _convert_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a released folder: results/release/mixture or results/release/forecasts")
-    parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("release.convert.TOOLS")))
+    parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("publish.convert.TOOLS")))
     parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not there")
     parser.add_argument(
         "--date",
@@ -238,7 +238,7 @@ def _day(text: str) -> date:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    from meterdp.release.convert import TOOLS, converted, read_release, write_folder
+    from meterdp.publish.convert import TOOLS, converted, read_release, write_folder
 
     profiles = read_release(arguments.folder, arguments.date)
     files = converted(profiles, TOOLS[arguments.tool])

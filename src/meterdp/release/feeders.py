@@ -20,6 +20,7 @@ from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
+from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.service import (
     Calibrated,
     ReleaseService,
@@ -30,7 +31,6 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
 # Counts up when the same parameters would give another release.
 VERSION = 1

@@ -47,7 +47,8 @@ from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.release.forecast_files import forecast_files, what_is_in_it
+from meterdp.publish.forecast_files import forecast_files, what_is_in_it
+from meterdp.publish.tables import RELEASED_FORECAST
 from meterdp.release.service import (
     PLACES,
     Calibrated,
@@ -60,7 +61,6 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.tables import RELEASED_FORECAST
 
 # Counts up when the same parameters would give another release.
 VERSION = 1

@@ -37,6 +37,7 @@ from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records, VectorRules, hour_rows
+from meterdp.publish.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.service import (
     Calibrated,
     ReleaseService,
@@ -47,7 +48,6 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, configured, worth_of
 
 # Count up when the same parameters would give another release, without a library and with one.

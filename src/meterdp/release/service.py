@@ -23,9 +23,9 @@ from meterdp.privacy.periods import Interval
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants
-from meterdp.release.crate import About
-from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.publish import described, publish
+from meterdp.publish.crate import About
+from meterdp.publish.folder import described, publish
+from meterdp.publish.kinds import CRATE, ENTRY
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
 # Which file is whose: kept in the ledger, never published.

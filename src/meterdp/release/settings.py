@@ -1,28 +1,17 @@
-"""What the settings of a release must be before anything is charged, and which files may be published.
-
-Public settings alone, never a record.
-"""
+"""What the settings of a release must be before anything is charged: public settings alone, never a record."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from datetime import date
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.privacy.policy import refused
-from meterdp.release import kinds
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
 
 SIMULATED = "simulated households"
-_FILE_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
 def check_settings(config: Mapping, simulated: bool) -> None:
@@ -54,7 +43,8 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
                 yield refused(
                     f"release.{key}", f"is not set: the ledger needs {what}", "set it, see config/README.md"
                 )
-    yield from kinds.refusals(config, simulated)
+    for what in release["what"]:
+        yield from _REFUSALS[what](config, simulated)
     named = (export["first_day"], export["last_day"], export["time_zone"], release["budget_period"])
     if None not in named:
         try:
@@ -66,41 +56,52 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
         yield refused("release.delta", problem, "use a smaller delta")
 
 
-def check_files(files: Mapping[str, bytes]) -> None:
-    """Refuse to publish anything but declared files with declared columns."""
-    for name, data in files.items():
-        if not is_for_release(name, data):
-            raise InputError(
-                "would publish a file or a column that is not declared for release",
-                file="release",
-                hint="declare it in release/tables.py and release/kinds.py, with its proof",
+def _mixture(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
+        yield refused(
+            "mechanisms.sound.adjacency",
+            "is add_remove: with a public list of meters who is in it is no secret",
+            "set it to replace_one",
+        )
+    if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
+        yield refused(
+            "federation.scheme",
+            "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
+            "set it to edge_masks",
+        )
+
+
+def _forecasts(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    beside = [what for what in config["release"]["what"] if what != "forecasts"]
+    if config["release"]["forecast_protects"] == "label" and beside:
+        yield refused(
+            "release.forecast_protects",
+            f"is 'label' beside {' and '.join(beside)}: label-only and reading-level releases cannot share a budget "
+            "period",
+            "choose one of them, by release.what",
+        )
+
+
+def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    export, release = config["export"], config["release"]
+    if release["feeder_typical_daily_kwh"] is None and not simulated:
+        yield refused(
+            "release.feeder_typical_daily_kwh",
+            "is not set: the bounds of feeder totals need a public level",
+            "set it to what a meter uses a day by public statistics",
+        )
+    if export["first_day"] and export["last_day"]:
+        days = (date.fromisoformat(export["last_day"]) - date.fromisoformat(export["first_day"])).days + 1
+        if days < release["feeder_days"]:
+            yield refused(
+                "release.feeder_days",
+                f"is {release['feeder_days']}, more than the {days} days of the period",
+                "use fewer days, or a longer period",
             )
 
 
-def is_for_release(name: str, data: bytes | None = None) -> bool:
-    """Whether a file has a name, and if ``data`` are given the columns, that are declared for release."""
-    known = name in (CRATE, ENTRY) or any(name in kind.files for kind in KINDS.values()) or is_of_a_household(name)
-    if not known or data is None:
-        return known
-    if name.endswith(".parquet"):
-        schema, table = pq.read_schema(pa.BufferReader(data)), _table_of(name)
-        named = (schema.metadata or {}).get(b"meterdp.table", b"").decode() == table.name
-        return named and schema.remove_metadata().equals(table.schema.remove_metadata())
-    if name.endswith(".csv"):
-        return data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in _table_of(name).columns)
-    return True
-
-
-def _table_of(name: str) -> Table:
-    """Return the table of a file: the one of that name in any format, else that of households' files."""
-    tables = [(kind.for_each_household, table) for kind in KINDS.values() for table in kind.tables]
-    by_name = {PurePath(table.file_name).stem: table for of_each, table in tables if not of_each}
-    return by_name.get(PurePath(name).stem, next(table for of_each, table in tables if of_each))
-
-
-def is_of_a_household(name: str) -> bool:
-    """Whether a file has one of the random names that say nothing of the household it is for."""
-    return _FILE_NAME.fullmatch(name) is not None
+# Of the settings of each kind of release.
+_REFUSALS = {"mixture": _mixture, "forecasts": _forecasts, "feeders": _feeders}
 
 
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:

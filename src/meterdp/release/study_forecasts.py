@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from meterdp.accounting.responses import epsilon_after
 from meterdp.class_noise.neighbourhoods import CLUSTERS
-from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS
+from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS, Noise
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
@@ -29,11 +29,8 @@ from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
-from meterdp.release.forecast_files import (
-    EXAMPLES,
+from meterdp.publish.forecast_files import (
     crosswalk_columns,
-    example_columns,
-    release_forecasts,
     study_manifest,
     write_forecast_files,
 )
@@ -137,7 +134,57 @@ def class_label_manifest(
     )
 
 
-HISTORY_HOURS = 24
+def release_forecasts(mean_log_kwh: np.ndarray, noise: Noise, draws: np.ndarray) -> np.ndarray:
+    """Apply the design to (H, k) forecasts and add its noise (11), made of independent standard normal ``draws``.
+
+    Covariances may be singular; the caller owns the randomness.
+    """
+    values, vectors = np.linalg.eigh(noise.covariance)
+    return noise.apply(mean_log_kwh) + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
+
+
+def example_columns(
+    chosen: np.ndarray,
+    history_log_kwh: np.ndarray,
+    truth_log_kwh: np.ndarray,
+    forecast_log_kwh: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_hours: float,
+    scale: LogScale,
+    design: str,
+    rho: float,
+) -> dict:
+    """Return the columns of table ``forecast_examples`` (Fig. 3).
+
+    ``chosen`` are rows of the examples, chosen by a rule that looks at no reading and no forecast; the history is of
+    the m readings before the origin, (H, m), NaN where missing, the others are from it on, (H, k); all of them log
+    kWh, rho its square.
+    """
+    parts = {
+        "history": (history_log_kwh, -history_log_kwh.shape[1]),
+        "truth": (truth_log_kwh, 0),
+        "forecast": (forecast_log_kwh, 0),
+        "released": (released_log_kwh, 0),
+    }
+    example, part, hours, energy = [], [], [], []
+    for number, row in enumerate(chosen, start=1):
+        for name, (values, first) in parts.items():
+            slots = np.arange(values.shape[1])
+            example += [number] * slots.size
+            part += [name] * slots.size
+            hours += list((first + slots) * interval_hours)
+            energy += list(scale.clipped_kwh(values[row]))
+    return {
+        "design": [design] * len(example),
+        "rho": [float(rho)] * len(example),
+        "example": example,
+        "part": part,
+        "hours_from_origin": hours,
+        "energy_kwh": pa.array(energy, type=pa.float64(), from_pandas=True),
+    }
+
+
+HISTORY_HOURS, EXAMPLES = 24, 3
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from meterdp.evaluation.tables import (
 )
 from meterdp.forecasting.forecasters.interface import OWN
 from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
-from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp.report.intake import households_by_rule
 from meterdp.report.numbers import MISSING, count, counted, differs, percent, plain, plus_minus, significant
 from meterdp.report.pages import FORECASTS, Grid, Tables, count_range, figure, grid_of, printed

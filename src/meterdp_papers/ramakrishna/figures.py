@@ -12,7 +12,7 @@ import numpy as np
 
 from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.class_noise.tables import DESIGN_COMPARISON
-from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp.report import numbers
 from meterdp.report.forecasts import forecast_examples
 from meterdp.report.noise import comparison_grid

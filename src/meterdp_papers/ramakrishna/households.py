@@ -28,7 +28,7 @@ from meterdp.forecasting.select import fixed_order
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
-from meterdp.release.forecast_files import example_columns, release_forecasts
+from meterdp.release.study_forecasts import example_columns, release_forecasts
 from meterdp_papers.ramakrishna.synthetic import descent_row
 from meterdp_papers.ramakrishna.tables import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE
 

@@ -12,8 +12,8 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
-from meterdp.release.tables import RELEASED_MIXTURE
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.tables import RELEASED_MIXTURE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 

@@ -15,11 +15,11 @@ from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS, check_files
+from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.service import ReleaseService
-from meterdp.release.settings import check_files, check_settings
-from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+from meterdp.release.settings import check_settings
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
 

@@ -17,8 +17,8 @@ from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
+from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 from meterdp.release.study_forecasts import public_settings, release_study_forecasts
-from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 
 NOISE = {
     "designs": ["none", "white"],

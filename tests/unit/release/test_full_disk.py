@@ -14,7 +14,7 @@ from meterdp.errors import InputError
 from meterdp.privacy import ledger as ledgers
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile
-from meterdp.release.publish import replace_folder
+from meterdp.publish.folder import replace_folder
 from tests.conftest import ROOT
 from tests.unit.release.charged import released
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request

@@ -13,7 +13,7 @@ from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
-from meterdp.release.publish import replace_folder
+from meterdp.publish.folder import replace_folder
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
 from tests.conftest import ROOT

@@ -8,8 +8,8 @@ import numpy as np
 from meterdp.core.noise import salted_ids
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.publish.tables import CROSSWALK, FORECAST_FILE
 from meterdp.release.study_forecasts import write_group_forecasts
-from meterdp.release.tables import CROSSWALK, FORECAST_FILE
 from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, study
 
 

@@ -16,13 +16,12 @@ from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
+from meterdp.publish.folder import publish
+from meterdp.publish.kinds import CRATE, ENTRY, check_files
+from meterdp.publish.tables import FORECAST_FILE, RELEASED_FORECAST
 from meterdp.release import forecasts
 from meterdp.release.forecasts import intervals_ahead, on_the_list
-from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.publish import publish
 from meterdp.release.service import ReleaseService
-from meterdp.release.settings import check_files
-from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_forecasts, spent
 

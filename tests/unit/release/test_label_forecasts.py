@@ -12,8 +12,8 @@ from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
+from meterdp.publish.kinds import check_files
 from meterdp.release.service import ReleaseService
-from meterdp.release.settings import check_files
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_forecasts, release_mixture, spent
 

@@ -14,7 +14,7 @@ from meterdp.mechanisms.proven.marginals import Reference, features, fit_exponen
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_mixture

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from meterdp.publish.received import _in_text
 from meterdp.release import feeders, forecasts, mixture
-from meterdp.release.received import _in_text
 from meterdp.release.settings import plain_sentence
 
 # As if the factor held but for an event of probability delta, or for odds: (epsilon, delta) says neither.

@@ -25,6 +25,7 @@ from meterdp.mixture.study import fit_from, mixture_rows, start_labels
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
+from meterdp.publish.tables import SYNTHETIC_PROFILES
 from meterdp.release.synthetic import (
     Source,
     fit_source,
@@ -33,7 +34,6 @@ from meterdp.release.synthetic import (
     synthetic_columns,
     synthetic_log_kwh,
 )
-from meterdp.release.tables import SYNTHETIC_PROFILES
 
 SCALE = LogScale(0.01, 100)
 SETTINGS = {"classes": 2}

@@ -13,9 +13,9 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ENOUGH_WITHOUT_LIBRARY
 from meterdp.privacy.noise import SafeNoise
+from meterdp.publish.received import expected_error
 from meterdp.release.asked import asked, statements, worthless
 from meterdp.release.mixture import ReleasedMixture
-from meterdp.release.received import expected_error
 from meterdp.release.service import ReleaseService
 from meterdp.release.worth import configured, worth_of
 from tests.conftest import ROOT

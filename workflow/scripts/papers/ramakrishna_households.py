@@ -6,7 +6,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
-from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp_papers.ramakrishna import households
 from meterdp_papers.ramakrishna.tables import (
     RAMAKRISHNA_DESCENTS,

@@ -8,7 +8,7 @@ import pytest
 
 from meterdp.class_noise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow, write_table
-from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.ramakrishna import scorecard as ram

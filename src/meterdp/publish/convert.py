@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from meterdp.core.job import progress
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
-from meterdp.release.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
-from meterdp.release.settings import is_of_a_household
-from meterdp.release.tables import RELEASED_PROFILES
+from meterdp.publish.kinds import is_of_a_household
+from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
+from meterdp.publish.tables import RELEASED_PROFILES
 
 
 @dataclass(frozen=True)

@@ -20,27 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 import meterdp
-from meterdp.class_noise.query_models import Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, table_bytes
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.core.tables import Table
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release.tables import FORECAST_FILE
-
-EXAMPLES = 3
-
-
-def release_forecasts(mean_log_kwh: np.ndarray, noise: Noise, draws: np.ndarray) -> np.ndarray:
-    """Apply the design to (H, k) forecasts and add its noise (11), made of independent standard normal ``draws``.
-
-    Covariances may be singular; the caller owns the randomness.
-    """
-    values, vectors = np.linalg.eigh(noise.covariance)
-    return noise.apply(mean_log_kwh) + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
+from meterdp.publish.tables import FORECAST_FILE
 
 
 def write_forecast_files(
@@ -111,47 +98,6 @@ def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:
     """Return the columns of the private table ``crosswalk``; both arrays (H,)."""
     order = np.argsort(release_ids)
     return {"release_id": [str(i) for i in release_ids[order]], "household": np.asarray(household, np.int32)[order]}
-
-
-def example_columns(
-    chosen: np.ndarray,
-    history_log_kwh: np.ndarray,
-    truth_log_kwh: np.ndarray,
-    forecast_log_kwh: np.ndarray,
-    released_log_kwh: np.ndarray,
-    interval_hours: float,
-    scale: LogScale,
-    design: str,
-    rho: float,
-) -> dict:
-    """Return the columns of table ``forecast_examples`` (Fig. 3).
-
-    ``chosen`` are rows of the examples, chosen by a rule that looks at no reading and no forecast; the history is of
-    the m readings before the origin, (H, m), NaN where missing, the others are from it on, (H, k); all of them log
-    kWh, rho its square.
-    """
-    parts = {
-        "history": (history_log_kwh, -history_log_kwh.shape[1]),
-        "truth": (truth_log_kwh, 0),
-        "forecast": (forecast_log_kwh, 0),
-        "released": (released_log_kwh, 0),
-    }
-    example, part, hours, energy = [], [], [], []
-    for number, row in enumerate(chosen, start=1):
-        for name, (values, first) in parts.items():
-            slots = np.arange(values.shape[1])
-            example += [number] * slots.size
-            part += [name] * slots.size
-            hours += list((first + slots) * interval_hours)
-            energy += list(scale.clipped_kwh(values[row]))
-    return {
-        "design": [design] * len(example),
-        "rho": [float(rho)] * len(example),
-        "example": example,
-        "part": part,
-        "hours_from_origin": hours,
-        "energy_kwh": pa.array(energy, type=pa.float64(), from_pandas=True),
-    }
 
 
 def study_manifest(

@@ -19,7 +19,7 @@ import yaml
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import UNIT_OF
-from meterdp.release.crate import About
+from meterdp.publish.crate import About
 
 SCHEMA = Path(__file__).with_suffix(".schema.json")
 _OPEN = "Not stated; for the publisher to fill in."

@@ -18,8 +18,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.settings import is_of_a_household
+from meterdp.publish.kinds import CRATE, ENTRY, is_of_a_household
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import yaml
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE, About
-from meterdp.release.kinds import CRATE, ENTRY, KINDS
-from meterdp.release.publish import described, publish
-from meterdp.release.registry_entry import check_entry, entry_of
+from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
+from meterdp.publish.folder import described, publish
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.registry_entry import check_entry, entry_of
 from meterdp.release.service import PLACES, ReleaseService
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_forecasts, release_mixture

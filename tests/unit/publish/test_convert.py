@@ -21,12 +21,12 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release import convert
-from meterdp.release.convert import PROVENANCE, TOOLS, hours_of_day, read_release
-from meterdp.release.received import checked
+from meterdp.publish import convert
+from meterdp.publish.convert import PROVENANCE, TOOLS, hours_of_day, read_release
+from meterdp.publish.received import checked
+from meterdp.publish.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from meterdp.release.service import ReleaseService
 from meterdp.release.synthetic import synthetic_columns
-from meterdp.release.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_forecasts, release_mixture
 

@@ -7,8 +7,9 @@ import pytest
 from meterdp.class_noise.query_models import Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.release.forecast_files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
-from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
+from meterdp.publish.forecast_files import crosswalk_columns, write_forecast_files
+from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
+from meterdp.release.study_forecasts import example_columns, release_forecasts
 from tests.unit.class_noise.examples import wishart
 
 IDS = np.array(["q7", "a1", "m3-x_"])

@@ -13,7 +13,7 @@ import yaml
 from meterdp.__main__ import main
 from meterdp.core.parquet import write_table
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release.tables import RELEASED_PROFILES
+from meterdp.publish.tables import RELEASED_PROFILES
 
 GUARANTEE = "(1, 1e-05)-differential privacy for all readings of one listed meter"
 

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.release.crate import About, crate_of
-from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.received import MANIFEST, RELEASED
-from meterdp.release.settings import check_files
+from meterdp.publish.crate import About, crate_of
+from meterdp.publish.kinds import CRATE, ENTRY, check_files
+from meterdp.publish.received import MANIFEST, RELEASED
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
@@ -27,7 +26,7 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
 
     Refuses what is no release: without a manifest, or with a file that is not for release.
     """
-    from meterdp.release.registry_entry import entry_of  # loads PyYAML and jsonschema: the library does without
+    from meterdp.publish.registry_entry import entry_of  # loads PyYAML and jsonschema: the library does without
 
     if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
         raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", hint=RELEASED)
@@ -43,7 +42,7 @@ def publish(files: Mapping[str, bytes], folder) -> None:
     """Write the files of one release as ``folder``, if every file and column is declared for release."""
     check_files(files)
     if ENTRY in files:  # earlier versions stored none
-        from meterdp.release.registry_entry import check_entry
+        from meterdp.publish.registry_entry import check_entry
 
         check_entry(files[ENTRY])
     replace_folder(files, folder)

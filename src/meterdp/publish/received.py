@@ -22,8 +22,7 @@ from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.release.kinds import CRATE, ENTRY
-from meterdp.release.settings import is_for_release
+from meterdp.publish.kinds import CRATE, ENTRY, is_for_release
 
 MANIFEST = "manifest.json"
 PAGE = "README.md"

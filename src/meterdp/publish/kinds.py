@@ -1,0 +1,94 @@
+"""What can be released: one entry each, from which rules, checks and file lists follow; light, as plans read it.
+
+What releases it is a module of :mod:`meterdp.release.asked`; what is refused of its settings is in
+:mod:`meterdp.release.settings`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.core.tables import Table
+from meterdp.errors import InputError
+from meterdp.publish.tables import (
+    RELEASED_FEEDER_ERRORS,
+    RELEASED_FEEDERS,
+    RELEASED_FORECAST,
+    RELEASED_MIXTURE,
+    RELEASED_PROFILES,
+)
+
+MANIFEST, README = "manifest.json", "README.md"
+# Beside them in every folder: what it says of itself to archives (RO-Crate) and to the registry of deployments. No
+# outputs of a rule, because a ledger publishes what an earlier version stored without them.
+CRATE, ENTRY = "ro-crate-metadata.json", "registry_entry.yaml"
+_HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of release.
+
+    ``tables`` are those of its Parquet files, ``other_files`` beside them; every folder has a manifest and a page as
+    well. ``for_each_household`` if a household has files of its own, under a random name.
+    """
+
+    tables: tuple[Table, ...]
+    other_files: tuple[str, ...] = ()
+    for_each_household: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files of its folder, those of single households left out."""
+        tables = () if self.for_each_household else tuple(t.file_name.rpartition("/")[2] for t in self.tables)
+        return (*tables, *self.other_files, MANIFEST, README)
+
+
+KINDS: Mapping[str, Kind] = {
+    "mixture": Kind((RELEASED_MIXTURE, RELEASED_PROFILES), ("mixture.json",)),
+    "forecasts": Kind((RELEASED_FORECAST,), for_each_household=True),
+    "feeders": Kind((RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS), ("feeders.csv",)),
+}
+
+
+def check_files(files: Mapping[str, bytes]) -> None:
+    """Refuse to publish anything but declared files with declared columns."""
+    for name, data in files.items():
+        if not is_for_release(name, data):
+            raise InputError(
+                "would publish a file or a column that is not declared for release",
+                file="release",
+                hint="declare it in publish/tables.py and publish/kinds.py, with its proof",
+            )
+
+
+def is_for_release(name: str, data: bytes | None = None) -> bool:
+    """Whether a file has a name, and if ``data`` are given the columns, that are declared for release."""
+    known = name in (CRATE, ENTRY) or any(name in kind.files for kind in KINDS.values()) or is_of_a_household(name)
+    if not known or data is None:
+        return known
+    if name.endswith(".parquet"):
+        schema, table = pq.read_schema(pa.BufferReader(data)), _table_of(name)
+        named = (schema.metadata or {}).get(b"meterdp.table", b"").decode() == table.name
+        return named and schema.remove_metadata().equals(table.schema.remove_metadata())
+    if name.endswith(".csv"):
+        return data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in _table_of(name).columns)
+    return True
+
+
+def _table_of(name: str) -> Table:
+    """Return the table of a file: the one of that name in any format, else that of households' files."""
+    tables = [(kind.for_each_household, table) for kind in KINDS.values() for table in kind.tables]
+    by_name = {PurePath(table.file_name).stem: table for of_each, table in tables if not of_each}
+    return by_name.get(PurePath(name).stem, next(table for of_each, table in tables if of_each))
+
+
+def is_of_a_household(name: str) -> bool:
+    """Whether a file has one of the random names that say nothing of the household it is for."""
+    return _HOUSEHOLD_FILE.fullmatch(name) is not None
