@@ -16,8 +16,7 @@ import numpy as np
 
 import meterdp
 from meterdp.core.noise import keyed_generator
-from meterdp.mixture.gmm import fit_em
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.gmm import fit_em, kmeans_labels
 from meterdp.release.service import as_json, checksums
 from meterdp.simulate.load import Variation, hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters

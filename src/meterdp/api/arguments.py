@@ -28,6 +28,12 @@ class Refused(InputError, ValueError):
     """An :class:`InputError` that is a ValueError too, as callers of a library expect of a wrong argument."""
 
 
+def require(holds: bool, field: str, problem: str, hint: str) -> None:
+    """Refuse an argument unless something holds."""
+    if not holds:
+        raise Refused(problem, field=field, hint=hint)
+
+
 class RefusedType(Refused, TypeError):
     """The same for what scikit-learn's checks of an estimator expect a TypeError of."""
 
@@ -70,11 +76,8 @@ def is_one_of(value, names: tuple[str, ...]) -> bool:
 def array_of(value, problem: str, *, field: str, hint: str) -> np.ndarray:
     """Return numbers as float64 of any shape, NaN where None, pandas.NA or a mask says that there is none.
 
-    Raises
-    ------
-    Refused
-        If anything is no real number, or is too large for float64: words, also those that spell a number, dates,
-        truth values, complex numbers, rows of unequal length.
+    Refuses what is no real number, or is too large for float64: words, also those that spell a number, dates, truth
+    values, complex numbers, rows of unequal length.
     """
     try:
         masked = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else None

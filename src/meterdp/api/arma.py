@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from meterdp.api.arguments import MOST, Refused, array_of, is_one_of, is_whole, refusals
+from meterdp.api.arguments import MOST, array_of, is_one_of, is_whole, refusals, require
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
 from meterdp.forecasting.bulk import fit_households
@@ -156,8 +156,7 @@ def fit_arma(
         ("mean", mean, ("estimated", "zero")),
         ("fit", fit, ("likelihood", "forecast")),
     ):
-        if not is_one_of(word, words):
-            raise Refused("is not known", field=field, hint=f"use {' or '.join(words)}")
+        require(is_one_of(word, words), field, "is not known", f"use {' or '.join(words)}")
     for field, number, usual in (("starts", starts, 9), ("max_iter", max_iter, 1000), ("threads", threads, 1)):
         _check_whole(number, field, usual)
     with refusals():
@@ -187,46 +186,42 @@ def _rows(readings) -> tuple[np.ndarray, tuple]:
     except (AttributeError, TypeError, ValueError):
         given = None  # is one number and no table
     rows = array_of(given, "are not numbers", field="readings", hint="use NaN where a reading is missing")
-    if rows.ndim != 2 or not rows.size:
-        raise Refused(
-            "are not a table of meters and intervals",
-            field="readings",
-            hint="give one row a meter, also for one meter, or a DataFrame with one column a meter",
-        )
-    if np.isinf(rows).any() or (np.abs(rows, where=~np.isnan(rows), out=np.zeros_like(rows)) > MOST_READING).any():
-        raise Refused(
-            f"hold infinite numbers, or larger ones than {MOST_READING:g}",
-            field="readings",
-            hint="use NaN where a reading is missing, and another unit if all are so large",
-        )
+    require(
+        rows.ndim == 2 and rows.size > 0,
+        "readings",
+        "are not a table of meters and intervals",
+        "give one row a meter, also for one meter, or a DataFrame with one column a meter",
+    )
+    require(
+        not (np.abs(rows, where=~np.isnan(rows), out=np.zeros_like(rows)) > MOST_READING).any(),
+        "readings",
+        f"hold infinite numbers, or larger ones than {MOST_READING:g}",
+        "use NaN where a reading is missing, and another unit if all are so large",
+    )
     return rows, tuple(readings.columns) if table else tuple(range(len(rows)))
 
 
 def _order(order) -> tuple[int, int]:
     whole = isinstance(order, tuple | list) and [is_whole(part, least=0) for part in order] == [True, True]
-    if not whole:
-        raise Refused("is not a pair of whole numbers", field="order", hint="use for example (6, 5)")
+    require(whole, "order", "is not a pair of whole numbers", "use for example (6, 5)")
     return int(order[0]), int(order[1])
 
 
 def _check_whole(value, field: str, usual: int) -> None:
-    if not is_whole(value):
-        raise Refused(f"is not a whole number from 1 to {MOST:,}", field=field, hint=f"use for example {usual}")
+    require(is_whole(value), field, f"is not a whole number from 1 to {MOST:,}", f"use for example {usual}")
 
 
 def _scale(unit: str, bounds_kwh) -> LogScale | None:
-    if not is_one_of(unit, ("log_kwh", "kwh")):
-        raise Refused("is not known", field="unit", hint="use log_kwh or kwh")
-    if (unit == "kwh") != (bounds_kwh is not None):
-        raise Refused(
-            "go with unit='kwh' and with it alone",
-            field="bounds_kwh",
-            hint="give for example (0.01, 100), or leave them out for logs",
-        )
+    require(is_one_of(unit, ("log_kwh", "kwh")), "unit", "is not known", "use log_kwh or kwh")
+    require(
+        (unit == "kwh") == (bounds_kwh is not None),
+        "bounds_kwh",
+        "go with unit='kwh' and with it alone",
+        "give for example (0.01, 100), or leave them out for logs",
+    )
     if bounds_kwh is None:
         return None
     problem, hint = "are not two positive numbers with the lower one first", "use (0.01, 100)"
     bounds = array_of(bounds_kwh, problem, field="bounds_kwh", hint=hint)
-    if bounds.shape != (2,) or not 0 < bounds[0] < bounds[1] < np.inf:
-        raise Refused(problem, field="bounds_kwh", hint=hint)
+    require(bounds.shape == (2,) and 0 < bounds[0] < bounds[1] < np.inf, "bounds_kwh", problem, hint)
     return LogScale(*bounds.tolist())

@@ -2,8 +2,6 @@
 
 The sound release of records in a public box: docs/mixtures.md for its rules, docs/proofs/sound.md, 10, for the proof.
 Noise is drawn in :mod:`meterdp.release`.
-
-What a fit of the library claims, for people and for programs.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
@@ -18,12 +17,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from meterdp.api.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
+from meterdp.api.arguments import (
+    MOST,
+    Refused,
+    RefusedType,
+    array_of,
+    is_one_of,
+    is_real,
+    is_whole,
+    refusals,
+    require,
+)
 from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
-from meterdp.privacy.guarantee import Limit, PrivacyBudget
+from meterdp.privacy.guarantee import STUDY_MODE, Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
@@ -32,9 +41,6 @@ from meterdp.release.settings import public_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-from dataclasses import dataclass
-
-from meterdp.privacy.guarantee import STUDY_MODE, Guarantee
 
 
 @dataclass(frozen=True)
@@ -292,9 +298,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             Classes 0..K-1.
         """
         mixture = self._mixture()
-        if not is_whole(n_samples, most=MOST_SAMPLES):
-            problem = f"is not a whole number from 1 to {MOST_SAMPLES:,}"
-            raise Refused(problem, field="n_samples", hint="use for example 1000")
+        allowed = is_whole(n_samples, most=MOST_SAMPLES)
+        require(allowed, "n_samples", f"is not a whole number from 1 to {MOST_SAMPLES:,}", "use for example 1000")
         study = self.guarantee_.noise == "study"
         numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
         x, label = sample(mixture, n_samples, numbers)
@@ -363,29 +368,29 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             "cap_delta": (is_real(self.cap_delta) and 0 < self.cap_delta < 1, "use a number between 0 and 1"),
         }
         for field, (holds, hint) in checks.items():
-            if not holds:
-                raise Refused("is outside its allowed range", field=field, hint=hint)
-        if self.noise == "safe" and self.random_state is not None:
-            raise Refused(
-                "is a seed, with which the noise could be subtracted",
-                field="random_state",
-                hint="leave it out, or set noise='study' for what is never released",
-            )
-        if self.random_state is not None and not is_whole(self.random_state, 0, 2**63):
-            raise Refused("is not a whole number of zero or more", field="random_state", hint="use for example 1")
-        counted = self.adjacency == "add_remove"
-        if counted and not is_whole(self.n_samples_guess, self.n_components, 2**53):
-            raise Refused(
-                "is not a whole number of n_components or more, and add_remove keeps the number itself private",
-                field="n_samples_guess",
-                hint="give a public guess of the number of records, not one from X",
-            )
-        if not counted and self.n_samples_guess is not None:
-            raise Refused(
-                "has no meaning under replace_one, where the number of records is public",
-                field="n_samples_guess",
-                hint="leave it out, or set adjacency='add_remove'",
-            )
+            require(holds, field, "is outside its allowed range", hint)
+        seed = self.random_state
+        require(
+            seed is None or self.noise != "safe",
+            "random_state",
+            "is a seed, with which the noise could be subtracted",
+            "leave it out, or set noise='study' for what is never released",
+        )
+        is_seed = seed is None or is_whole(seed, 0, 2**63)
+        require(is_seed, "random_state", "is not a whole number of zero or more", "use for example 1")
+        counted, guess = self.adjacency == "add_remove", self.n_samples_guess
+        require(
+            not counted or is_whole(guess, self.n_components, 2**53),
+            "n_samples_guess",
+            "is not a whole number of n_components or more, and add_remove keeps the number itself private",
+            "give a public guess of the number of records, not one from X",
+        )
+        require(
+            counted or guess is None,
+            "n_samples_guess",
+            "has no meaning under replace_one, where the number of records is public",
+            "leave it out, or set adjacency='add_remove'",
+        )
         self._check_ledger()
 
     def _check_ledger(self) -> None:
@@ -394,16 +399,16 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             if given:
                 raise Refused("has no meaning without a ledger", field=given[0], hint="give one, or leave it out")
             return
-        if self.noise != "safe":
-            raise Refused("is for fits that can be shared", field="ledger", hint="leave it out, or set noise='safe'")
-        if self.adjacency != "replace_one":
-            raise Refused("is not what a ledger adds up", field="adjacency", hint="use replace_one, or no ledger")
-        if not isinstance(self.ledger, str | os.PathLike) or not str(self.ledger) or "\0" in str(self.ledger):
-            raise Refused("is not the path of a file", field="ledger", hint="give one such as 'ledger.sqlite'")
+        safe, path = self.noise == "safe", self.ledger
+        require(safe, "ledger", "is for fits that can be shared", "leave it out, or set noise='safe'")
+        replaced = self.adjacency == "replace_one"
+        require(replaced, "adjacency", "is not what a ledger adds up", "use replace_one, or no ledger")
+        is_path = isinstance(path, str | os.PathLike) and str(path) and "\0" not in str(path)
+        require(is_path, "ledger", "is not the path of a file", "give one such as 'ledger.sqlite'")
         for name in ("population", "budget_period", "records"):
             value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip() or not _is_text(value):
-                raise Refused("is not a name", field=name, hint="give a public one, which a ledger needs")
+            is_name = isinstance(value, str) and value.strip() and _is_text(value)
+            require(is_name, name, "is not a name", "give a public one, which a ledger needs")
         self._periods()
 
     def _days(self) -> tuple[date, date]:
@@ -411,12 +416,12 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             first, last = map(day_of, self.days)
         except (TypeError, ValueError):
             first, last = date.max, date.min
-        if first > last:
-            raise Refused(
-                "are not a first and a last day",
-                field="days",
-                hint="give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
-            )
+        require(
+            first <= last,
+            "days",
+            "are not a first and a last day",
+            "give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
+        )
         return first, last
 
     def _periods(self) -> tuple[Interval, ...]:
@@ -435,8 +440,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             periods = [interval_of(*span, self.time_zone) for span in days_of(self.budget_period)]
         except (OverflowError, ValueError):
             raise Refused("is no period of time", field="budget_period", hint=f"give {PERIODS}") from None
-        if not covers(periods, days):
-            raise Refused("does not hold all days", field="budget_period", hint="give the period the days are in")
+        held = covers(periods, days)
+        require(held, "budget_period", "does not hold all days", "give the period the days are in")
         return tuple(period for period in periods if overlap(period, days))
 
     def _listed(self, n: int) -> tuple[str, ...] | None:
@@ -444,18 +449,17 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             return None
         meters = tuple(self.meters) if isinstance(self.meters, Iterable) and not isinstance(self.meters, str) else ()
         names = {plain_name(meter) for meter in meters if isinstance(meter, str) and _is_text(meter)} - {""}
-        if not len(names) == len(meters) == n:
-            raise Refused(
-                "are not as many different names as there are records",
-                field="meters",
-                hint="give the meter of every record, each once, or none",
-            )
+        require(
+            len(names) == len(meters) == n,
+            "meters",
+            "are not as many different names as there are records",
+            "give the meter of every record, each once, or none",
+        )
         return meters
 
     def _box(self, d: int) -> Box:
         hint = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
-        if self.bounds is None:
-            raise Refused("are not set", field="bounds", hint=hint)
+        require(self.bounds is not None, "bounds", "are not set", hint)
         problem = f"are not two numbers, or two rows of {d}"
         try:
             sides = (array_of(side, problem, field="bounds", hint=hint) for side in self.bounds)
@@ -468,12 +472,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     def _calibrate(self, box: Box, n: int):
         """Return the mechanism; the number of records enters where it is public."""
         records = self.n_samples_guess if self.adjacency == "add_remove" else n
-        if records < self.n_components:
-            raise Refused(
-                f"is more than n_samples = {records}",
-                field="n_components",
-                hint="lower it, or supply more records",
-            )
+        enough = records >= self.n_components
+        require(enough, "n_components", f"is more than n_samples = {records}", "lower it, or supply more records")
         with refusals():
             # Plain numbers, as they become parameters in the ledger.
             return calibrate_ball(

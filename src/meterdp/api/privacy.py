@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from meterdp.api.arguments import Refused, array_of, is_one_of
+from meterdp.api.arguments import Refused, array_of, is_one_of, require
 from meterdp.privacy import gaussian
 
 _PAIRS = {"both": [[0, 1], [1, 0]], "forward": [[0, 1]], "reverse": [[1, 0]]}
@@ -87,17 +87,12 @@ def privacy_curve(
     from meterdp.accounting.exact_curve import exact_tails
     from meterdp.accounting.gaussian_loss import pair_losses
 
-    if not is_one_of(direction, tuple(_PAIRS)):
-        raise Refused("is not known", field="direction", hint="use both, forward or reverse")
+    require(is_one_of(direction, tuple(_PAIRS)), "direction", "is not known", "use both, forward or reverse")
     m, other_m = _mean(mean, "mean"), _mean(other_mean, "other_mean")
-    if m.size != other_m.size:
-        raise Refused(
-            "has another length than mean", field="other_mean", hint="give distributions of as many entries"
-        )
-    s, other_s = (
-        _covariance(covariance, m.size, "covariance"),
-        _covariance(other_covariance, m.size, "other_covariance"),
-    )
+    hint = "give distributions of as many entries"
+    require(m.size == other_m.size, "other_mean", "has another length than mean", hint)
+    s = _covariance(covariance, m.size, "covariance")
+    other_s = _covariance(other_covariance, m.size, "other_covariance")
     at = _numbers(epsilon, "epsilon", np.inf)
     losses = pair_losses(np.stack([m, other_m]), np.stack([s, other_s]), _PAIRS[direction])
     tails = exact_tails(losses, at.ravel())
@@ -189,16 +184,16 @@ def _each(of: Callable[[float, float], float], first: np.ndarray, delta: np.ndar
 def _numbers(value: ArrayLike, field: str, most: float, *, infinite: bool = False) -> np.ndarray:
     """Return numbers of any shape from 0 to ``most``, or infinite ones where they may be."""
     numbers = _array(value, field)
-    if not ((numbers >= 0) & (((numbers <= most) & np.isfinite(numbers)) | (infinite & (numbers == np.inf)))).all():
-        allowed = f"from 0 to {most:g}" if most < np.inf else "that are zero or more"
-        raise Refused("is outside its allowed range", field=field, hint=f"use numbers {allowed}")
+    within = (numbers >= 0) & (((numbers <= most) & np.isfinite(numbers)) | (infinite & (numbers == np.inf)))
+    allowed = f"from 0 to {most:g}" if most < np.inf else "that are zero or more"
+    require(within.all(), field, "is outside its allowed range", f"use numbers {allowed}")
     return numbers
 
 
 def _mean(value: ArrayLike, field: str) -> np.ndarray:
     mean = np.atleast_1d(_array(value, field))
-    if mean.ndim != 1 or not mean.size or not np.isfinite(mean).all():
-        raise Refused("is not a row of finite numbers", field=field, hint="give one number for each entry")
+    is_row = mean.ndim == 1 and mean.size > 0 and np.isfinite(mean).all()
+    require(is_row, field, "is not a row of finite numbers", "give one number for each entry")
     return mean
 
 
@@ -206,16 +201,16 @@ def _covariance(value: ArrayLike, d: int, field: str) -> np.ndarray:
     covariance = _array(value, field)
     covariance = covariance.reshape(1, 1) if covariance.size == 1 else covariance
     hint = f"give a symmetric matrix of {d} by {d} whose eigenvalues are not negative"
-    if covariance.shape != (d, d) or not np.isfinite(covariance).all():
-        raise Refused("is not a finite square matrix of the length of the mean", field=field, hint=hint)
+    is_square = covariance.shape == (d, d) and np.isfinite(covariance).all()
+    require(is_square, field, "is not a finite square matrix of the length of the mean", hint)
     variances = np.diagonal(covariance)
     scale = np.sqrt(np.maximum(variances, 0.0))
-    if (np.abs(covariance - covariance.T) > _ASYMMETRY * np.outer(scale, scale)).any():
-        raise Refused("is not symmetric", field=field, hint=hint)
+    asymmetric = np.abs(covariance - covariance.T) > _ASYMMETRY * np.outer(scale, scale)
+    require(not asymmetric.any(), field, "is not symmetric", hint)
     covariance = (covariance + covariance.T) / 2
     values = np.linalg.eigvalsh(covariance)
-    if values[0] < -d * np.finfo(float).eps * max(values[-1], 0.0) or (variances < 0).any():
-        raise Refused("has a negative eigenvalue", field=field, hint=hint)
+    negative = values[0] < -d * np.finfo(float).eps * max(values[-1], 0.0) or (variances < 0).any()
+    require(not negative, field, "has a negative eigenvalue", hint)
     return covariance
 
 

@@ -29,9 +29,15 @@ from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import EIGENVALUE_FLOOR, Fit, fit_labels, raise_eigenvalues, share_statistics
-from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.support import fewest_households
+from meterdp.mixture.gmm import (
+    EIGENVALUE_FLOOR,
+    Fit,
+    fit_labels,
+    kmeans_labels,
+    raise_eigenvalues,
+    share_statistics,
+)
+from meterdp.mixture.patterns import fewest_households
 from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.vector import Records
 from meterdp.release.worth import average_profile_kwh

@@ -1,9 +1,8 @@
-"""The log-density of a Gaussian mixture, for every caller.
+"""The log-density of a Gaussian mixture, for every caller, and how far a released mixture is from the fit.
 
-How far a released mixture is from the fit: KL divergence of the joint (x, y), and likelihood of the records.
-
-(8) of Liu et al. in closed form: the divergence of the joint splits into that of the weights and the weighted
-divergences of the Gaussian classes. The likelihood of x alone needs no labels and cannot be flattered by them.
+The KL divergence of the joint (x, y), (8) of Liu et al., has a closed form: it splits into that of the weights and
+the weighted divergences of the Gaussian classes. The likelihood of x alone needs no labels and cannot be flattered by
+them.
 """
 
 from __future__ import annotations
@@ -18,22 +17,9 @@ CHUNK_BYTES = 120_000
 
 
 def standardised(x: np.ndarray, means: np.ndarray, whiten: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return L^-1 (x - mu) of every record for every class.
+    """Return L^-1 (x - mu) of every record (n, d) for every class, (K, n, d), into ``out`` if given.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Log profiles, log kWh.
-    means : (K, d) float64
-        log kWh.
-    whiten : (K, d, d) float64
-        Inverse of any root L of the class covariances L L'.
-    out : (K, n, d) float64, optional
-        Memory for the result.
-
-    Returns
-    -------
-    (K, n, d) float64
+    ``whiten`` (K, d, d) are inverses of any root L of the class covariances L L'.
     """
     z = np.matmul(x, np.swapaxes(whiten, 1, 2), out=out)
     z -= np.einsum("kij,kj->ki", whiten, means)[:, None]
@@ -41,44 +27,21 @@ def standardised(x: np.ndarray, means: np.ndarray, whiten: np.ndarray, out: np.n
 
 
 def log_densities(z: np.ndarray, weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return ln(pi_k N(x; mu_k, Sigma_k)) from standardised records, except for the constant -d/2 ln(2 pi).
+    """Return ln(pi_k N(x; mu_k, Sigma_k)), (K, n), except for the constant -d/2 ln(2 pi), from standardised records.
 
-    Parameters
-    ----------
-    z : (K, n, d) float64
-        From :func:`standardised`.
-    weights : (K,) float64
-    whiten : (K, d, d) float64
-        As in :func:`standardised`.
-
-    Returns
-    -------
-    (K, n) float64
-        -inf for a class of weight zero.
+    -inf for a class of weight zero.
     """
     return log_scales(weights, whiten)[:, None] - 0.5 * np.einsum("knd,knd->kn", z, z)
 
 
 def log_scales(weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return ln(pi_k |Sigma_k|^(-1/2)), (K,) float64; parameters as in :func:`log_densities`."""
+    """Return ln(pi_k |Sigma_k|^(-1/2)), (K,)."""
     with np.errstate(divide="ignore"):
         return np.log(weights) + np.linalg.slogdet(whiten)[1]
 
 
 def class_log_densities(x: np.ndarray, mixture: Mixture) -> np.ndarray:
-    """Return ln(pi_k N(x; mu_k, Sigma_k)) for every class and record.
-
-    Parameters
-    ----------
-    x : (n, d) float64
-        Log profiles, log kWh.
-    mixture : Mixture
-
-    Returns
-    -------
-    (K, n) float64
-        -inf for a class of weight zero.
-    """
+    """Return ln(pi_k N(x; mu_k, Sigma_k)) for every class and record, (K, n); -inf for a class of weight zero."""
     whiten = np.linalg.inv(np.linalg.cholesky(mixture.covariances))
     out = np.empty((mixture.classes, len(x)))
     rows = max(1, CHUNK_BYTES // (8 * mixture.means.size))
@@ -89,22 +52,14 @@ def class_log_densities(x: np.ndarray, mixture: Mixture) -> np.ndarray:
 
 
 def record_log_densities(x: np.ndarray, mixture: Mixture) -> np.ndarray:
-    """Return ln p(x) of every record under the mixture, (n,) float64; parameters as above."""
+    """Return ln p(x) of every record under the mixture, (n,)."""
     return logsumexp(class_log_densities(x, mixture), axis=0)
 
 
 def class_shares(log_density: np.ndarray) -> np.ndarray:
-    """Return how much of each record belongs to each class: its posterior probabilities.
+    """Return how much of each record belongs to each class: posterior probabilities (K, n), whose columns sum to one.
 
-    Parameters
-    ----------
-    log_density : (K, n) float64
-        From :func:`class_log_densities`.
-
-    Returns
-    -------
-    (K, n) float64
-        Columns sum to one.
+    From :func:`class_log_densities`.
     """
     return class_shares_and_total(log_density)[0]
 
@@ -119,18 +74,10 @@ def class_shares_and_total(log_density: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def kl_terms(released: MixtureDraws, reference: Mixture | MixtureDraws) -> np.ndarray:
-    """Return each class's share of KL(released || reference) of the joint (x, y), (8).
+    """Return each class's share (R, K) of KL(released || reference) of the joint (x, y), (8), in nats.
 
-    Parameters
-    ----------
-    released : MixtureDraws
-    reference : Mixture or MixtureDraws
-        One mixture for all draws, or one per draw. Weights positive where the released ones are.
-
-    Returns
-    -------
-    (R, K) float64
-        pi~_k (ln(pi~_k / pi_k) + KL(N~_k || N_k)), nats; their sum over k is the divergence.
+    pi~_k (ln(pi~_k / pi_k) + KL(N~_k || N_k)); their sum over k is the divergence. The reference is one mixture for
+    all draws, or one per draw, with weights that are positive where the released ones are.
     """
     d = released.means.shape[-1]
     lower = np.linalg.cholesky(reference.covariances)
@@ -146,22 +93,10 @@ def kl_terms(released: MixtureDraws, reference: Mixture | MixtureDraws) -> np.nd
 
 
 def kl_joint(released: MixtureDraws, reference: Mixture | MixtureDraws) -> np.ndarray:
-    """Return KL(released || reference) of the joint (x, y) per draw, (8), in nats: (R,) float64."""
+    """Return KL(released || reference) of the joint (x, y) per draw, (8), in nats: (R,)."""
     return kl_terms(released, reference).sum(axis=-1)
 
 
 def mean_log_likelihood(x: np.ndarray, draws: MixtureDraws) -> np.ndarray:
-    """Return the mean log-density of the records under the marginal mixture of x, per draw.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-        Log profile vectors, log kWh.
-    draws : MixtureDraws
-
-    Returns
-    -------
-    (R,) float64
-        Nats per record.
-    """
+    """Return the mean log-density of the records under the marginal mixture of x, per draw (R,), nats per record."""
     return np.array([record_log_densities(x, draws.draw(r)).mean() for r in range(len(draws))])

@@ -21,17 +21,8 @@ LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
 def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScale = PLAIN) -> dict[str, np.ndarray]:
-    """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I).
-
-    Parameters
-    ----------
-    x : (N, d) float64
-        Log profile vectors of the households with a valid profile, log kWh.
-    fit : Fit
-    hours_local : (d,) int
-        Local hour of day of each entry.
-    scale : LogScale
-        Of the entries.
+    """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I), of valid log profiles
+    (N, d).
     """
     k = fit.mixture.classes
     counts, means, scatter = class_statistics(x, fit.labels, k)
@@ -50,19 +41,11 @@ def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScal
 
 
 def mardia(x: np.ndarray) -> tuple[float, float]:
-    """Return Mardia's skewness and the z-score of his kurtosis of one class.
+    """Return Mardia's skewness and the z-score of his kurtosis of one class of records (N, d), N > d, in general
+    position.
 
-    The skewness (1/N^2) sum_ij m_ij^3, m_ij = z_i'z_j with whitened z, equals the squared norm of the mean of
-    z x z x z: linear in N instead of quadratic.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-        Records of the class; more than d of them, in general position.
-
-    Returns
-    -------
-    skewness, kurtosis_z : float
+    The skewness (1/N^2) sum_ij m_ij^3, m_ij = z_i'z_j with whitened z, equals the squared norm of the mean of z x z x
+    z: linear in N instead of quadratic.
     """
     n, d = x.shape
     residual = x - x.mean(axis=0)
@@ -82,9 +65,8 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
     Mardia's statistics are null where the class has no more than d records or a singular covariance.
     """
     mixture, d = fit.mixture, x.shape[1]
-    radius = 2 * gammaincinv(
-        d / 2, ELLIPSOID_PROBABILITY
-    )  # quantile of chi^2_d; scipy.stats takes a second to import
+    # The quantile of chi^2_d; scipy.stats takes a second to import.
+    radius = 2 * gammaincinv(d / 2, ELLIPSOID_PROBABILITY)
     rows: dict[str, list] = {
         n: [] for n in ("component", "household_count", "mardia_skewness", "mardia_kurtosis_z", "share_within_90")
     }
@@ -114,7 +96,9 @@ def _reach(fit: Mixture, released: Sequence[Mixture], k: int) -> tuple[float, fl
 
 
 def _extended(grid: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return between which energies class ``k`` of the releases has its mass, log kWh; flat ones have no ends."""
+    """Return ``grid`` with more points at the same distance until it reaches from ``low`` to ``high``, at most three
+    times as many.
+    """
     step, most = grid[1] - grid[0], len(grid) - 1
     before, after = (
         int(np.clip(np.ceil(max(beyond, 0.0) / step), 0, most)) for beyond in (grid[0] - low, high - grid[-1])
@@ -134,22 +118,13 @@ def marginals(
 ) -> dict[str, np.ndarray]:
     """Return the columns of ``MARGINALS``: per class and hour a histogram, the fit and the releases (Fig. 8).
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Records of the fit, log kWh.
-    shares : (N, K) float64
-        How much of each record belongs to each class, rows summing to one; labels as ones and zeros.
-    fit : Mixture
-        Of K classes.
-    released : mapping of mechanism name to Mixture
-        One draw of each mechanism to show, classes numbered as in the fit.
-    max_bins : int
-        Most bins of a histogram, over the range of the class's records in that hour; a class of N_k records, the sum
-        of its shares, gets 2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single spikes.
-    points : int
-        Abscissae of each density, over the range of the class in all hours widened by a quarter on both sides. Where
-        a release lies further out or is wider, more at the same distance, at most three times as many.
+    ``shares`` (N, K) say how much of each record belongs to each class, rows summing to one; of ``released``, a draw
+    of each mechanism to show, classes are numbered as in the fit.
+
+    A histogram has at most ``max_bins`` bins over the range of the class's records in that hour; a class of N_k
+    records, the sum of its shares, gets 2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single
+    spikes. A density has ``points`` abscissae over the range of the class in all hours widened by a quarter on both
+    sides. Where a release lies further out or is wider, more at the same distance, at most three times as many.
     """
     blocks: list[tuple] = []
     curves = {"fit": fit, **released}

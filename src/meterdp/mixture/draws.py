@@ -1,6 +1,5 @@
-"""Gaussian mixtures as records: one mixture, and many perturbed mixtures of the same shape.
-
-Sample records from a Gaussian mixture: synthetic load profiles are post-processing of a released mixture.
+"""Gaussian mixtures as records: one mixture, and many perturbed mixtures of the same shape; records sampled
+from one.
 """
 
 from __future__ import annotations
@@ -16,43 +15,27 @@ from meterdp.privacy.noise import NoiseSource
 
 @dataclass(frozen=True)
 class Mixture:
-    """One Gaussian mixture, (1) of Liu et al.
+    """One Gaussian mixture, (1) of Liu et al."""
 
-    Parameters
-    ----------
-    weights : (K,) float64
-    means : (K, d) float64
-        log kWh.
-    covariances : (K, d, d) float64
-        (log kWh)^2, symmetric positive definite.
-    """
-
-    weights: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
+    weights: np.ndarray  # (K,)
+    means: np.ndarray  # (K, d), log kWh
+    covariances: np.ndarray  # (K, d, d), (log kWh)^2, symmetric positive definite
 
     @property
     def classes(self) -> int:
-        """Number of classes K."""
+        """Number K."""
         return self.means.shape[-2]
 
     @property
     def dimension(self) -> int:
-        """Number of entries d of a record."""
+        """Number d of entries of a record."""
         return self.means.shape[-1]
 
 
 @dataclass(frozen=True)
 class MixtureDraws:
-    """R mixtures released by R independent runs of one mechanism, (7) of Liu et al.
-
-    Parameters
-    ----------
-    weights : (R, K) float64
-    means : (R, K, d) float64
-        log kWh.
-    covariances : (R, K, d, d) float64
-        (log kWh)^2, symmetric positive definite.
+    """R mixtures released by R independent runs of one mechanism, (7) of Liu et al.; shapes of :class:`Mixture`
+    behind R.
     """
 
     weights: np.ndarray
@@ -63,7 +46,6 @@ class MixtureDraws:
         return len(self.weights)
 
     def draw(self, index: int) -> Mixture:
-        """Return one of the mixtures."""
         return Mixture(self.weights[index], self.means[index], self.covariances[index])
 
     def slice(self, start: int, stop: int) -> MixtureDraws:
@@ -80,32 +62,16 @@ class MixtureDraws:
 
     @classmethod
     def join(cls, parts: list[MixtureDraws]) -> MixtureDraws:
-        """Return the draws of all parts."""
         return cls(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("weights", "means", "covariances")))
 
     @classmethod
     def single(cls, mixture: Mixture) -> MixtureDraws:
-        """Return ``mixture`` as one draw."""
         return cls(mixture.weights[None], mixture.means[None], mixture.covariances[None])
 
 
 def sample(mixture: Mixture, n: int, noise: NoiseSource) -> tuple[np.ndarray, np.ndarray]:
-    """Draw independent records from ``mixture``.
-
-    Parameters
-    ----------
-    mixture : Mixture
-    n : int
-        Number of records.
-    noise : NoiseSource
-        Source of uniform and normal numbers.
-
-    Returns
-    -------
-    x : (n, d) float64
-        Records, log kWh.
-    labels : (n,) int32
-        Their classes, 1..K.
+    """Draw n independent records, log kWh, and their classes 1..K: (n, d) and (n,) int32. From a released mixture
+    this is post-processing.
     """
     cumulative = np.cumsum(mixture.weights)
     index = np.searchsorted(cumulative, noise.uniform((n,)) * cumulative[-1], side="right")

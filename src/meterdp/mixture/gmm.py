@@ -1,11 +1,8 @@
 """Fit the Gaussian mixture every release is measured against, (2a)-(2c) and Remark 1 of Liu et al.
 
-Two ways: sample statistics of given labels, or EM started at them, whose frequencies are discretised onto the set S
-of (3). Covariances that are singular are raised to a public eigenvalue floor and counted, never silently.
-
-The sums of an EM step take one pass whose memory does not grow with the records: a chunk is standardised for all
-classes by a few matrix products that skip the zeros of the triangular roots, and its second moments are symmetric
-products of the records that belong to a class at all.
+Two ways: sample statistics of given labels, or those of K-means, and EM started at them, whose frequencies are
+discretised onto the set S of (3). Covariances that are singular are raised to a public eigenvalue floor and counted,
+never silently.
 """
 
 from __future__ import annotations
@@ -23,50 +20,26 @@ from meterdp.mixture.draws import Mixture
 EM_ITERATIONS = 500
 # Public floor of the eigenvalues of a covariance, (log kWh)^2: a standard deviation of 3 % of a load.
 EIGENVALUE_FLOOR = 1e-3
+KMEANS_STARTS = 10
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A mixture fitted without privacy, and what it was fitted to.
+    """A mixture fitted without privacy, and what it was fitted to."""
 
-    Parameters
-    ----------
-    mixture : Mixture
-        Every weight a multiple of 1/N, as in (3).
-    labels : (N,) int32
-        Class of each record, 1..K.
-    counts : (K,) int64
-        N pi_k, summing to N.
-    sample_covariances : (K, d, d) float64
-        Covariances before the floor; zero for a class of one record.
-    floored : (K,) bool
-        Whether a class's eigenvalues were raised to the public floor.
-    converged : bool
-        False if EM stopped at its iteration limit.
-    """
-
-    mixture: Mixture
-    labels: np.ndarray
-    counts: np.ndarray
-    sample_covariances: np.ndarray
-    floored: np.ndarray
-    converged: bool = True
+    mixture: Mixture  # every weight a multiple of 1/N, as in (3)
+    labels: np.ndarray  # (N,) int32, 1..K
+    counts: np.ndarray  # (K,) int64, N pi_k, summing to N
+    sample_covariances: np.ndarray  # (K, d, d), before the floor; zero for a class of one record
+    floored: np.ndarray  # (K,) bool, whether eigenvalues were raised to the public floor
+    converged: bool = True  # False if EM stopped at its iteration limit
 
 
 def raise_eigenvalues(matrices: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Raise eigenvalues below ``floor`` to it: the Frobenius projection onto {A : A >= floor I}.
+    """Raise eigenvalues of symmetric matrices (..., d, d) below a positive ``floor`` to it, and say which (...) had
+    any.
 
-    Parameters
-    ----------
-    matrices : (..., d, d) float64, symmetric
-    floor : float
-        Positive.
-
-    Returns
-    -------
-    matrices : (..., d, d) float64
-    raised : (...) bool
-        Which of them changed; the others are returned untouched.
+    The Frobenius projection onto {A : A >= floor I}; the others are returned untouched.
     """
     values, vectors = np.linalg.eigh(matrices)
     raised = values[..., 0] < floor
@@ -93,25 +66,11 @@ def class_statistics(x: np.ndarray, labels: np.ndarray, k: int) -> tuple[np.ndar
 def share_statistics(
     x: np.ndarray, mixture: Mixture, fewest: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the statistics of the records under the classes of a mixture: the half-way house of one step of EM.
+    """Return shares (K, n), counts (K,), means (K, d) and scatter (K, d, d) of records under the classes of a
+    mixture.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Log profile vectors, log kWh.
-    mixture : Mixture
-    fewest : float
-        A class that fewer records than this belong to keeps its mean.
-
-    Returns
-    -------
-    shares : (K, n) float64
-        Posterior probabilities of the classes.
-    counts : (K,) float64
-        Their sums.
-    means : (K, d) float64
-    scatter : (K, d, d) float64
-        Weighted sum of squares and products about these means.
+    The half-way house of one step of EM: posterior probabilities of the classes, their sums, and weighted means and
+    sums of squares and products about these. A class that fewer records than ``fewest`` belong to keeps its mean.
     """
     shares = class_shares(class_log_densities(x, mixture))
     counts = shares.sum(axis=1)
@@ -124,27 +83,32 @@ def share_statistics(
     return shares, counts, means, scatter
 
 
+def kmeans_labels(x: np.ndarray, k: int, seed: int) -> np.ndarray:
+    """Return K-means classes 1..K of the records, (N,) int32, largest first; ties by the first entry of the mean.
+
+    The paper's source of classes where none are given (Liu et al., Section V-C). The labels depend on every private
+    record and are not charged by the published mechanisms (defect L11): they serve the study and the published family
+    only. The seed is that of the restarts. Refuses fewer distinct records than classes.
+    """
+    from sklearn.cluster import KMeans  # takes a second to import
+
+    hint = "lower the number of classes or supply more households"
+    if k < 1:
+        raise InputError("the number of classes is below one", field="classes", hint="use one class or more")
+    if len(x) < k:
+        raise InputError("there are fewer households than classes", field="classes", hint=hint)
+    if len(np.unique(x, axis=0)) < k:
+        raise InputError("there are fewer distinct profiles than classes", field="classes", hint=hint)
+    model = KMeans(n_clusters=k, n_init=KMEANS_STARTS, random_state=seed).fit(x)
+    counts = np.bincount(model.labels_, minlength=k)
+    return _numbered(counts, model.cluster_centers_)[1][model.labels_]
+
+
 def fit_labels(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
-    """Fit by the sample statistics of labelled records, (2a)-(2c).
+    """Fit by the sample statistics of labelled records, (2a)-(2c); every class 1..K needs a record.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        Log profile vectors, log kWh.
-    labels : (N,) int
-        Classes 1..K, each with at least one record.
-    eigenvalue_floor : float
-        Public lower bound of covariance eigenvalues, (log kWh)^2. (2c) is 0/0 for a class of one record: its
-        covariance is zero before the floor.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    InputError
-        If a class is empty or the floor is not positive.
+    ``eigenvalue_floor`` is a positive, public lower bound of covariance eigenvalues, (log kWh)^2. (2c) is 0/0 for a
+    class of one record: its covariance is zero before the floor.
     """
     _check_floor(eigenvalue_floor)
     k = int(labels.max())
@@ -176,13 +140,8 @@ def discretise(weights: np.ndarray, n: int) -> np.ndarray:
 def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
     """Fit by EM started at the statistics of ``labels``; frequencies discretised onto S (Remark 1).
 
-    Parameters, errors and order as in :func:`fit_labels`; classes are numbered by their discretised count.
-
-    Returns
-    -------
-    Fit
-        ``labels`` are the most probable classes, ``sample_covariances`` those of EM. A class may be the most
-        probable one of no record.
+    Classes are numbered by their discretised count, ``labels`` of the fit are the most probable classes,
+    ``sample_covariances`` those of EM. A class may be the most probable one of no record.
     """
     # Takes a second to import, and whoever reads a mixture imports this module.
     from sklearn.exceptions import ConvergenceWarning
@@ -201,7 +160,8 @@ def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # reported in Fit.converged
         model.fit(x)
-    counts, order, rank = _numbered(model.weights_, model.means_, len(x))
+    counts = discretise(model.weights_, len(x))
+    order, rank = _numbered(counts, model.means_)
     covariances, raised = raise_eigenvalues(model.covariances_[order], eigenvalue_floor)
     own = np.linalg.eigvalsh(model.covariances_[order])[:, 0] - eigenvalue_floor
     mixture = Mixture(counts[order] / len(x), model.means_[order], covariances)
@@ -210,23 +170,14 @@ def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
 
 
 def fit_given(x: np.ndarray, mixture: Mixture, eigenvalue_floor: float) -> Fit:
-    """Return what a mixture that was fitted elsewhere makes of records, numbered as in :func:`fit_em`.
+    """Return what a mixture that was fitted elsewhere makes of the records it was fitted to, numbered as in
+    :func:`fit_em`.
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        The records it was fitted to, log kWh.
-    mixture : Mixture
-        Classes in any order, eigenvalues at the floor or above.
-    eigenvalue_floor : float
-
-    Returns
-    -------
-    Fit
-        ``sample_covariances`` are those of the mixture.
+    Its classes may have any order; eigenvalues are at the floor or above.
     """
     _check_floor(eigenvalue_floor)
-    counts, order, rank = _numbered(mixture.weights, mixture.means, len(x))
+    counts = discretise(mixture.weights, len(x))
+    order, rank = _numbered(counts, mixture.means)
     covariances = mixture.covariances[order]
     floored = np.linalg.eigvalsh(covariances)[:, 0] < (1 + 1e-6) * eigenvalue_floor
     own = Mixture(counts[order] / len(x), mixture.means[order], covariances)
@@ -238,13 +189,12 @@ def most_probable(x: np.ndarray, mixture: Mixture) -> np.ndarray:
     return (class_log_densities(x, mixture).argmax(axis=0) + 1).astype(np.int32)
 
 
-def _numbered(weights: np.ndarray, means: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return discretised counts (K,), the order of classes by them, and the number 1..K each class gets."""
-    counts = discretise(weights, n)
+def _numbered(counts: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of classes, largest first, ties by the first entry of the mean, and the number of each."""
     order = np.lexsort((means[:, 0], -counts))
     rank = np.empty(len(counts), dtype=np.int32)
     rank[order] = np.arange(1, len(counts) + 1, dtype=np.int32)
-    return counts, order, rank
+    return order, rank
 
 
 def _check_floor(eigenvalue_floor: float) -> None:
@@ -266,36 +216,22 @@ _NEGLIGIBLE_SHARE = 1e-20
 
 @dataclass(frozen=True)
 class ClassSums:
-    """Expected sums of records over the classes of a mixture, with responsibilities g_nk.
+    """Expected sums of records over the classes of a mixture, with responsibilities g_nk."""
 
-    Parameters
-    ----------
-    counts : (K,) float64
-        Sum of g_nk.
-    sums : (K, d) float64
-        Sum of g_nk x_n.
-    second_moments : (K, d, d) float64
-        Sum of g_nk x_n x_n', about the origin.
-    log_likelihood : float
-        Sum of ln p(x_n) under the mixture.
-    """
-
-    counts: np.ndarray
-    sums: np.ndarray
-    second_moments: np.ndarray
-    log_likelihood: float
+    counts: np.ndarray  # (K,), sum of g_nk
+    sums: np.ndarray  # (K, d), sum of g_nk x_n
+    second_moments: np.ndarray  # (K, d, d), sum of g_nk x_n x_n', about the origin
+    log_likelihood: float  # sum of ln p(x_n)
 
 
 def class_sums(x: np.ndarray, mixture: Mixture, dtype: type = np.float64) -> ClassSums:
     """Return the sums of the records over the classes, under the responsibilities of ``mixture``.
 
-    Parameters
-    ----------
-    x : (N, d) float
-    mixture : Mixture
-    dtype : float64 or float32
-        Of the arithmetic with records. Chunks are added up in float64 either way. With float32 a record of unit
-        norm loses about 1e-7 of its square, and its log-density 1e-6 times the largest precision's root.
+    One pass whose memory does not grow with the records: a chunk is standardised for all classes by a few matrix
+    products that skip the zeros of the triangular roots, and its second moments are symmetric products of the records
+    that belong to a class at all. ``dtype`` is that of the arithmetic with records. Chunks are added up in float64
+    either way. With float32 a record of unit norm loses about 1e-7 of its square, and its log-density 1e-6 times the
+    largest precision's root.
     """
     n, d = x.shape
     classes = mixture.classes

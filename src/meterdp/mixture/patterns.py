@@ -1,7 +1,11 @@
-"""Patterns of use by name: every class of a mixture named by its level and by when it uses most.
+"""What a reader is told of classes: their patterns of use by name, and whether they are too many or too small.
 
-For readers who do not want numbers of classes. Levels compare with the average customer of the study, so a name is
-relative to the others; limits are constants of this file.
+A class is named by its level and by when it uses most. Levels compare with the average customer of the study, so a
+name is relative to the others; limits are constants of this file.
+
+How many classes so many households can carry is a rule of thumb from public numbers. A class of d hours has d means
+and d (d + 1) / 2 numbers of its covariance. With fewer than five households for each hour these follow single
+households, and a mixture of many such classes is a poor yardstick for anything.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ LEVELS = ((0.5, "low use"), (1.5, "medium use"), (4.0, "high use"), (np.inf, "ve
 FLAT, SHARP = 1.15, 1.75
 # A dip: the least hour is below this share of the mean, while use is near its largest hour before and after.
 DIP, NEAR = 0.5, 0.75
+# A class with fewer than this many records per dimension has no covariance worth the name.
+SMALL_CLASS_FACTOR = 5
 _PARTS = ((6, "night"), (11, "morning"), (14, "midday"), (17, "afternoon"), (23, "evening"), (24, "night"))
 
 
@@ -24,21 +30,8 @@ def pattern_names(
 ) -> list[str]:
     """Return a name for every class, such as "medium use, evening peak 19:00"; no two are the same.
 
-    Parameters
-    ----------
-    energy_kwh : (K,) float64
-        Mean energy of an hour in each class, kWh.
-    share : (K,) float64
-        Share of the households in each class.
-    profile_kwh : (K, d) float64
-        Mean profile of each class, kWh.
-    hours_local : (d,) int
-        Local hour of day of each entry.
-
-    Returns
-    -------
-    list of str
-        Classes that would have one name are distinguished by their energy, or else by a letter.
+    ``energy_kwh`` (K,) is the mean of an hour, ``share`` (K,) that of the households, ``profile_kwh`` (K, d) the mean
+    profile. Classes that would have one name are distinguished by their energy, or else by a letter.
     """
     average = float(np.sum(np.asarray(share) * np.abs(energy_kwh)))
     levels = [_level(energy, average) for energy in energy_kwh]
@@ -81,3 +74,22 @@ def _shape(profile: np.ndarray, hours_local: Sequence[int]) -> str:
 
 def _clock(hour: int) -> str:
     return f"{int(hour):02d}:00"
+
+
+def fewest_households(hours: int) -> int:
+    """Return how many households a class of so many hours should have."""
+    return SMALL_CLASS_FACTOR * hours
+
+
+def most_classes(households: int, hours: int) -> int:
+    """Return how many classes so many households can carry if all are of one size, at least one."""
+    return max(households // fewest_households(hours), 1)
+
+
+def too_many_classes(counts: np.ndarray, hours: int) -> bool:
+    """Return whether a mixture has more classes than its households, ``counts`` of each, can carry, or most of them
+    are small.
+    """
+    counts = np.asarray(counts)
+    small = np.count_nonzero(counts < fewest_households(hours))
+    return len(counts) > 1 and bool(len(counts) > most_classes(counts.sum(), hours) or 2 * small > len(counts))

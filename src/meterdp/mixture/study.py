@@ -21,21 +21,17 @@ from meterdp.mixture.gmm import (
     Fit,
     fit_given,
     fit_labels,
+    kmeans_labels,
     most_probable,
     raise_eigenvalues,
     share_statistics,
 )
-from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.vector import Records
 
 
 def start_labels(records: Records, classes: int, seed: int, elsewhere: Mixture | None = None) -> np.ndarray:
-    """Return the K-means class of every valid record, or the most probable one of a start from elsewhere, (n,) int32.
-
-    Raises
-    ------
-    InputError
-        If there are fewer valid records than classes.
+    """Return the K-means class of every valid record, or the most probable one of a start from elsewhere,
+    (n,) int32.
     """
     require_records(records, classes)
     x = records.log_kwh[records.valid]
@@ -81,13 +77,7 @@ def mixture_rows(fit: Fit) -> dict[str, object]:
 
 
 def mixture_of(classes: pd.DataFrame) -> Mixture:
-    """Return the mixture whose classes are rows of the table ``mixture`` or ``variant``, in any order.
-
-    Parameters
-    ----------
-    classes : pandas.DataFrame
-        Columns ``component``, ``weight``, ``mean_log_kwh`` and ``covariance``, one row a class.
-    """
+    """Return the mixture whose classes are rows of the table ``mixture`` or ``variant``, in any order."""
     classes = classes.sort_values("component")
     means = np.stack(classes["mean_log_kwh"].to_list())
     covariances = np.stack(classes["covariance"].to_list()).reshape(*means.shape, -1)
@@ -99,21 +89,9 @@ def fit_of_own_classes(x: np.ndarray, released: Mixture) -> tuple[np.ndarray, Mi
 
     A mechanism that finds its own classes, of any number, must be shown beside these and not beside the classes of
     the fit. Classes may differ in width alone, so a record is shared between them instead of given to one. A class
-    that less than one record belongs to keeps its released mean and covariance.
-
-    Parameters
-    ----------
-    x : (n, d) float64
-        Valid records, log kWh.
-    released : Mixture
-        Of K classes.
-
-    Returns
-    -------
-    shares : (n, K) float64
-        Posterior probabilities of the released classes.
-    mixture : Mixture
-        Their weights, means and covariances: one step of EM without noise.
+    that less than one record belongs to keeps its released mean and covariance. Returned are the posterior
+    probabilities (n, K) of the released classes, and their weights, means and covariances: one step of EM without
+    noise.
     """
     shares, counts, means, scatter = share_statistics(x, released, 1.0)
     known = counts >= 1
@@ -132,17 +110,7 @@ def marginal_columns(
 ) -> dict[str, np.ndarray]:
     """Return the columns of the table ``marginals`` for every mechanism of the table ``variant`` at one epsilon.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Valid records, log kWh.
-    fit : Fit
-        Mixture fitted without privacy.
-    variants : pyarrow.Table
-        Parts of the table ``variant``.
-    epsilon : float
-    own_classes : collection of str
-        Mechanisms that find their own classes, of any number; the others have those of the fit.
+    Mechanisms of ``own_classes`` find their own, of any number; the others have those of the fit.
     """
     frame = variants.to_pandas()
     frame = frame[frame["epsilon"] == epsilon].sort_values("mechanism")
@@ -163,24 +131,12 @@ def marginal_columns(
 
 @dataclass(frozen=True)
 class Prior:
-    """Hyperparameters by what they add, for means around the origin.
+    """Hyperparameters by what they add, for means around the origin."""
 
-    Parameters
-    ----------
-    concentration : float
-        alpha of the Dirichlet prior, one or more; 1 adds nothing.
-    mean_records : float
-        kappa_0.
-    covariance_records : float
-        nu_0 + d + 2.
-    scatter : float
-        S_0 is this times the identity, in the squared unit of the records.
-    """
-
-    concentration: float
-    mean_records: float
-    covariance_records: float
-    scatter: float
+    concentration: float  # alpha of the Dirichlet prior, one or more; 1 adds nothing
+    mean_records: float  # kappa_0
+    covariance_records: float  # nu_0 + d + 2
+    scatter: float  # S_0 is this times the identity, in the squared unit of the records
 
     def __post_init__(self):
         none_or_more = Number(0, closed="low")
@@ -200,15 +156,8 @@ class Prior:
     def parameters(
         self, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, records: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return MAP estimates from those of maximum likelihood.
-
-        Parameters
-        ----------
-        weights : (..., K) float64
-        means : (..., K, d) float64
-        covariances : (..., K, d, d) float64
-        records : (...) float64
-            Number of records N.
+        """Return MAP estimates from those of maximum likelihood of N ``records`` (...): weights (..., K), means and
+        covariances.
         """
         counts = (np.asarray(records)[..., None] * weights)[..., None]
         kappa, d = self.mean_records, means.shape[-1]

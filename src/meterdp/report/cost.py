@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import COST
-from meterdp.mixture.support import too_many_classes
+from meterdp.mixture.patterns import too_many_classes
 from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
 from meterdp.report.pages import COSTS, Grid, Tables, count_range, figure, grid_of, printed
 from meterdp.report.style import GREY, canvas, in_order, line_key, look, one_three_ticks, plain_log_ticks

@@ -13,7 +13,7 @@ from datetime import date
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.mixture.support import fewest_households, most_classes, too_many_classes
+from meterdp.mixture.patterns import fewest_households, most_classes, too_many_classes
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release

@@ -23,8 +23,7 @@ from meterdp.mechanisms.reference.kl import Design, KlPublished, neighbouring_fr
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, sample
-from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, averaged, defect
 

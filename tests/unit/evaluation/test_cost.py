@@ -21,9 +21,8 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.density import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.support import fewest_households
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
+from meterdp.mixture.patterns import fewest_households
 from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, households, public, records
 

@@ -9,8 +9,7 @@ import numpy as np
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
-from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
 
 TABLE_1 = np.array([687, 428, 102, 147, 14, 31])
 LEVELS_LOG_KWH = np.array([-1.1, -0.4, -2.4, 0.3, 1.3, -3.6])

@@ -1,18 +1,19 @@
-"""Fitting (2a)-(2c), EM and Remark 1: sample statistics, floors that are counted, frequencies in the set S."""
+"""Labels of K-means, fits (2a)-(2c), EM and Remark 1, and class sums: sample statistics, floors that are counted,
+frequencies in the set S, sums against a loop over records."""
 
-from __future__ import annotations
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
 from meterdp.errors import InputError
 from meterdp.mixture.density import mean_log_likelihood
-from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import discretise, fit_em, fit_labels, raise_eigenvalues
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.gmm import class_sums, discretise, fit_em, fit_labels, kmeans_labels, raise_eigenvalues
 
 FLOOR = 1e-3
 
@@ -117,3 +118,119 @@ def test_em_numbers_classes_by_frequency_and_labels_by_probability():
     fit = fit_em(x, labels, FLOOR)
     assert fit.counts.tolist() == [60, 8]
     assert fit.labels.tolist() == [2] * 8 + [1] * 60
+
+
+def blobs(sizes, centres, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.vstack([c + 0.01 * rng.normal(size=(n, 2)) for n, c in zip(sizes, centres, strict=True)])
+
+
+def test_separated_blobs_are_found_and_numbered_by_size():
+    x = blobs([5, 50, 20], [(0, 0), (10, 0), (0, 10)])
+    labels = kmeans_labels(x, 3, seed=3)
+    assert labels.dtype == np.int32
+    assert labels.tolist() == [3] * 5 + [1] * 50 + [2] * 20
+
+
+def test_ties_in_size_go_by_the_first_entry_of_the_mean():
+    x = blobs([10, 10, 10], [(5, 0), (-5, 0), (0, 9)])
+    assert kmeans_labels(x, 3, seed=0).tolist() == [3] * 10 + [1] * 10 + [2] * 10
+
+
+def test_same_seed_gives_the_same_labels():
+    x = np.random.default_rng(1).normal(size=(300, 4))
+    assert (kmeans_labels(x, 5, 7) == kmeans_labels(x, 5, 7)).all()
+
+
+def test_one_class_and_as_many_classes_as_records():
+    x = np.array([[0.0], [3.0], [9.0]])
+    assert kmeans_labels(x, 1, 0).tolist() == [1, 1, 1]
+    assert sorted(kmeans_labels(x, 3, 0)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("x", "k", "words"),
+    [
+        (np.zeros((2, 3)), 3, "fewer households than classes"),
+        (np.zeros((9, 3)), 2, "fewer distinct profiles than classes"),
+        (np.zeros((9, 3)), 0, "below one"),
+    ],
+)
+def test_impossible_requests_are_one_sentence(x, k, words):
+    with pytest.raises(InputError, match=words):
+        kmeans_labels(x, k, 0)
+
+
+def unit_ball(n, d, seed=0):
+    x = np.random.default_rng([seed, n, d]).normal(size=(n, d)) / np.sqrt(2 * d)
+    return x / np.maximum(np.linalg.norm(x, axis=1), 1)[:, None]
+
+
+def mixture(k, d, seed=0):
+    rng = np.random.default_rng([seed, k, d])
+    root = rng.normal(size=(k, d, d)) * 0.3 / np.sqrt(d)
+    covariances = root @ np.swapaxes(root, 1, 2) + 1e-3 * np.eye(d)
+    return Mixture(rng.dirichlet(np.full(k, 3.0)), unit_ball(k, d, 7), covariances)
+
+
+def by_record(x, mixture):
+    """Oracle: one record at a time."""
+    counts, sums = np.zeros(mixture.classes), np.zeros(mixture.means.shape)
+    moments, total = np.zeros(mixture.covariances.shape), 0.0
+    for row in x:
+        log_joint = np.array(
+            [
+                np.log(w) + multivariate_normal(m, c).logpdf(row)
+                for w, m, c in zip(mixture.weights, mixture.means, mixture.covariances, strict=True)
+            ]
+        )
+        share = softmax(log_joint)
+        total += np.logaddexp.reduce(log_joint)
+        counts += share
+        sums += share[:, None] * row
+        moments += share[:, None, None] * np.outer(row, row)
+    return counts, sums, moments, total
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (57, 3, 4), (200, 26, 3), (90, 60, 2)])
+@pytest.mark.parametrize("chunk_bytes", [1, 800_000])
+def test_sums_are_those_of_a_loop_over_records(monkeypatch, n, d, k, chunk_bytes):
+    monkeypatch.setattr("meterdp.mixture.gmm._CHUNK_BYTES", chunk_bytes)
+    x, classes = unit_ball(n, d), mixture(k, d)
+    got = class_sums(x, classes)
+    counts, sums, moments, total = by_record(x, classes)
+    assert got.counts == pytest.approx(counts, rel=1e-9, abs=1e-12)
+    assert got.sums == pytest.approx(sums, rel=1e-9, abs=1e-12)
+    assert got.second_moments == pytest.approx(moments, rel=1e-9, abs=1e-12)
+    assert got.log_likelihood == pytest.approx(total, rel=1e-10)
+    assert (got.second_moments == np.swapaxes(got.second_moments, 1, 2)).all()
+
+
+def test_single_precision_is_good_to_a_millionth_of_a_record():
+    x, classes = unit_ball(20_000, 40), mixture(5, 40)
+    double, single = class_sums(x, classes), class_sums(x, classes, np.float32)
+    n = len(x)
+    assert single.counts.dtype == single.second_moments.dtype == np.float64
+    assert single.counts / n == pytest.approx(double.counts / n, abs=1e-6)
+    assert single.sums / n == pytest.approx(double.sums / n, abs=1e-6)
+    assert single.second_moments / n == pytest.approx(double.second_moments / n, abs=1e-6)
+    assert single.log_likelihood / n == pytest.approx(double.log_likelihood / n, abs=1e-5)
+
+
+def test_a_class_without_weight_and_a_far_class_get_nothing():
+    x, classes = unit_ball(50, 3), mixture(3, 3)
+    means = classes.means + np.array([0, 0, 1e6])[:, None]
+    got = class_sums(x, Mixture(np.array([0.7, 0.0, 0.3]), means, classes.covariances))
+    assert got.counts == pytest.approx([50, 0, 0])
+    assert (got.sums[1:] == 0).all() and (got.second_moments[1:] == 0).all()
+    assert np.isfinite(got.log_likelihood)
+
+
+def test_memory_does_not_grow_with_the_records():
+    x, classes = unit_ball(40_000, 20), mixture(4, 20)
+    class_sums(x[:10], classes)
+    tracemalloc.start()
+    class_sums(x, classes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6 < x.nbytes

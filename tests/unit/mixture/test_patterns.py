@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.mixture.patterns import pattern_names
-from meterdp.mixture.support import fewest_households, most_classes, too_many_classes
+from meterdp.mixture.patterns import fewest_households, most_classes, pattern_names, too_many_classes
 
 NOON_ON = list(range(12, 24))
 DAY = list(range(24))

@@ -32,8 +32,7 @@ from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_pla
 from meterdp.mechanisms.proven.posterior import clipped_mean_square
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws, sample
-from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 

@@ -17,8 +17,7 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.density import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.privacy import gaussian
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
