@@ -13,10 +13,12 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+from sklearn.mixture import GaussianMixture
 
 import meterdp
 from meterdp.core.noise import keyed_generator
-from meterdp.mixture.gmm import fit_em, kmeans_labels
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import fit_given, fit_labels, kmeans_labels
 from meterdp.release.service import as_json, checksums
 from meterdp.simulate.load import Variation, hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
@@ -27,6 +29,7 @@ SEED = 3000
 FIRST_DAY = date(2025, 11, 10)
 CLIP_KWH = (0.01, 100.0)
 FLOOR = 1e-3
+EM_ITERATIONS = 500
 # Drawn uniformly for each utility; the noise factor uniformly in its logarithm, shares of types from a Dirichlet
 # distribution about those of the parameters.
 RANGES = {
@@ -68,7 +71,17 @@ def population() -> np.ndarray:
 def main(folder: str = str(ROOT / "resources/library")) -> None:
     """Write the two files of the library."""
     x = population()
-    fitted = fit_em(x, kmeans_labels(x, CLASSES, SEED), FLOOR).mixture
+    start = fit_labels(x, kmeans_labels(x, CLASSES, SEED), FLOOR).mixture
+    model = GaussianMixture(
+        n_components=CLASSES,
+        # Added to the diagonal at every step; without it EM can collapse onto one record.
+        reg_covar=FLOOR,
+        max_iter=EM_ITERATIONS,
+        weights_init=start.weights,
+        means_init=start.means,
+        precisions_init=np.linalg.inv(start.covariances),
+    ).fit(x)
+    fitted = fit_given(x, Mixture(model.weights_, model.means_, model.covariances_), FLOOR).mixture
     weights = np.round(fitted.weights, DIGITS)
     weights[0] = round(1 - weights[1:].sum(), DIGITS)
     hours = [f"{h % 24:02d}:00-{(h + 1) % 24:02d}:00" for h in range(24 * DAYS)]

@@ -1,14 +1,13 @@
 """Fit the Gaussian mixture every release is measured against, (2a)-(2c) and Remark 1 of Liu et al.
 
-Two ways: sample statistics of given labels, or those of K-means, and EM started at them, whose frequencies are
-discretised onto the set S of (3). Covariances that are singular are raised to a public eigenvalue floor and counted,
-never silently.
+Sample statistics of labels, given or of K-means; a mixture that was fitted elsewhere has its frequencies discretised
+onto the set S of (3). Covariances that are singular are raised to a public eigenvalue floor and counted, never
+silently.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,6 @@ from meterdp.errors import InputError
 from meterdp.mixture.density import class_log_densities, class_shares, class_shares_and_total
 from meterdp.mixture.draws import Mixture
 
-EM_ITERATIONS = 500
 # Public floor of the eigenvalues of a covariance, (log kWh)^2: a standard deviation of 3 % of a load.
 EIGENVALUE_FLOOR = 1e-3
 KMEANS_STARTS = 10
@@ -32,7 +30,6 @@ class Fit:
     counts: np.ndarray  # (K,) int64, N pi_k, summing to N
     sample_covariances: np.ndarray  # (K, d, d), before the floor; zero for a class of one record
     floored: np.ndarray  # (K,) bool, whether eigenvalues were raised to the public floor
-    converged: bool = True  # False if EM stopped at its iteration limit
 
 
 def raise_eigenvalues(matrices: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -137,43 +134,12 @@ def discretise(weights: np.ndarray, n: int) -> np.ndarray:
     return counts
 
 
-def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
-    """Fit by EM started at the statistics of ``labels``; frequencies discretised onto S (Remark 1).
-
-    Classes are numbered by their discretised count, ``labels`` of the fit are the most probable classes,
-    ``sample_covariances`` those of EM. A class may be the most probable one of no record.
-    """
-    # Takes a second to import, and whoever reads a mixture imports this module.
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import GaussianMixture
-
-    start = fit_labels(x, labels, eigenvalue_floor).mixture
-    model = GaussianMixture(
-        n_components=start.classes,
-        # scikit-learn adds this to the diagonal at every step; without it EM can collapse onto one record.
-        reg_covar=eigenvalue_floor,
-        max_iter=EM_ITERATIONS,
-        weights_init=start.weights,
-        means_init=start.means,
-        precisions_init=np.linalg.inv(start.covariances),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # reported in Fit.converged
-        model.fit(x)
-    counts = discretise(model.weights_, len(x))
-    order, rank = _numbered(counts, model.means_)
-    covariances, raised = raise_eigenvalues(model.covariances_[order], eigenvalue_floor)
-    own = np.linalg.eigvalsh(model.covariances_[order])[:, 0] - eigenvalue_floor
-    mixture = Mixture(counts[order] / len(x), model.means_[order], covariances)
-    floored = raised | (own < eigenvalue_floor)
-    return Fit(mixture, rank[model.predict(x)], counts[order], model.covariances_[order], floored, model.converged_)
-
-
 def fit_given(x: np.ndarray, mixture: Mixture, eigenvalue_floor: float) -> Fit:
-    """Return what a mixture that was fitted elsewhere makes of the records it was fitted to, numbered as in
-    :func:`fit_em`.
+    """Return what a mixture that was fitted elsewhere makes of the records it was fitted to.
 
-    Its classes may have any order; eigenvalues are at the floor or above.
+    Frequencies are discretised onto S (Remark 1), and classes are numbered by their discretised count, whatever their
+    order. Eigenvalues are at the floor or above. ``labels`` of the fit are the most probable classes,
+    ``sample_covariances`` those of the mixture. A class may be the most probable one of no record.
     """
     _check_floor(eigenvalue_floor)
     counts = discretise(mixture.weights, len(x))

@@ -1,4 +1,4 @@
-"""Labels of K-means, fits (2a)-(2c), EM and Remark 1, and class sums: sample statistics, floors that are counted,
+"""Labels of K-means, fits (2a)-(2c) and Remark 1, and class sums: sample statistics, floors that are counted,
 frequencies in the set S, sums against a loop over records."""
 
 import tracemalloc
@@ -11,9 +11,8 @@ from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
 from meterdp.errors import InputError
-from meterdp.mixture.density import mean_log_likelihood
-from meterdp.mixture.draws import Mixture, MixtureDraws
-from meterdp.mixture.gmm import class_sums, discretise, fit_em, fit_labels, kmeans_labels, raise_eigenvalues
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import class_sums, discretise, fit_given, fit_labels, kmeans_labels, raise_eigenvalues
 
 FLOOR = 1e-3
 
@@ -92,32 +91,18 @@ def test_discretised_frequencies_are_in_the_set_s(raw, extra):
     assert np.abs(counts - weights * n).max() <= 1 + lifted + 1e-9
 
 
-def test_em_is_at_least_as_likely_as_its_start():
-    """Oracle: the definition of EM, and scipy's normal density for the likelihood itself."""
-    rng = np.random.default_rng(2)
-    x = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(90, 2)) * 0.5 + 1.5])
-    labels = kmeans_labels(x, 2, 0)
-    start, fit = fit_labels(x, labels, FLOOR), fit_em(x, labels, 1e-6)
-
-    def likelihood(mixture):
-        density = sum(
-            w * multivariate_normal(m, c).pdf(x)
-            for w, m, c in zip(mixture.weights, mixture.means, mixture.covariances, strict=True)
-        )
-        return np.log(density).mean()
-
-    assert likelihood(fit.mixture) > likelihood(start.mixture)
-    assert mean_log_likelihood(x, MixtureDraws.single(fit.mixture))[0] == pytest.approx(likelihood(fit.mixture))
-    assert fit.converged
-    assert fit.counts.sum() == len(x)
-    assert fit.mixture.weights == pytest.approx(fit.counts / len(x))
-
-
-def test_em_numbers_classes_by_frequency_and_labels_by_probability():
-    x, labels = labelled([8, 60], d=2, seed=4)
-    fit = fit_em(x, labels, FLOOR)
-    assert fit.counts.tolist() == [60, 8]
-    assert fit.labels.tolist() == [2] * 8 + [1] * 60
+def test_a_mixture_fitted_elsewhere_is_numbered_by_frequency_and_labels_by_probability():
+    """Oracle: the fit to labels, whose classes are handed over in another order and with other frequencies."""
+    x, labels = labelled([8, 60, 20], d=2, seed=4)
+    own = fit_labels(x, labels, FLOOR).mixture
+    elsewhere = Mixture(np.array([0.081, 0.679, 0.24]), own.means, own.covariances)
+    fit = fit_given(x, elsewhere, FLOOR)
+    assert fit.counts.tolist() == [60, 21, 7] and fit.mixture.weights == pytest.approx(fit.counts / 88)
+    assert fit.labels.tolist() == [3] * 8 + [1] * 60 + [2] * 20
+    assert (fit.mixture.means == own.means[[1, 2, 0]]).all()
+    assert (fit.sample_covariances == own.covariances[[1, 2, 0]]).all() and not fit.floored.any()
+    with pytest.raises(InputError, match="floor is not positive"):
+        fit_given(x, elsewhere, 0.0)
 
 
 def blobs(sizes, centres, seed=0):

@@ -66,7 +66,7 @@ def neighbouring_frequencies(counts: np.ndarray) -> np.ndarray:
 
 
 def members(private: LabelledRecords) -> np.ndarray:
-    """Return N_k (K,), records labelled k, at least one: a component of an EM fit may label nobody."""
+    """Return N_k (K,), records labelled k, at least one: one of a mixture fitted elsewhere may label nobody."""
     return np.maximum(np.bincount(private.labels - 1, minlength=private.fit.mixture.classes), 1)
 
 

@@ -9,7 +9,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.reference.label_flip import LabelledRecords, lemma_1_multiplier, square_roots
 from meterdp.mechanisms.registry import MECHANISMS
-from meterdp.mixture.gmm import fit_em
+from meterdp.mixture.gmm import fit_labels
 from tests.unit.mechanisms.flips import labelled
 from tests.unit.mechanisms.made_up import FLOOR, public
 
@@ -44,9 +44,9 @@ def test_release_is_feasible_whatever_the_data(case, name, epsilon):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_component_of_an_em_fit_may_label_nobody(name):
+def test_a_component_may_label_nobody(name):
     x = np.random.default_rng(2).normal(size=(60, 2))
-    fit = fit_em(x, np.arange(60) % 3 + 1, FLOOR)
+    fit = fit_labels(x, np.arange(60) % 3 + 1, FLOOR)
     fit.labels[fit.labels == 3] = 1
     private = LabelledRecords(x, fit)
     assert 3 not in private.labels and len(fit.counts) == 3
