@@ -171,11 +171,14 @@ class Clock:
                 out,
             )
         if is_utc.any():
-            _check_range(batch.stamp_us, is_utc, self._range_us, out)
-        shift = self._settings.interval_us if self._settings.stamp == "end" else 0
-        begin, end = self._settings.period_us or (LAST_MARK, np.iinfo(np.int64).max)
-        if shift or self._settings.period_us is not None:
-            _to_starts(out, shift, begin, end)
+            stamp_us, (first, end) = batch.stamp_us, self._range_us
+            known = (stamp_us == NO_STAMP) | (stamp_us == NONEXISTENT) | ((first <= stamp_us) & (stamp_us < end))
+            np.copyto(out, np.where(known, stamp_us, OUT_OF_RANGE), where=is_utc)
+        if self._settings.stamp == "end":
+            out[out > LAST_MARK] -= self._settings.interval_us
+        if self._settings.period_us is not None:
+            begin, end = self._settings.period_us
+            out[(out > LAST_MARK) & ((out < begin) | (out >= end))] = OUTSIDE_PERIOD
         return out
 
     def grid_anchor_us(self, utc_us: int) -> int:
@@ -192,25 +195,6 @@ class Clock:
             self._back_steps = np.append(self._back_steps, np.zeros(more, np.int64))
             missing = max(0, len(self._last_us) - len(self._descending))
             self._descending = np.append(self._descending, np.zeros(missing, bool))
-
-
-@numba.njit(cache=True, nogil=True)
-def _to_starts(stamps_us, shift_us, begin_us, end_us):
-    """Turn UTC stamps into starts of intervals, in place, and mark those outside a period."""
-    for i in range(len(stamps_us)):
-        if stamps_us[i] > LAST_MARK:
-            stamps_us[i] -= shift_us
-            if not begin_us <= stamps_us[i] < end_us:
-                stamps_us[i] = OUTSIDE_PERIOD
-
-
-@numba.njit(cache=True, nogil=True)
-def _check_range(stamp_us, is_utc, range_us, out):
-    for i in range(len(stamp_us)):
-        if is_utc[i]:
-            t = stamp_us[i]
-            kept = t == NO_STAMP or t == NONEXISTENT or range_us[0] <= t < range_us[1]
-            out[i] = t if kept else OUT_OF_RANGE
 
 
 @numba.njit(cache=True, nogil=True)

@@ -58,11 +58,6 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     of an interval needs, (u, R) bool. A register that has a reading of the interval is needed in any case.
     """
     set_aside: Counter = Counter()
-
-    def without(bad: np.ndarray, reason: str) -> Parts:
-        set_aside[reason] += int(bad.sum())
-        return parts[~bad]
-
     interval_us, row = settings.interval_us, parts.row
     # Many readings may share a row, so the order of the file is kept in its place.
     parts, anchor_us = _usable(replace(parts, row=np.arange(len(row))), settings, set_aside)
@@ -74,7 +69,7 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     run = _runs(start_us, parts.register, parts.length_us)
     partial = (np.bincount(run) * parts.length_us[_firsts(run)] != interval_us)[run] if len(run) else run.astype(bool)
     start_us, run = start_us[~partial], run[~partial]
-    parts = without(partial, "sum_incomplete")
+    parts = _without(parts, partial, "sum_incomplete", set_aside)
     # Of whole runs of different lengths, the one that stands last in the file counts.
     run = np.unique(run, return_inverse=True)[1]
     first = _firsts(run)
@@ -84,7 +79,7 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     best[np.lexsort((last, cell))[_lasts(cell)]] = True
     kept = best[run]
     start_us = start_us[kept]
-    parts = without(~kept, "superseded_by_later_row")
+    parts = _without(parts, ~kept, "superseded_by_later_row", set_aside)
     # Sums over registers.
     slot = _runs(start_us)
     first = _firsts(slot)
@@ -94,7 +89,7 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     have[slot, parts.register] = True
     whole = (have | ~need).all(axis=1)
     kept = whole[slot]
-    parts, slot = without(~kept, "sum_incomplete"), slot[kept]
+    parts, slot = _without(parts, ~kept, "sum_incomplete", set_aside), slot[kept]
     at = at[whole]
     slot = np.unique(slot, return_inverse=True)[1]
     set_aside["part_of_sum"] += len(parts) - len(at)
@@ -105,21 +100,22 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     return at, kwh, row[last], set_aside
 
 
+def _without(parts: Parts, bad: np.ndarray, reason: str, set_aside: Counter) -> Parts:
+    set_aside[reason] += int(bad.sum())
+    return parts[~bad]
+
+
 def _usable(parts: Parts, settings: ExportSettings, set_aside: Counter) -> tuple[Parts, int]:
     """Return what may be a part of a sum, of every register, start and length the last reading, and the grid."""
-
-    def without(bad: np.ndarray, reason: str) -> Parts:
-        set_aside[reason] += int(bad.sum())
-        return parts[~bad]
-
-    parts = without(np.isnan(parts.kwh), "value_missing")
-    parts = without(np.isinf(parts.kwh), "value_not_finite")
-    usable = (parts.length_us > 0) & (parts.length_us <= settings.interval_us)
-    parts = without(~usable | (settings.interval_us % np.where(usable, parts.length_us, 1) != 0), "interval_differs")
+    parts = _without(parts, np.isnan(parts.kwh), "value_missing", set_aside)
+    parts = _without(parts, np.isinf(parts.kwh), "value_not_finite", set_aside)
+    shorter = (parts.length_us > 0) & (parts.length_us <= settings.interval_us)
+    divides = shorter & (settings.interval_us % np.where(shorter, parts.length_us, 1) == 0)
+    parts = _without(parts, ~divides, "interval_differs", set_aside)
     if not len(parts):
         return parts, 0
     anchor_us = _anchor_us(parts, settings)
-    parts = without((parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp")
+    parts = _without(parts, (parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp", set_aside)
     return _latest(parts, set_aside), anchor_us
 
 

@@ -7,13 +7,10 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
-from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
-from meterdp.ingest.ingest import ingest
-from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.tables import METERS as METERS_TABLE
-from meterdp.ingest.tables import READINGS
+from meterdp.ingest.meter_list import read_meter_list
+from tests.unit.ingest.made_up import ingested
 from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
 
 NO_LOCAL_CLOCK = {
@@ -38,16 +35,6 @@ def written(folder, frame, case):
     return folder / name, expected
 
 
-def ingested(path, export: dict, folder) -> pd.DataFrame:
-    """Return the readings an export section gives, meter ids as columns."""
-    out = {"readings_paths": [folder / "r.parquet"], "meters_path": folder / "m.parquet"}
-    ingest(path, ExportSettings.from_config(export), report_path=folder / "i.parquet", **out)
-    table = read_table(out["readings_paths"][0], READINGS).to_pandas()
-    ids = read_table(out["meters_path"], METERS_TABLE).to_pandas().set_index("household")["meter_id"]
-    wide = table.pivot_table(index="interval_start_utc", columns="household", values="energy_kwh", dropna=False)
-    return wide.rename(columns=ids)
-
-
 @pytest.mark.parametrize("name", READ)
 def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, schema, name):
     path, expected = written(tmp_path, frame, READ[name])
@@ -56,16 +43,13 @@ def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, s
     assert {key: found.settings.get(key) for key in expected} == expected
     assert found.settings["interval_minutes"] == 30
     config = complete(yaml.safe_load(config_text(path, found)), schema)
-    table = ingested(path, config["export"], tmp_path)
+    table = ingested(path, config["export"]).energy_kwh
     truth = frame.pivot_table(index="utc", columns="meter_id", values="kwh")
     assert table.shape == truth.shape and (table.index == truth.index).all()
     np.testing.assert_allclose(table.to_numpy(), truth.to_numpy(), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(set(READ) - NO_LOCAL_CLOCK),
-)
+@pytest.mark.parametrize("name", sorted(set(READ) - NO_LOCAL_CLOCK))
 def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
     path, _ = written(tmp_path, frame, READ[name])
     assert examine(path).settings["time_zone"] == ZONE
@@ -109,10 +93,10 @@ def test_settings_that_do_not_describe_the_export_are_refused_and_the_hint_works
     problems = against(path, export)
     assert words in str(problems[0])
     with pytest.raises(InputError, match=words):  # a study says the same if nobody has checked
-        ingested(path, export, tmp_path)
+        ingested(path, export)
     assert str(next(iter(hint.values()))) in str(problems[0]) or next(iter(hint)) in str(problems[0])
     assert against(path, export | hint) == []
-    assert len(ingested(path, export | hint, tmp_path)) == frame["utc"].nunique()
+    assert len(ingested(path, export | hint).energy_kwh) == frame["utc"].nunique()
 
 
 def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path, frame, schema, capsys):
@@ -124,11 +108,7 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
     assert capsys.readouterr().out.startswith("To be checked: ")
-    from meterdp.ingest.meter_list import read_meter_list
-
-    names = {"readings_paths": [tmp_path / "r"], "meters_path": tmp_path / "m", "report_path": tmp_path / "i"}
-    ingest(path, ExportSettings.from_config(listed), meter_list=read_meter_list(listed["meters"]), **names)
-    assert read_table(tmp_path / "r", READINGS).num_rows > 0
+    assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
 
 
 def test_meters_with_start_dates_of_their_own_get_the_period_that_keeps_most(tmp_path):
@@ -152,10 +132,8 @@ def test_a_real_export_needs_a_time_zone(schema):
 
 def test_the_limits_are_those_of_the_configuration(schema):
     export = complete({}, schema)["export"]
-    assert (export["max_unusable_share"], tuple(export["typical_daily_kwh"])) == (
-        MAX_UNUSABLE_SHARE,
-        TYPICAL_DAILY_KWH,
-    )
+    assert export["max_unusable_share"] == MAX_UNUSABLE_SHARE
+    assert tuple(export["typical_daily_kwh"]) == TYPICAL_DAILY_KWH
 
 
 def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_does(tmp_path, frame, capsys):
@@ -227,9 +205,8 @@ def checked(tmp_path, capsys, path, **sections):
 @pytest.mark.parametrize("stamp", ["start", "end"])
 def test_a_zone_whose_clock_changes_contradict_the_stamps_is_refused(tmp_path, capsys, start, minutes, stamp):
     frame = readings(minutes=minutes, days=40, start=start)
-    if stamp == "end":
-        ends = (frame["utc"] + pd.Timedelta(minutes=minutes)).dt.tz_convert(ZONE)
-        frame["local"] = ends.dt.strftime("%Y-%m-%d %H:%M")
+    later = pd.Timedelta(minutes=minutes if stamp == "end" else 0)
+    frame["local"] = (frame["utc"] + later).dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d %H:%M")
     plain(frame).to_csv(tmp_path / "e.csv", index=False)
     own = {"interval_minutes": minutes, "stamp": stamp}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": "America/New_York", **own})

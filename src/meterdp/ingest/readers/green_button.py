@@ -97,11 +97,7 @@ def batches(
     listed: Container[str] | None = None,
 ) -> Iterator[Batch]:
     """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Reader`."""
-
-    def read(member: Member) -> Iterator[Batch]:
-        return _file_batches(member, settings, batch_bytes, limit, listed)
-
-    return file_by_file(path, settings, read)
+    return file_by_file(path, settings, lambda member: _file_batches(member, settings, batch_bytes, limit, listed))
 
 
 def _file_batches(
