@@ -16,23 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from arma_parts import peers
 from arma_parts.accuracy import SCALES, as_fit, origins_of, ratio, squared_errors
 from arma_parts.series import SWISS, SWISS_CONFIG, Homes, real_homes, simulated_homes
 from scipy.signal import lfilter
+from table import seconds, write
 
 from meterdp.core.job import progress
 from meterdp.core.noise import keyed_generator
-from meterdp.core.parquet import atomic_path
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_arma
 
-ROOT = Path(__file__).resolve().parents[1]
 ORDER = (6, 5)
 OURS = {
     "likelihood, 1 start": ArmaSettings(order=ORDER, method="kernel", fit="likelihood", starts=1),
@@ -49,14 +46,6 @@ NATS = 0.1
 SEED = 1
 MANY, THREADS, BURN_IN = 10_000, 2, 1000
 SIMULATED = 400
-COLUMNS = ["case", "ours_s", "other", "other_s", "ratio", "quality"]
-
-
-def seconds(call: Callable, *arguments) -> tuple[float, object]:
-    """Return how long a call took and what it returned."""
-    begin = time.perf_counter()
-    answer = call(*arguments)
-    return time.perf_counter() - begin, answer
 
 
 def fit_all(x: np.ndarray) -> tuple[dict[str, list[ArmaFit]], np.ndarray, dict[str, list[peers.PeerFit] | str]]:
@@ -178,12 +167,11 @@ def accuracy_quality(ours: np.ndarray, other: np.ndarray) -> tuple[float, str]:
     )
 
 
-def write(rows: list[tuple], name: str) -> None:
+def show(name: str, rows: list[tuple]) -> None:
     """Print and write one table."""
     for row in rows:
         print(row, flush=True)
-    with atomic_path(ROOT / f"results/benchmarks/{name}.parquet") as temporary:
-        pd.DataFrame(rows, columns=COLUMNS).to_parquet(temporary)
+    write(name, rows)
 
 
 def main() -> None:
@@ -202,9 +190,9 @@ def main() -> None:
     ours, taken, others = fit_all(x)
     load = os.getloadavg()[1]
     rows = likelihood_rows(where, x, ours, taken, others)
-    write(forecast_rows(homes, ours, taken, others), "arma_forecast")
+    show("arma_forecast", forecast_rows(homes, ours, taken, others))
     rows += many_rows(homes.name, ours["likelihood, default starts"], x.shape[1], options.many)
-    write([(*row[:-1], f"{row[-1]}; load of the machine {load:.1f}") for row in rows], "arma")
+    show("arma", [(*row[:-1], f"{row[-1]}; load of the machine {load:.1f}") for row in rows])
 
 
 if __name__ == "__main__":

@@ -16,22 +16,19 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import psutil
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from table import load, write
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.proven.mechanism import fit_ball
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 
-ROOT = Path(__file__).resolve().parents[1]
 RECORDS, MANY, DIMENSION, CLASSES, ITERATIONS = 50_000, 1_000_000, 100, 10, 20
 EPSILON, DELTA = 2.0, 1e-5
 ROUNDS = 3  # of measurements, the best of which counts
@@ -90,7 +87,7 @@ def speed(threads: int) -> dict:
         "other_s": best[scikit_learn],
         "ratio": best[scikit_learn] / best[ours],
         "quality": f"{level[ours]:.1f} against {level[scikit_learn]:.1f} nats a record",
-        "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        "load": load(),
     }
     print(row, flush=True)
     return row
@@ -120,12 +117,11 @@ def main() -> None:
                 "other_s": np.nan,
                 "ratio": np.nan,
                 "quality": f"{said['extra_gib']:.2f} GiB beyond the {said['records_gib']:.2f} GiB of records",
-                "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+                "load": load(),
             }
         )
         print(rows[-1], flush=True)
-    with atomic_path(ROOT / "results/benchmarks/ball.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("ball", rows)
 
 
 if __name__ == "__main__":

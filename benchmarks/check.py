@@ -19,10 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from table import ROOT, write
 
-from meterdp.core.parquet import atomic_path
-
-ROOT = Path(__file__).resolve().parents[1]
 METERS, DAYS, PAIRS = 960, 28, 3
 PARSE = "import sys, pyarrow.csv as c\nfor _ in c.open_csv(sys.argv[1], c.ReadOptions(block_size=4 << 20)): pass"
 
@@ -95,8 +93,7 @@ def main() -> None:
                 }
             )
             print(rows[-1], flush=True)
-    with atomic_path(ROOT / "results/benchmarks/check.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("check", rows)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,13 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from table import write
 
 from meterdp.class_noise.designs.algorithm1 import Algorithm1Settings, descend, descent_state, neighbour_graph
 from meterdp.core.noise import keyed_generator
-from meterdp.core.parquet import atomic_path
 
-ROOT = Path(__file__).resolve().parents[1]
 CLASSES, ENTRIES, RHO, SEED = 687, 12, 0.68571, 1
 ITERATIONS, COMPARED, REPEATS = 2000, 40, 5
 SETTINGS = Algorithm1Settings()
@@ -149,9 +146,7 @@ def _timed(call, *arguments) -> float:
 def main() -> None:
     """Run both query models and write the table."""
     rows = [row for query_model in ("deterministic", "stochastic") for row in compare(query_model)]
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/class_noise.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("class_noise", rows)
 
 
 if __name__ == "__main__":

@@ -13,22 +13,19 @@ import math
 import os
 import time
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
 
 import mpmath
 import numpy as np
-import pandas as pd
 from mpmath import mp
 from scipy.integrate import quad
 from scipy.stats import norm
+from table import write
 
 from meterdp.accounting.exact_curve import exact_tails, worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.core.noise import keyed_generator
-from meterdp.core.parquet import atomic_path
 
-ROOT = Path(__file__).resolve().parents[1]
 LABELS, ENTRIES, SEED = 687, 12, 1
 # Degrees of freedom of the covariances and spread of the means: distributions far apart, close, and very close.
 SETS = {"far apart": (14, 1.0), "close": (60, 0.5), "very close": (1000, 0.2)}
@@ -203,9 +200,7 @@ def main() -> None:
     rows += against_imhof(name, losses)
     for row in rows:
         print(row, flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/curves.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("curves", rows)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,14 @@ import time
 import tracemalloc
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from table import write
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.noise import StudyNoise, fixed_normals, keyed_generator
-from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, EmSettings, fit, start_mixture, to_unit_ball
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mixture.density import mean_log_likelihood
@@ -30,7 +28,6 @@ from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp_papers.liu.errata_inputs import household_mixture
 
-ROOT = Path(__file__).resolve().parents[1]
 SEED, ITERATIONS, DIMENSION, CLASSES = 1, 20, 100, 10
 LOW, HIGH = np.log([0.01, 100.0])
 DELTA, FLOOR, HELD_OUT, DRAWS = 1e-5, 1e-3, 4000, 10
@@ -127,9 +124,7 @@ def main() -> None:
         rows = [*speed(), *loose_ends()]
     for row in rows:
         print(row, flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/dpem.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("dpem", rows)
 
 
 if __name__ == "__main__":

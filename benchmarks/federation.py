@@ -15,12 +15,11 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import pandas as pd
 from sound import ROOT, log_likelihood, profiles
+from table import write
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import atomic_path
 from meterdp.evaluation.cost import FOLDS
 from meterdp.federated import graph
 from meterdp.federated.shared_noise import shares_for
@@ -79,8 +78,7 @@ def main() -> None:
                 print(
                     {name: value if isinstance(value, str) else round(value, 4) for name, value in rows[-1].items()}
                 )
-    with atomic_path(ROOT / "results/benchmarks/federation.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("federation", rows)
 
 
 if __name__ == "__main__":

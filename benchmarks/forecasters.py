@@ -18,10 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_homes, simulated_homes
+from table import write
 
-from meterdp.core.parquet import atomic_path
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import SCALES, household_means, interval_rows, plain_errors
 from meterdp.forecasting.forecasters.interface import Task
@@ -34,7 +33,6 @@ from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp_papers.ramakrishna.households import FORECAST
 
-ROOT = Path(__file__).resolve().parents[1]
 SETTLED_ON = 150  # homes the constants of the season were settled on
 SIMULATED, SEED, THREADS = 400, 1, 2
 PAPER = "season and fit of the paper"
@@ -121,8 +119,7 @@ def main() -> None:
         for row in rows_of(name, homes, config):
             rows.append({**row, "load": os.getloadavg()[0]})
             print(*(rows[-1][key] for key in ("case", "other", "quality")), sep="; ", flush=True)
-    with atomic_path(ROOT / "results/benchmarks/forecasters.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("forecasters", rows)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from table import ROOT, write
 
-from meterdp.core.parquet import atomic_path
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.parameters import SimulationParameters, simulated_export
 
-ROOT = Path(__file__).resolve().parents[1]
 CASES = {"1,409 meters x 28 days": 1409, "5,636 meters x 28 days": 5636}
 PAIRS = 3
 
@@ -102,9 +101,7 @@ def main() -> None:
             quality = f"{agreement(folder)}; peak {ours_gib:.2f} against {other_gib:.2f} GiB"
         rows.append((case, ours_s, "pandas", other_s, other_s / ours_s, quality))
         print(rows[-1], flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/ingest.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("ingest", rows)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from table import load, write
 
-from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
@@ -29,7 +28,6 @@ from meterdp.privacy.periods import interval_of
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 
-ROOT = Path(__file__).resolve().parents[1]
 # Meters, releases, lists they are about, files of each, whether labels are drawn.
 CASES = [
     (1_409, 10, 1, 1_409, False),
@@ -131,12 +129,11 @@ def main() -> None:
                 "ratio": said["verify"] / said["open"],
                 "quality": f"one more release is checked in {said['check']:.2f} s and {said['mb']:.0f} MB; ledger "
                 f"{said['ledger_mb']:.1f} MB, files {said['files_mb']:.0f} MB",
-                "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+                "load": load(),
             }
         )
         print(rows[-1], flush=True)
-    with atomic_path(ROOT / "results/benchmarks/ledger.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("ledger", rows)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from table import ROOT, load, write
 
-from meterdp.core.parquet import atomic_path, read_table
+from meterdp.core.parquet import read_table
 from meterdp.federated.em import distributed_em
 from meterdp.federated.graph import ring
 from meterdp.federated.node.config import read_node
@@ -29,7 +30,6 @@ from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.federated.study import one_class, start_from
 from meterdp.federated.summation import Federated
 
-ROOT = Path(__file__).resolve().parents[1]
 CASES = {
     "federated": {},
     "secure_sum": {},
@@ -99,7 +99,7 @@ def measure(case: str, folder: Path, exports: dict) -> dict:
         "other_s": other_s,
         "ratio": other_s / ours_s,
         "quality": f"parameters apart by {apart:.1e} at most",
-        "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        "load": load(),
         "processor_s": worked_s,
         "iterations": int(steps["iteration"].max()),
         "seconds_per_iteration": float(steps.groupby("iteration")["seconds"].mean().mean()),
@@ -121,8 +121,7 @@ def main() -> None:
         for number, case in enumerate(CASES):
             rows.append(measure(case, folder / str(number), exports))
             print(rows[-1], flush=True)
-    with atomic_path(ROOT / "results/benchmarks/nodes.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("nodes", rows)
 
 
 if __name__ == "__main__":

@@ -11,20 +11,17 @@ import resource
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
+from table import seconds, write
 
 from meterdp.core.noise import keyed_generator
-from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.reference.label_flip import mean_changes
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers.ellipsoid import solve, with_cvxpy, with_cvxpy_at_once
 from meterdp_papers.liu.errata_inputs import TABLE_1, household_mixture
 
-ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 7
 SMALL = {(1000, 3): 200, (150, 4): 200, (5000, 5): 50}
 SIZES = [10**3, 10**4, 10**5, 10**6]
@@ -67,13 +64,6 @@ def cutting_planes(z: np.ndarray) -> np.ndarray:
 def violation(matrix: np.ndarray, z: np.ndarray) -> float:
     """Return max_n z_n' M^-1 z_n - 1, by a plain linear solve."""
     return float(np.einsum("ni,in->n", z, np.linalg.solve(matrix, z.T)).max() - 1)
-
-
-def seconds(call, *arguments) -> tuple[float, object]:
-    """Return how long a call took and what it returned."""
-    begin = time.perf_counter()
-    answer = call(*arguments)
-    return time.perf_counter() - begin, answer
 
 
 def compare(case: str, vectors: list[np.ndarray], other: str, solver, repeats: int = REPEATS) -> tuple:
@@ -125,9 +115,7 @@ def main(printed_classes: int) -> None:
     quality = f"log-log slope of seconds in N {slope:.2f}, steepest between neighbours {slopes.max():.2f}"
     rows.append((f"N={SIZES[0]:,} to {SIZES[-1]:,}, d={DIMENSION}", sum(taken), "none", np.nan, np.nan, quality))
     print(rows[-1], flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/sdp.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("sdp", rows)
 
 
 if __name__ == "__main__":

@@ -34,11 +34,11 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import yaml
+from table import ROOT, write
 
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import atomic_path, read_table
+from meterdp.core.parquet import read_table
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.library import SHIPPED, read_library
 from meterdp.mechanisms.proven.mechanism import Proven
@@ -51,7 +51,6 @@ from meterdp.profiles.vector import Records
 from meterdp.simulate.load import Variation, hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
 
-ROOT = Path(__file__).resolve().parents[1]
 DELTA, CLASSES, FLOOR = 1e-5, 6, 1e-3
 CLIP_KWH = (0.01, 100.0)
 LOW, HIGH = np.log(CLIP_KWH)
@@ -169,11 +168,7 @@ def main(export: str | None = None, config: str | None = None) -> None:
         quality = summary(found, blocks)
         rows.append((case, ours, "sound without a library", other, other / ours, quality, os.getloadavg()[0]))
         print(case, quality, sep=": ", flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality", "load"])
-    path = ROOT / "results/benchmarks/small_exports.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary:
-        table.to_parquet(temporary)
+    write("small_exports", rows)
 
 
 if __name__ == "__main__":

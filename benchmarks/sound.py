@@ -23,11 +23,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import yaml
+from table import ROOT, write
 
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import atomic_path, read_table
+from meterdp.core.parquet import read_table
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.mechanism import Proven
@@ -40,7 +40,6 @@ from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 
-ROOT = Path(__file__).resolve().parents[1]
 EPSILON, DELTA, CLASSES, FLOOR = 2.0, 1e-5, 6, 1e-3
 LOW, HIGH = np.log([0.01, 100.0])
 HELD_OUT = 8000
@@ -146,9 +145,7 @@ def main(export: str | None = None, config: str | None = None) -> None:
     ]
     for row in rows:
         print(row, flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality"])
-    with atomic_path(ROOT / "results/benchmarks/sound.parquet") as temporary:
-        table.to_parquet(temporary)
+    write("sound", rows)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import pandas as pd
 import pyarrow.parquet as pq
 from arma_parts.series import ROOT, SWISS, SWISS_CONFIG
-
-from meterdp.core.parquet import atomic_path
+from table import write
 
 ROUNDS, CORES = 2, 2
 
@@ -69,8 +67,7 @@ def main() -> None:
         row = {"case": case, "ours_s": ours, "other": "its processor time", "other_s": processor}
         rows.append(row | {"ratio": processor / ours, "quality": done, "load": load})
         print(rows[-1], flush=True)
-    with atomic_path(ROOT / "results/benchmarks/study.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+    write("study", rows)
 
 
 if __name__ == "__main__":

@@ -17,16 +17,15 @@ import os
 import sys
 import time
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from small_exports import LATER, SHOPS, flat
+from table import ROOT, write
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import atomic_path
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
@@ -36,7 +35,6 @@ from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
 from meterdp.simulate.load import hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
 
-ROOT = Path(__file__).resolve().parents[1]
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 START, HOURS = (CONFIG["profiles"][key] for key in ("start_hour", "hours"))
 SEED, RELEASES, SYNTHETIC = 9200, 20, 1000
@@ -145,11 +143,7 @@ def main(readings: str | None = None) -> None:
                 (case, ours, "saying beforehand what it is worth", said, said / ours, quality, os.getloadavg()[0])
             )
             print(case, quality, sep=": ", flush=True)
-    table = pd.DataFrame(rows, columns=["case", "ours_s", "other", "other_s", "ratio", "quality", "load"])
-    path = ROOT / "results/benchmarks/worth.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary:
-        table.to_parquet(temporary)
+    write("worth", rows)
 
 
 if __name__ == "__main__":
