@@ -23,8 +23,7 @@ from table import write
 
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import SCALES, household_means, interval_rows, plain_errors
-from meterdp.forecasting.forecasters.interface import Task
-from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.forecasters import FORECASTERS, Task
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.settings import studied

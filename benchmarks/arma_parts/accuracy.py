@@ -27,7 +27,8 @@ def as_fit(x: np.ndarray, ar: np.ndarray, ma: np.ndarray) -> ArmaFit | None:
     if not (np.isfinite(ar).all() and np.isfinite(ma).all()) or largest_pole(ar) >= 1.0 or not np.any(np.isfinite(x)):
         return None
     mean = float(np.nanmean(x))
-    variance, log_likelihood, count = concentrated_likelihood(kalman_pass(arma_system(ar, ma), x - mean))
+    passed = kalman_pass(arma_system(ar, ma), x - mean)
+    variance, log_likelihood, count = concentrated_likelihood(passed.innovation, passed.innovation_scale)
     if not np.isfinite(log_likelihood):
         return None
     return ArmaFit("arma", ar, ma, mean, variance, log_likelihood, count)

@@ -10,8 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaSettings, fit_households
 
 
 def main(path: str, mode: str, threads: str) -> None:

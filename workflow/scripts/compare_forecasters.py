@@ -7,7 +7,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.forecasters import comparison_rows
 from meterdp.evaluation.tables import FORECASTER_COMPARISON
-from meterdp.forecasting.forecasters.interface import Task
+from meterdp.forecasting.forecasters import Task
 from meterdp.forecasting.rolling import forecast_set
 from meterdp.forecasting.study import rolling_of
 from meterdp.forecasting.tables import FORECASTS

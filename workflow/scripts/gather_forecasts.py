@@ -4,7 +4,7 @@ import pandas as pd
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
-from meterdp.forecasting.bulk import summary_columns
+from meterdp.forecasting.arma import summary_columns
 from meterdp.forecasting.gaussian import summary_rows
 from meterdp.forecasting.plausible import mark_rows
 from meterdp.forecasting.tables import (

@@ -12,8 +12,7 @@ import numpy as np
 
 from meterdp.api.arguments import MOST, array_of, is_one_of, is_whole, refusals, require
 from meterdp.core.log_scale import LogScale
-from meterdp.forecasting.arma import ArmaFit, ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_households
 from meterdp.forecasting.distribution import forecast_means, forecast_std
 
 # The square of a larger one, or of many of them together, is more than a float64 holds.

@@ -9,8 +9,7 @@ import numpy as np
 
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors
-from meterdp.forecasting.forecasters.interface import Task
-from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.forecasters import FORECASTERS, Task
 from meterdp.forecasting.rolling import ForecastSet
 
 _MEASURES = (

@@ -10,16 +10,20 @@ stationary and whose MA part is invertible by a margin, and whose status says wh
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
 
 import numpy as np
+import pyarrow as pa
 
+from meterdp.core.job import progress
 from meterdp.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
 from meterdp.forecasting.kernel.likelihood import MAX_ORDER
 from meterdp.forecasting.kernel.search import innovations, maximise
-from meterdp.forecasting.state_space import largest_pole
+from meterdp.forecasting.state_space import concentrated_likelihood, largest_pole
 
 STATUS_MEANING = {
     "arma": "ARMA(p, q): the search converged",
@@ -41,8 +45,6 @@ class ArmaSettings:
         ARMA(p, q); AR of order ``long_ar_order`` by Yule-Walker; or no process, so that a forecast is the season.
     order : (int, int)
         p and q of (59), 0..24 each.
-    long_ar_order : int
-        Order of process ``ar``, 1..24.
     mean : {"estimated", "zero"}
         Of the residual: estimated from the training window, or zero because the season is a mean of late readings.
     method : {"kernel", "statsmodels"}
@@ -50,19 +52,16 @@ class ArmaSettings:
     fit : {"likelihood", "forecast"}
         Maximise the likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle: a
         higher likelihood is not a better forecast (kernel only).
-    starts : int
-        Start points of the search (kernel only).
-    iteration_limit : int
-        Iterations of the optimiser per start.
+    starts, iteration_limit : int
+        Start points of the search (kernel only), and iterations of the optimiser per start.
     tolerance_nats : float
         A step that gains less log-likelihood than this ends a descent; the best of them go on to a hundredth of it.
     root_margin : float
         Every reciprocal root of the AR and MA polynomials has modulus at most ``1 - root_margin``. Closer to one the
         likelihood of the state space form is not to be trusted, and forecasts do not improve.
-    pacf_margin : float
-        Partial autocorrelations of both parts have modulus at most ``1 - pacf_margin`` (kernel only).
-    forecast_pacf_margin : float
-        The same under ``fit="forecast"``.
+    pacf_margin, forecast_pacf_margin : float
+        Partial autocorrelations of both parts have modulus at most one less this (kernel only), the second under
+        ``fit="forecast"``.
     forecast_root_margin : float
         Under ``fit="forecast"`` roots of the AR part that are closer than this to one are all moved away from it by
         a common factor, and the variance is estimated again: what is nearly a random walk drifts off for days.
@@ -133,7 +132,7 @@ class ArmaSettings:
 
     @classmethod
     def from_config(cls, forecast: Mapping) -> ArmaSettings:
-        """Take the section ``forecast``, or the keys of it in :data:`meterdp.forecasting.select.PROCESS`."""
+        """Take the section ``forecast``, or the keys of it in :data:`meterdp.forecasting.settings.PROCESS`."""
         return cls(
             process=forecast["method"],
             order=(forecast["ar_order"], forecast["ma_order"]),
@@ -153,7 +152,6 @@ class ArmaSettings:
 
     @property
     def used_order(self) -> tuple[int, int]:
-        """Orders p and q of the process."""
         return {"arma": self.order, "ar": (self.long_ar_order, 0), "season": (0, 0)}[self.process]
 
     def prior_precision(self) -> np.ndarray:
@@ -166,25 +164,11 @@ class ArmaSettings:
 class ArmaFit:
     """A fitted process x[t] - mean = sum phi_i (x[t-i] - mean) + e[t] + sum theta_j e[t-j].
 
-    Parameters
-    ----------
-    status : str
-        Key of :data:`STATUS_MEANING`.
-    ar, ma : (p,), (q,) float64 arrays
-        phi and theta; empty where the status has no such part.
-    mean : float
-        Mean of the training residual, log kWh.
-    innovation_variance : float
-        Variance of e, (log kWh)^2.
-    log_likelihood : float
-        Exact Gaussian log-likelihood in nats, without a prior; NaN for a constant or empty series.
-    observation_count : int
-        Readings used.
-    ljung_box_p, skewness, excess_kurtosis, jarque_bera_p, arch_p : float
-        Tests of the innovations, see :class:`meterdp.forecasting.diagnostics.ResidualTests`; NaN if they say nothing.
-    start, iterations, evaluations : int
-        Start point the fit was found from, iterations of that descent, likelihoods of all descents; zeros where
-        nothing was searched or statsmodels did.
+    ``status`` is a key of :data:`STATUS_MEANING`; ``ar`` (p,) and ``ma`` (q,) are phi and theta, empty where the
+    status has no such part; the mean is in log kWh, the innovation variance in (log kWh)^2. The exact Gaussian
+    log-likelihood, in nats and without a prior, is NaN for a constant or empty series. The tests are those of
+    :class:`meterdp.forecasting.diagnostics.ResidualTests`. The effort is the start the fit was found from, iterations
+    of that descent and likelihoods of all; zeros where nothing was searched or statsmodels did.
     """
 
     status: str
@@ -207,19 +191,10 @@ class ArmaFit:
 def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None) -> ArmaFit:
     """Fit an ARMA(p, q) to one series (Ramakrishna et al., section V-A).
 
-    Parameters
-    ----------
-    residual_log_kwh : (T,) float64 array
-        Log load minus its seasonal mean, training window; NaN where a reading is missing. An infinite reading, or
-        one beyond 1e100 in the log, counts as missing.
-    settings : ArmaSettings, optional
-        Order and limits; ARMA(6, 5) if left out, as in section VI-B.
-
-    Returns
-    -------
-    ArmaFit
-        Of the first admissible step of the chain: the search (kernel), or two starts (statsmodels), then ar, white;
-        shorter chains for the other processes.
+    ``residual_log_kwh`` (T,) is log load minus its seasonal mean in the training window, NaN where a reading is
+    missing; an infinite one, or one beyond 1e100 in the log, counts as missing. The fit is of the first admissible
+    step of the chain: the search (kernel), or two starts (statsmodels), then ar, white; shorter chains for the other
+    processes.
     """
     settings = settings or ArmaSettings()
     x = np.asarray(residual_log_kwh, dtype=float)
@@ -299,12 +274,7 @@ def _admissible(ar, ma, settings) -> bool:
 def _at(status, ar, ma, mean, x) -> ArmaFit | None:
     """Return the fit at given coefficients, or None if it has no likelihood."""
     innovation, scale = innovations(ar, ma, x - mean)
-    seen = np.isfinite(innovation)
-    count, variance, log_likelihood = int(seen.sum()), 0.0, np.nan
-    if count and (scale[seen] > 0.0).all():
-        variance = float(np.mean(innovation[seen] ** 2 / scale[seen]))
-    if variance > 0.0:
-        log_likelihood = -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale[seen]).sum())
+    variance, log_likelihood, count = concentrated_likelihood(innovation, scale)
     if status != "white" and not (np.isfinite(log_likelihood) and variance > 0.0):
         return None
     tests = residual_tests(innovation / np.sqrt(scale * variance), ar.size + ma.size) if variance > 0.0 else ()
@@ -350,3 +320,58 @@ def _yule_walker(x: np.ndarray, order: int) -> np.ndarray:
     cov = np.array([filled[: filled.size - lag] @ filled[lag:] for lag in range(order + 1)]) / filled.size
     toeplitz = cov[np.abs(np.subtract.outer(np.arange(order), np.arange(order)))]
     return np.linalg.lstsq(toeplitz, cov[1:], rcond=None)[0]
+
+
+# Many households, and the fits as a table.
+
+_COLUMN_OF = {field.name: "mean_log_kwh" if field.name == "mean" else field.name for field in fields(ArmaFit)}
+
+
+def fit_households(
+    residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None, threads: int = 1
+) -> list[ArmaFit]:
+    """Fit every row of (H, T), NaN where a reading is missing; fits do not depend on ``threads``, and statsmodels
+    runs on one.
+    """
+    settings = settings or ArmaSettings()
+    rows, label = np.asarray(residual_log_kwh, dtype=float), "ARMA fits"
+    if settings.method != "kernel" or threads <= 1:
+        return [fit_arma(row, settings) for row in progress(rows, label, total=len(rows), private=True)]
+    with ThreadPoolExecutor(threads) as pool:  # compiled code holds no interpreter lock
+        fits = pool.map(fit_arma, rows, repeat(settings))
+        return list(progress(fits, label, total=len(rows), private=True))
+
+
+def fit_columns(household: np.ndarray, fits: Sequence[ArmaFit]) -> dict:
+    """Return the columns of table ``arma_fits``; ``household`` holds the (H,) dense indices."""
+    return {"household": np.asarray(household, np.int32)} | {
+        column: [getattr(fit, field) for fit in fits] for field, column in _COLUMN_OF.items()
+    }
+
+
+def fits_of(table: pa.Table) -> list[list[ArmaFit]]:
+    """Read table ``arma_fits`` back: the households of every window, in row order."""
+    fits = [
+        ArmaFit(
+            **{
+                field: np.asarray(row[column], dtype=float) if field in ("ar", "ma") else row[column]
+                for field, column in _COLUMN_OF.items()
+            }
+        )
+        for row in table.to_pylist()
+    ]
+    windows = table["window"].to_numpy()
+    return [[fits[i] for i in np.flatnonzero(windows == w)] for w in np.unique(windows)]
+
+
+def summary_columns(statuses: Sequence[str], windows: Sequence[int]) -> dict:
+    """Return the columns of table ``arma_summary``: every status of the chain, served or not, from columns of
+    ``arma_fits``.
+    """
+    first = [status for status, window in zip(statuses, windows, strict=True) if window == 0]
+    return {
+        "status": list(STATUS_MEANING),
+        "fit_count": [list(statuses).count(status) for status in STATUS_MEANING],
+        "household_count": [first.count(status) for status in STATUS_MEANING],
+        "meaning": list(STATUS_MEANING.values()),
+    }

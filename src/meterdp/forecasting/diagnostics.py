@@ -18,16 +18,8 @@ SPARE_LAGS = 10  # degrees of freedom of both portmanteau tests
 class ResidualTests(NamedTuple):
     """Tests of the standardised innovations; NaN where there are too few of them, or they are constant.
 
-    Parameters
-    ----------
-    ljung_box_p : float
-        Ljung-Box p-value over p + q + 10 lags, chi-square with 10 degrees of freedom.
-    skewness, excess_kurtosis : float
-        Both 0 for a normal distribution.
-    jarque_bera_p : float
-        p-value of the two together.
-    arch_p : float
-        McLeod-Li p-value: Ljung-Box over 10 lags of the squares.
+    The p-values are of Ljung-Box over p + q + 10 lags, chi-square with 10 degrees of freedom, of skewness and excess
+    kurtosis together, and of McLeod-Li: Ljung-Box over 10 lags of the squares.
     """
 
     ljung_box_p: float = np.nan
@@ -38,14 +30,8 @@ class ResidualTests(NamedTuple):
 
 
 def residual_tests(innovation: np.ndarray, coefficient_count: int) -> ResidualTests:
-    """Test standardised innovations.
-
-    Parameters
-    ----------
-    innovation : (T,) float64 array
-        Innovations over their standard deviations; NaN where a reading is missing.
-    coefficient_count : int
-        p + q of the fit.
+    """Test innovations (T,) over their standard deviations, NaN where a reading is missing, of a fit with p + q
+    coefficients.
     """
     correlation, skewness, kurtosis, squares, count = _statistics(
         np.ascontiguousarray(innovation, dtype=float), coefficient_count + SPARE_LAGS, SPARE_LAGS

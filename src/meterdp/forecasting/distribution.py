@@ -10,30 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.riccati import predicted_covariances
-from meterdp.forecasting.state_space import ArmaSystem, arma_system, kalman_pass
+from meterdp.forecasting.state_space import ArmaSystem, arma_system, kalman_pass, predicted_covariances
 
 ROUNDING = 1e-13  # relative error of a state covariance after a pass
 
 
 def forecast_means(fit: ArmaFit, residual_log_kwh: np.ndarray, origins: np.ndarray, horizon: int) -> np.ndarray:
-    """Forecast the residual from every origin, given all readings before it (first line of (57)).
+    """Forecast the residual from every origin, given all readings before it (first line of (57)); (n, h) log kWh.
 
-    Parameters
-    ----------
-    fit : ArmaFit
-        Process.
-    residual_log_kwh : (T,) float64 array
-        Series with NaN in its gaps; entries from ``origins[i]`` on do not enter forecast i.
-    origins : (n,) int array
-        First slot of each forecast, 0..T.
-    horizon : int
-        Steps h.
-
-    Returns
-    -------
-    (n, h) float64 array
-        Conditional means in log kWh, the mean of the fit included, the seasonal part not.
+    ``residual_log_kwh`` (T,) has NaN in its gaps; its entries from ``origins[i]`` on, slots 0..T, do not enter
+    forecast i. The mean of the fit is included, the seasonal part not.
     """
     system = arma_system(fit.ar, fit.ma)
     predicted = kalman_pass(system, np.asarray(residual_log_kwh, dtype=float) - fit.mean).predicted
@@ -41,14 +27,10 @@ def forecast_means(fit: ArmaFit, residual_log_kwh: np.ndarray, origins: np.ndarr
 
 
 def forecast_std(fit: ArmaFit, residual_log_kwh: np.ndarray, origins: np.ndarray, horizon: int) -> np.ndarray:
-    """Standard deviation of every future reading given the past: the root of the diagonal of (57).
+    """Return the standard deviation of every future reading given the past, (n, h) log kWh: the root of the diagonal
+    of (57).
 
-    Parameters are those of :func:`forecast_means`; only which readings are missing matters.
-
-    Returns
-    -------
-    (n, h) float64 array
-        In log kWh.
+    Arguments are those of :func:`forecast_means`; only which readings are missing matters.
     """
     system = arma_system(fit.ar, fit.ma)
     state = predicted_covariances(system, np.isfinite(residual_log_kwh), origins)
@@ -60,22 +42,11 @@ def forecast_std(fit: ArmaFit, residual_log_kwh: np.ndarray, origins: np.ndarray
 
 
 def forecast_covariance(fit: ArmaFit, horizon: int, residual_log_kwh: np.ndarray | None = None) -> np.ndarray:
-    """Covariance (57) of the next h readings given the past.
+    """Return the covariance (57) of the next h readings given the past, (h, h) in (log kWh)^2: Sigma^f - Sigma^fo
+    (Sigma^o)^-1 Sigma^of.
 
-    Parameters
-    ----------
-    fit : ArmaFit
-        Process.
-    horizon : int
-        Steps h.
-    residual_log_kwh : (T,) float64 array, optional
-        The past with its gaps; only which readings are missing matters. Without it the past is infinite and complete.
-
-    Returns
-    -------
-    (h, h) float64 array
-        Sigma^f - Sigma^fo (Sigma^o)^-1 Sigma^of in (log kWh)^2. Infinite past: entry (i, j) is the innovation
-        variance times the sum over l <= min(i, j) of psi[i - l] psi[j - l].
+    Of the past ``residual_log_kwh`` (T,) only which readings are missing matters. Without it the past is infinite and
+    complete: entry (i, j) is the innovation variance times the sum over l <= min(i, j) of psi[i - l] psi[j - l].
     """
     system = arma_system(fit.ar, fit.ma)
     rows = _observation_rows(system, horizon)

@@ -29,29 +29,11 @@ def energy_columns(
     levels: Sequence[float],
     scale: LogScale,
 ) -> dict:
-    """Return the columns of table ``forecasts_kwh``.
+    """Return the columns of table ``forecasts_kwh`` from the Gaussian distribution (H, h) of every step and interval
+    ends (H, L, 2, h).
 
-    Parameters
-    ----------
-    household : (H,) int array
-        Dense indices.
-    mean_log_kwh, std_log_kwh : (H, h) float64 arrays
-        Gaussian distribution of every step.
-    interval_log_kwh : (H, L, 2, h) float64 array
-        Lower and upper ends of the intervals.
-    calendar : Calendar
-        Of the study.
-    origin : int
-        Slot of the first step.
-    levels : sequence of float
-        Probabilities of the central intervals.
-    scale : LogScale
-        Of the energy in an interval.
-
-    Notes
-    -----
-    The distribution is that of the clipped reading, so the mean is that of the clipped distribution; on a plain log
-    with bounds far away it is exp(m + s^2/2).
+    ``origin`` is the slot of the first step. The distribution is that of the clipped reading, so the mean is that of
+    the clipped distribution; on a plain log with bounds far away it is exp(m + s^2/2).
     """
     shape = (*mean_log_kwh.shape, len(levels))
     at = np.indices(shape).reshape(3, -1)
@@ -77,21 +59,9 @@ def energy_columns(
 def censored_moment(log_median: np.ndarray, std: np.ndarray, scale: LogScale, order: int) -> np.ndarray:
     """Return E[X^order] of energy X = clip(x(Z), a, b) for Z ~ N(log_median, std^2), elementwise; exact.
 
-    Parameters
-    ----------
-    log_median : array
-        f, log kWh.
-    std : array
-        s, non-negative, broadcasts against ``log_median``.
-    scale : LogScale
-        x(.), from log kWh to kWh, and the bounds a and b.
-    order : int
-        Power k of the energy.
-
-    Notes
-    -----
-    Clipping the energy is clipping Z, and X^k is a polynomial of e^Z and e^-Z (``LogScale.powers``): e^(k Z) on a
-    plain log, that of e^Z - o above an offset, that of e^Z - c^2 e^-Z on a signed one.
+    ``scale`` has x(.), from log kWh to kWh, and the bounds a and b. Clipping the energy is clipping Z, and X^k is a
+    polynomial of e^Z and e^-Z (``LogScale.powers``): e^(k Z) on a plain log, that of e^Z - o above an offset, that of
+    e^Z - c^2 e^-Z on a signed one.
     """
     bounds = Bounds(*(scale.log(np.asarray(bound, dtype=float)) for bound in scale.bounds_kwh))
     return _moment(log_median, std, bounds, scale, order)
@@ -106,8 +76,6 @@ def _moment(log_median, std, bounds_log: Bounds, scale: LogScale, order: int) ->
 def _censored_exponential(log_median, std, bounds_log: Bounds, order: int) -> np.ndarray:
     """Return E[e^(k clip(Z, a, b))] for Z ~ N(log_median, std^2) and any power k, without overflow for wide noise.
 
-    Notes
-    -----
     e^(k a) Phi(u_a) + e^(k b) Phi(-u_b) + e^(k f + k^2 s^2 / 2) (Phi(u_b - k s) - Phi(u_a - k s)), u_c = (c - f)/s.
     The last term is taken in logs, on the side of the tail on which the difference does not cancel.
     """
@@ -132,8 +100,6 @@ def censored_absolute_error(
 ) -> np.ndarray:
     """Return E|X - t| for X as in :func:`censored_moment` and targets t from a to b in kWh, elementwise.
 
-    Notes
-    -----
     |X - t| = X + t - 2 min(X, t), and min(X, t) is the energy clipped to a and t.
     """
     low, high = (scale.log(values) for values in (np.full_like(target, scale.low_kwh), target))

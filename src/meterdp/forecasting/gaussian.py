@@ -25,14 +25,7 @@ REJECTED_BELOW = 0.01
 def gaussian_columns(household: np.ndarray, fits: Sequence[ArmaFit], residual_log_kwh: np.ndarray) -> dict:
     """Return the columns of table ``gaussian_checks``, two rows per household.
 
-    Parameters
-    ----------
-    household : (H,) int array
-        Dense indices.
-    fits : sequence of H ArmaFit
-        From the same readings.
-    residual_log_kwh : (H, T) float64 array
-        Training window, NaN where a reading is missing.
+    The residuals (H, T) are of the training window that the fits are from, NaN where a reading is missing.
     """
     rows = []
     for h, fit, x in zip(household, fits, residual_log_kwh, strict=True):
@@ -47,27 +40,14 @@ def gaussian_columns(household: np.ndarray, fits: Sequence[ArmaFit], residual_lo
 
 
 def check(x: np.ndarray, correlation: np.ndarray | None = None) -> dict:
-    """Judge one series.
+    """Judge one series (T,), NaN where missing, by its autocorrelations (T,) of lags 0.. under the fitted process, or
+    as independent.
 
-    Parameters
-    ----------
-    x : (T,) float64 array
-        Values, NaN where missing.
-    correlation : (T,) float64 array, optional
-        Autocorrelations of lags 0..T-1 under the fitted process; independent values if left out.
-
-    Returns
-    -------
-    dict
-        reading_count, effective_count, skewness, excess_kurtosis, statistic, p_value; None where there is too little
-        to judge.
-
-    Notes
-    -----
     For a stationary Gaussian series the sample skewness has variance 6/n_3 and the sample kurtosis 24/n_4, where n_k
     = n^2 / sum over seen s, t of rho(s - t)^k is the number of independent values that would vary as much (Lobato and
     Velasco, with the gaps counted). The statistic n_3 skew^2/6 + n_4 kurt^2/24 is chi-square with two degrees of
-    freedom in the limit; n_3 = n_4 = n is the test of Jarque and Bera.
+    freedom in the limit; n_3 = n_4 = n is the test of Jarque and Bera. All is None where there is too little to
+    judge.
     """
     x = np.asarray(x, dtype=float)
     seen = np.isfinite(x)

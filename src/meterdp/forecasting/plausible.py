@@ -2,12 +2,10 @@
 
 The exponential of a log forecast is unbounded, and one household of a study with a forecast of ten times what it ever
 used decides every mean in kWh. A forecast is therefore held between the smallest and the largest reading of the
-household's last days. The bounds are known at the origin, like the season. The distribution (57) of the future is
-not touched:
-what is bounded is the forecast that is handed out, which is the deterministic query of class-based noise. The
-distribution of
-a random query is that of the forecast before it is held: holding is not linear, so no Gaussian distribution is exact
-after it.
+household's last days. The bounds are known at the origin, like the season. The distribution (57) of the future is not
+touched: what is bounded is the forecast that is handed out, which is the deterministic query of class-based noise.
+The distribution of a random query is that of the forecast before it is held: holding is not linear, so no Gaussian
+distribution is exact after it.
 """
 
 from __future__ import annotations
@@ -34,19 +32,9 @@ MARKS = {
 
 
 def plausible_bounds(log_kwh: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest reading of the ``slots`` slots before every slot.
+    """Return the smallest and the largest reading of the ``slots`` slots before every slot, (H, T + 1) each.
 
-    Parameters
-    ----------
-    log_kwh : (H, T) float64 array
-        Log load, NaN where missing.
-    slots : int
-        Length of the past that counts, at least one.
-
-    Returns
-    -------
-    low, high : (H, T + 1) float64 arrays
-        -inf and inf where there is no reading; the last column belongs to an origin behind the last slot.
+    -inf and inf where there is no reading; the last column belongs to an origin behind the last slot.
     """
     sides = []
     # The window of slots t - slots..t - 1: a filter moved to the left, and by one.
@@ -64,19 +52,8 @@ def innovation_ratio(
 ) -> np.ndarray:
     """Return the variance of innovations between training and origin over that of the training window, (H,).
 
-    Parameters
-    ----------
-    fits : sequence of H ArmaFit
-        Of the window that ends at ``train_end``.
-    residual_log_kwh : (H, T) float64 array
-        Log load without season, NaN where missing.
-    train_end, origin : int
-        Slots.
-
-    Returns
-    -------
-    (H,) float64 array
-        NaN where there are fewer than 96 readings between, or nothing varies in the training window.
+    ``residual_log_kwh`` (H, T) is log load without season. NaN where there are fewer than 96 readings between, or
+    nothing varies in the training window.
     """
     ratio = np.full(len(fits), np.nan)
     for row, fit in enumerate(fits):

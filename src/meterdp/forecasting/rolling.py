@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import ndtri
 
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.calibration import interval_offsets, past_errors
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.plausible import plausible_bounds
 from meterdp.profiles.dense import LogLoad
@@ -29,14 +29,10 @@ from meterdp.profiles.grid import Calendar
 
 @dataclass(frozen=True)
 class TrainingWindow:
-    """One training window and the origins its coefficients serve.
+    """Slots of one training window, and the positions (m,) in the list of origins, ascending, that its coefficients
+    serve.
 
-    Parameters
-    ----------
-    slots : slice
-        Slots of the window; it ends at or before every origin.
-    origins : (m,) int64 array
-        Positions in the list of origins, ascending; at least one.
+    It ends at or before each of them; there is at least one.
     """
 
     slots: slice
@@ -46,18 +42,8 @@ class TrainingWindow:
 def training_windows(
     calendar: Calendar, train_days: int, refit_days: int | None, origins: np.ndarray
 ) -> list[TrainingWindow]:
-    """Return the windows that serve some origin, in order.
-
-    Parameters
-    ----------
-    calendar : Calendar
-        Of the study.
-    train_days : int
-        Length of a window.
-    refit_days : int or None
-        Days from one window to the next; None for the first window alone.
-    origins : (n,) int array
-        Slots, none before the end of the first window.
+    """Return the windows of ``train_days`` that serve some origin (n,), in order; the first alone without
+    ``refit_days``.
     """
     first = calendar.window(train_days)
     origins = np.asarray(origins)
@@ -79,8 +65,6 @@ class ForecastSet:
 
     Parameters
     ----------
-    household : (H,) int32 array
-        Dense indices.
     forecast_log_kwh : array
         Conditional mean (57) with the seasonal part added back, held within the household's late readings.
     last_value_log_kwh : array
@@ -107,20 +91,10 @@ class ForecastSet:
 
 
 def rolling_origins(train_length: int, total_length: int, horizon: int, count: int) -> np.ndarray:
-    """Return ``count`` origins spread evenly over the held-out part.
+    """Return the first slots of ``count`` forecasts spread evenly over the held-out part.
 
-    The first is the first held-out slot, the last leaves exactly ``horizon`` slots, the others are
-    floor(first + j (last - first) / (count - 1)).
-
-    Returns
-    -------
-    (count,) int64 array
-        First slot of each forecast.
-
-    Raises
-    ------
-    InputError
-        If the held-out part has fewer possible origins than ``count``.
+    The first is the first held-out slot, the last leaves exactly ``horizon`` slots, the others are floor(first + j
+    (last - first) / (count - 1)). Raises :class:`InputError` if the held-out part has fewer possible origins.
     """
     last = total_length - horizon
     if count < 1 or last - train_length + 1 < count:
@@ -138,20 +112,9 @@ def rolling_origins(train_length: int, total_length: int, horizon: int, count: i
 class Rolling:
     """Which forecasts are made, all of it public.
 
-    Parameters
-    ----------
-    windows : sequence of TrainingWindow
-        See :func:`meterdp.forecasting.rolling.training_windows`.
-    origins : (n,) int array
-        See :func:`rolling_origins`.
-    horizon : int
-        Steps h.
-    cap_slots : int or None
-        Readings before an origin whose smallest and largest bound its forecast; None for no bound.
-    calibration_slots : int
-        Slots before an origin whose forecasts calibrate its intervals.
-    levels : tuple of float
-        Probabilities of the intervals; empty for none, and for no standard deviation.
+    The readings of ``cap_slots`` before an origin bound its forecast, by their smallest and largest; None for no
+    bound. Forecasts from the ``calibration_slots`` before an origin calibrate its intervals. Without ``levels`` there
+    are no intervals, and no standard deviation.
     """
 
     windows: Sequence[TrainingWindow]
@@ -169,14 +132,8 @@ class Rolling:
 
 @dataclass(frozen=True)
 class Rolled:
-    """Forecasts, whether they were held at a bound, and the ends of their intervals.
-
-    Parameters
-    ----------
-    forecasts : ForecastSet
-    held : (H, n, h) bool array
-    interval_log_kwh : (H, n, L, 2, h) float64 array
-        Lower and upper end per level.
+    """Forecasts, whether they were held at a bound (H, n, h), and lower and upper end of their intervals by level (H,
+    n, L, 2, h).
     """
 
     forecasts: ForecastSet
@@ -185,15 +142,7 @@ class Rolled:
 
 
 def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> Rolled:
-    """Forecast every household from every origin.
-
-    Parameters
-    ----------
-    load : LogLoad
-        H households.
-    fits : sequence of H ArmaFit for every window
-    rolling : Rolling
-    """
+    """Forecast every household from every origin, by the fits of each window."""
     origins, horizon, slots = rolling.origins, rolling.horizon, rolling.slots
     households, levels = len(load.log_kwh), rolling.levels
     shape = households, *slots.shape
@@ -229,6 +178,46 @@ def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> 
     return Rolled(rolled, forecast != free, ends)
 
 
+FEWEST = 48  # errors of a step below which the Gaussian distribution is kept
+
+
+def past_errors(means_log_kwh: np.ndarray, log_kwh: np.ndarray) -> np.ndarray:
+    """Return by how much every past forecast missed, (m, h); NaN where the reading is missing or lies at or after the
+    origin.
+
+    The forecasts (m, h) are from each of the m slots before an origin, oldest first, the readings (m,) of the same
+    slots.
+    """
+    count, horizon = means_log_kwh.shape
+    ahead = np.arange(count)[:, None] + np.arange(horizon)
+    reading = np.where(ahead < count, log_kwh[np.minimum(ahead, count - 1)], np.nan)
+    return reading - means_log_kwh
+
+
+def interval_offsets(errors_log_kwh: np.ndarray, std_log_kwh: np.ndarray, levels: Sequence[float]) -> np.ndarray:
+    """Return lower and upper ends of central intervals, relative to the forecast: (L, 2, h) log kWh.
+
+    They are the quantiles (1 - level)/2 and (1 + level)/2 of the past errors (m, h), the first never above the
+    second. Those of the distribution (57), ``std_log_kwh`` (h,), stand in where a step has fewer than 48 past errors.
+    """
+    levels = np.asarray(levels, dtype=float)
+    tails = np.stack([0.5 - 0.5 * levels, 0.5 + 0.5 * levels], axis=1).ravel()
+    distribution = ndtri(tails)[:, None] * std_log_kwh
+    offsets = distribution.copy()
+    finite = np.isfinite(errors_log_kwh)
+    counts = finite.sum(axis=0)
+    enough = np.flatnonzero(counts >= FEWEST)
+    if enough.size:
+        own = np.sort(np.where(finite, errors_log_kwh, np.nan)[:, enough], axis=0)  # NaN last
+        # Weibull's positions k/(n + 1): of exchangeable errors a new one falls below the k-th of n that often.
+        place = np.clip(tails[:, None] * (counts[enough] + 1) - 1, 0, counts[enough] - 1)
+        below = place.astype(np.int64)
+        low = np.take_along_axis(own, below, axis=0)
+        high = np.take_along_axis(own, np.minimum(below + 1, counts[enough] - 1), axis=0)
+        offsets[:, enough] = low + (place - below) * (high - low)
+    return offsets.reshape(levels.size, 2, -1)
+
+
 def cap_slots_of(settings: Mapping, calendar: Calendar) -> int | None:
     """Return ``cap_days`` in slots, None for no bound."""
     return settings["cap_days"] * calendar.slots_per_day if settings["cap_days"] else None
@@ -252,16 +241,8 @@ def _last_reading(log_kwh: np.ndarray) -> np.ndarray:
 
 
 def forecast_columns(forecasts: ForecastSet, origin_slots: np.ndarray, interval_start_utc: np.ndarray) -> dict:
-    """Return the columns of table ``forecasts``.
-
-    Parameters
-    ----------
-    forecasts : ForecastSet
-        From :func:`roll`.
-    origin_slots : (n,) int array
-        The origins.
-    interval_start_utc : (T,) datetime64 array
-        Start of every slot, UTC.
+    """Return the columns of table ``forecasts``, from the slots of the origins (n,) and the starts of all slots (T,),
+    UTC.
     """
     households, origins, steps = forecasts.actual_log_kwh.shape
     slots = origin_slots[:, None] + np.arange(steps)
@@ -321,29 +302,14 @@ def forecast_set(table: pa.Table) -> ForecastSet:
 def distribution_columns(
     load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: int, cap_slots: int | None
 ) -> dict:
-    """Return the columns of table ``forecast_distributions``: both distributions at one origin, given the gaps
-    before it.
+    """Return the columns of table ``forecast_distributions``: both distributions at the slot of one origin, given the
+    gaps before it.
 
-    Parameters
-    ----------
-    load : LogLoad
-        H households.
-    fits : sequence of H ArmaFit
-        That serve the origin.
-    origin : int
-        Slot.
-    horizon : int
-        Steps h.
-    cap_slots : int or None
-        See :class:`Rolling`.
-
-    Notes
-    -----
     The season of the h steps is a function of the past, so given the past the reading is N(season + mean of the
     residual, covariance (57) of the residual), exactly, whatever the season. The distribution over all pasts takes
-    the season
-    and the bounds ``mean_log_kwh`` is held at as known, as the paper takes its season; since both are computed from
-    the same past, it is that of the residual's forecast and no more than an approximation for the whole.
+    the season and the bounds ``mean_log_kwh`` is held at as known, as the paper takes its season; since both are
+    computed from the same past, it is that of the residual's forecast and no more than an approximation for the
+    whole.
     """
     columns = {"mean_log_kwh": [], "covariance": [], "query_mean_log_kwh": [], "query_covariance": []}
     low, high = held_between(load.log_kwh, cap_slots)

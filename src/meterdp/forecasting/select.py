@@ -18,41 +18,18 @@ from meterdp.profiles.grid import Calendar
 
 
 def fixed_order(household: np.ndarray, purpose: str) -> np.ndarray:
-    """Return the positions that put ``household`` into its fixed pseudo-random order.
-
-    Parameters
-    ----------
-    household : (n,) int array
-        Dense indices.
-    purpose : str
-        Names the order; two purposes give two unrelated orders.
-
-    Returns
-    -------
-    (n,) int64 array
-        Positions in ``household``.
+    """Return the positions that put ``household`` (n,) into its fixed pseudo-random order; two purposes give two
+    unrelated ones.
     """
     digests = [hashlib.sha256(f"{purpose}\0{int(h)}".encode()).digest() for h in household]
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
 
 
 def choose_households(household: np.ndarray, count: int) -> np.ndarray:
-    """Choose ``count`` of some households by the fixed order; all of them if there are fewer.
+    """Choose ``count`` of some households by the fixed order, ascending int32; all of them if there are fewer.
 
     Whoever is chosen out of more households is chosen out of any part of them that still holds it: a household that
     quality rules keep and that is among the first ``count`` of all meters is forecast.
-
-    Parameters
-    ----------
-    household : (H,) int array
-        Dense indices in any order: those the quality rules kept, or all meters.
-    count : int
-        How many to choose.
-
-    Returns
-    -------
-    (min(count, H),) int32 array
-        The chosen indices, ascending.
     """
     if count < 0:
         raise ValueError("count must not be negative")
@@ -72,14 +49,7 @@ def study_calendar(
 ) -> Calendar | None:
     """Return the calendar of the study from one stamp of the table ``log_load``, None if no part has a household.
 
-    Parameters
-    ----------
-    log_load_parts : iterable of path
-        Parts; only the first stamp of the first that has a row is read.
-    slot_count : int
-        Slots of the grid.
-    interval_minutes : int
-    time_zone : str
+    Only the first stamp of the first part that has a row is read.
     """
     for path in log_load_parts:
         for batch in pq.ParquetFile(path).iter_batches(batch_size=1, columns=["interval_start_utc"]):
@@ -88,19 +58,8 @@ def study_calendar(
 
 
 def check_room(calendar: Calendar, train_days: int, horizon: int, origins: int) -> int:
-    """Return the slot after the training window if that many origins fit behind it.
-
-    Parameters
-    ----------
-    calendar : Calendar
-        Of the study.
-    train_days, horizon, origins : int
-        Section ``forecast`` of the configuration.
-
-    Raises
-    ------
-    InputError
-        If the export leaves no room for the origins after the training window.
+    """Return the slot after the training window; refuse an export that leaves no room for that many origins behind
+    it.
     """
     train_end = calendar.window(train_days).stop
     if train_end + horizon + origins - 1 > calendar.slot_count:

@@ -46,6 +46,10 @@ WINDOWS = ("train_days", "refit_days", "horizon_steps", "origins")
 POINTS = (*WINDOWS, "cap_days")
 AHEAD = (*PROCESS, "train_days", "cap_days", "horizon_steps")
 
+# Of forecasters: whose readings a forecast follows from.
+OWN = "household's own readings"
+POOLED = "trained across homes, its privacy is not accounted for"
+
 
 def studied(forecast: Mapping) -> dict:
     """Return the section ``forecast`` with what every study and release forecasts with."""

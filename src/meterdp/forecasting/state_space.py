@@ -16,16 +16,8 @@ from scipy.linalg import solve_discrete_lyapunov
 
 @dataclass(frozen=True)
 class ArmaSystem:
-    """State-space form of one ARMA process with unit innovation variance.
-
-    Parameters
-    ----------
-    transition : (r, r) float64 array
-        F.
-    loading : (r,) float64 array
-        R.
-    stationary : (r, r) float64 array
-        Covariance of the state before any reading is seen.
+    """State-space form of one ARMA process with unit innovation variance: F (r, r), R (r,), and the covariance (r, r)
+    of the state before any reading is seen.
     """
 
     transition: np.ndarray
@@ -37,34 +29,18 @@ class ArmaSystem:
 class FilterPass:
     """What one Kalman pass over a series leaves.
 
-    Parameters
-    ----------
-    predicted : (T + 1, r) float64 array
-        Mean of the state of slot t given the readings before t; the last row is one step past the series.
-    predicted_covariance : (r, r) float64 array
-        Covariance of that last state, in units of the innovation variance.
-    innovation : (T,) float64 array
-        Reading minus its one-step forecast, NaN in a gap.
-    innovation_scale : (T,) float64 array
-        Variance of the innovation, in units of the innovation variance.
+    ``predicted`` (T + 1, r) is the mean of the state of slot t given the readings before t, the last row one step
+    past the series; ``innovation`` (T,) reading minus its one-step forecast, NaN in a gap, ``innovation_scale`` (T,)
+    its variance in units of the innovation variance.
     """
 
     predicted: np.ndarray
-    predicted_covariance: np.ndarray
     innovation: np.ndarray
     innovation_scale: np.ndarray
 
 
 def arma_system(ar: np.ndarray, ma: np.ndarray) -> ArmaSystem:
-    """Return the state-space form of a stationary ARMA(p, q).
-
-    Parameters
-    ----------
-    ar : (p,) array
-        phi_1..phi_p of x[t] = sum phi_i x[t-i] + e[t] + sum theta_j e[t-j].
-    ma : (q,) array
-        theta_1..theta_q.
-    """
+    """Return the state-space form of a stationary ARMA(p, q): x[t] = sum phi_i x[t-i] + e[t] + sum theta_j e[t-j]."""
     ar, ma = np.asarray(ar, dtype=float), np.asarray(ma, dtype=float)
     size = max(ar.size, ma.size + 1)
     transition = np.diag(np.ones(size - 1), 1)
@@ -88,43 +64,26 @@ def largest_pole(coefficients: np.ndarray) -> float:
 
 
 def kalman_pass(system: ArmaSystem, x: np.ndarray) -> FilterPass:
-    """Filter the zero-mean series ``x``.
-
-    Parameters
-    ----------
-    system : ArmaSystem
-        Process.
-    x : (T,) float64 array
-        Readings minus their mean; NaN where a reading is missing.
-    """
+    """Filter the zero-mean series ``x`` (T,), NaN where a reading is missing."""
     x, size = np.ascontiguousarray(x, dtype=float), system.loading.size
     predicted, covariance = np.zeros((x.size + 1, size)), system.stationary.copy()
     innovation, scale = np.full(x.size, np.nan), np.empty(x.size)
     memory = np.empty(size), np.empty(size), *np.empty((2, size, size))
     _filter(x, system.transition, system.loading, predicted, covariance, innovation, scale, *memory)
-    return FilterPass(predicted, covariance, innovation, scale)
+    return FilterPass(predicted, innovation, scale)
 
 
-def concentrated_likelihood(passed: FilterPass) -> tuple[float, float, int]:
+def concentrated_likelihood(innovation: np.ndarray, scale: np.ndarray) -> tuple[float, float, int]:
     """Return the innovation variance that maximises the Gaussian likelihood, the log-likelihood there, the count.
 
-    Returns
-    -------
-    innovation_variance : float
-        Mean of innovation^2 / scale, in units of x^2.
-    log_likelihood : float
-        Exact Gaussian log-likelihood in nats; NaN if the variance is zero or nothing was observed.
-    observation_count : int
-        Readings that were not missing.
+    ``innovation`` (T,) is NaN in gaps, ``scale`` (T,) its variance in units of the innovation variance. The first is
+    the mean of innovation^2 / scale over the readings, the second, in nats, exact; NaN if the first is not positive.
     """
-    seen = ~np.isnan(passed.innovation)
-    count = int(seen.sum())
-    if count == 0:
-        return 0.0, np.nan, 0
-    scale = passed.innovation_scale[seen]
-    variance = float(np.mean(passed.innovation[seen] ** 2 / scale))
-    if variance <= 0.0:
-        return 0.0, np.nan, count
+    seen = np.isfinite(innovation)
+    count, scale = int(seen.sum()), scale[seen]
+    variance = float(np.mean(innovation[seen] ** 2 / scale)) if count and (scale > 0.0).all() else 0.0
+    if not variance > 0.0:
+        return variance, np.nan, count
     return variance, -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale).sum()), count
 
 
@@ -176,3 +135,56 @@ def _filter(x, transition, loading, predicted, cov, innovation, scale, mean, gai
                 largest = max(largest, abs(cov[i, j]))
                 moved = max(moved, abs(cov[i, j] - last[i, j]))
         settled = seen and moved <= _SETTLED * largest
+
+
+def predicted_covariances(system: ArmaSystem, seen: np.ndarray, origins: np.ndarray) -> np.ndarray:
+    """Return the covariance of the state at every origin given the readings before it, (n, r, r) in innovation
+    variances.
+
+    The covariance half of the Kalman filter behind (57); it does not depend on the readings, only on which of them
+    were ``seen`` (T,), so one pass serves every origin of a household, slots 0..T.
+    """
+    origins = np.asarray(origins, dtype=np.int64)
+    order = np.argsort(origins, kind="stable")
+    size = system.loading.size
+    ordered, found = np.empty((2, origins.size, size, size))
+    _pass(
+        np.ascontiguousarray(seen, dtype=np.bool_),
+        origins[order],
+        system.transition,
+        system.loading,
+        system.stationary.copy(),
+        ordered,
+        np.empty(size),
+        np.empty((size, size)),
+    )
+    found[order] = ordered
+    return found
+
+
+# Single entries only, in memory that is handed in: slices and new arrays take seconds to compile.
+@njit(cache=True)
+def _pass(seen, origins, transition, loading, cov, found, gain, half):
+    size = loading.size
+    slot = 0
+    for n in range(origins.size):
+        while slot < origins[n]:
+            if seen[slot]:
+                scale = cov[0, 0]
+                for i in range(size):
+                    gain[i] = cov[i, 0]
+                for i in range(size):
+                    for j in range(size):
+                        cov[i, j] -= gain[i] * gain[j] / scale
+            # F is a companion matrix: F s = phi s[0] + (s[1], s[2], ..., 0).
+            for i in range(size):
+                for j in range(size):
+                    half[i, j] = transition[i, 0] * cov[0, j] + (cov[i + 1, j] if i + 1 < size else 0.0)
+            for i in range(size):
+                for j in range(size):
+                    cov[i, j] = half[i, 0] * transition[j, 0] + (half[i, j + 1] if j + 1 < size else 0.0)
+                    cov[i, j] += loading[i] * loading[j]
+            slot += 1
+        for i in range(size):
+            for j in range(size):
+                found[n, i, j] = cov[i, j]

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
-from meterdp.forecasting.arma import ArmaFit, ArmaSettings
-from meterdp.forecasting.bulk import fit_columns, fit_households, fits_of
+from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_columns, fit_households, fits_of
 from meterdp.forecasting.distribution import forecast_means
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.gaussian import gaussian_columns
@@ -48,13 +47,7 @@ from meterdp.profiles.seasonal import Season, seasonal_part
 
 
 def windows_of(calendar: Calendar, settings: Mapping) -> tuple[np.ndarray, list[TrainingWindow]]:
-    """Return the origins of a study and its training windows; ``settings`` needs the keys ``WINDOWS`` only.
-
-    Raises
-    ------
-    InputError
-        If the export leaves no room for the origins after the training window.
-    """
+    """Return the origins of a study and its training windows; ``settings`` needs the keys ``WINDOWS`` only."""
     horizon = settings["horizon_steps"]
     train_end = check_room(calendar, settings["train_days"], horizon, settings["origins"])
     origins = rolling_origins(train_end, calendar.slot_count, horizon, settings["origins"])
@@ -62,21 +55,9 @@ def windows_of(calendar: Calendar, settings: Mapping) -> tuple[np.ndarray, list[
 
 
 def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = ()) -> Rolling:
-    """Return which forecasts a study makes.
+    """Return which forecasts a study makes by the section ``forecast`` or, without levels, the keys ``POINTS`` of it.
 
-    Parameters
-    ----------
-    calendar : Calendar
-        Of the study.
-    settings : mapping
-        Section ``forecast`` of the configuration, or, without levels, the keys ``POINTS`` of it.
-    levels : sequence of float
-        Probabilities of the intervals.
-
-    Raises
-    ------
-    InputError
-        If the export leaves no room for the origins after the training window.
+    Raises :class:`InputError` if the export leaves no room for the origins after the training window.
     """
     day = calendar.slots_per_day
     origins, windows = windows_of(calendar, settings)
@@ -88,23 +69,10 @@ def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = 
 def window_fits(
     load: LogLoad, settings: Mapping, threads: int = 1, known: Mapping[int, Sequence[ArmaFit]] | None = None
 ) -> list[list[ArmaFit]]:
-    """Fit every household of a shard on every training window.
+    """Fit every household of a shard on every training window: H fits for each.
 
-    Parameters
-    ----------
-    load : LogLoad
-        H households.
-    settings : mapping
-        Section ``forecast`` of the configuration, or the keys ``PROCESS`` and ``WINDOWS`` of it.
-    threads : int
-        Cores to use.
-    known : mapping of int to sequence of ArmaFit, optional
-        From :func:`read_window_fits`: fits by the same settings, which are taken as they are.
-
-    Returns
-    -------
-    list of lists of H ArmaFit
-        One for each window.
+    ``settings`` are the section ``forecast`` of the configuration, or the keys ``PROCESS`` and ``WINDOWS`` of it.
+    ``known`` are fits by the same settings, from :func:`read_window_fits`, which are taken as they are.
     """
     if load.calendar is None:
         return []
@@ -149,28 +117,10 @@ _TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSS
 def shard_forecasts(
     load: LogLoad, fits: Sequence[Sequence[ArmaFit]], settings: Mapping, scale: LogScale
 ) -> ShardForecasts:
-    """Forecast every household of a shard from every origin.
+    """Forecast every household of a shard from every origin, by the fits of every training window.
 
-    Parameters
-    ----------
-    load : LogLoad
-        H households, in the order of ``fits``.
-    fits : sequence of H ArmaFit for every training window
-    settings : mapping
-        Section ``forecast`` of the configuration.
-    scale : LogScale
-        Of the energy in an interval.
-
-    Returns
-    -------
-    ShardForecasts
-        The distributions and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first
-        window.
-
-    Raises
-    ------
-    InputError
-        If the export leaves no room for the origins after the training window.
+    The distributions and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first
+    window.
     """
     if not load.household.size:
         return ShardForecasts(*({c.name: [] for c in table.columns} for table in _TABLES))
@@ -210,7 +160,7 @@ def point_forecasts(
 ) -> dict:
     """Return the columns of table ``group_records``: forecasts alone, of every household of a shard.
 
-    Parameters are those of :func:`window_fits`; of the section it takes the keys ``PROCESS`` and ``POINTS``.
+    Arguments are those of :func:`window_fits`; of the section it takes the keys ``PROCESS`` and ``POINTS``.
     """
     if load.calendar is None:
         return {c.name: [] for c in GROUP_RECORDS.columns}
@@ -220,24 +170,11 @@ def point_forecasts(
 
 
 def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads: int = 1) -> np.ndarray:
-    """Fit every household on its last days and forecast the steps after its last slot.
+    """Fit every household on its last days and forecast the steps after its last slot, (H, h) log kWh per interval.
 
-    Parameters
-    ----------
-    load : LogLoad
-        H households, T slots.
-    settings : mapping
-        Section ``forecast`` of the configuration, or the keys ``AHEAD`` of it.
-    profiles : mapping
-        Section ``profiles``, or what of it and of the constants a season is made of.
-    threads : int
-        Cores to use.
-
-    Returns
-    -------
-    (H, h) float64 array
-        log kWh per interval; NaN where a household has no reading in the training window. A row follows from the
-        household's own readings and from public settings alone.
+    ``settings`` are the section ``forecast`` or the keys ``AHEAD`` of it, ``profiles`` that section or what of it and
+    of the constants a season is made of. NaN where a household has no reading in the training window. A row follows
+    from the household's own readings and from public settings alone.
     """
     horizon = settings["horizon_steps"]
     if load.calendar is None:

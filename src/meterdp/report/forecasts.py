@@ -17,7 +17,7 @@ from meterdp.evaluation.tables import (
     FORECASTER_COMPARISON,
     GROUP_FORECAST_ERRORS,
 )
-from meterdp.forecasting.forecasters.interface import OWN
+from meterdp.forecasting.settings import OWN
 from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
 from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp.report.intake import households_by_rule

@@ -7,8 +7,7 @@ from statsmodels.tsa.statespace.sarimax import SARIMAX
 
 import meterdp
 from meterdp.core.config import complete, load_schema
-from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.settings import studied
 from tests.unit.forecasting.processes import process, simulate
 

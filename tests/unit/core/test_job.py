@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from meterdp.core.job import GRACE_S, REFUSAL, job, progress
 from meterdp.errors import InputError
-from meterdp.forecasting import bulk
-from meterdp.forecasting.arma import ArmaSettings
+from meterdp.forecasting import arma
 
 
 def threads_in_use():
@@ -122,9 +121,9 @@ def test_tens_of_per_cent_are_told_where_they_are_not(capsys):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_fits_do_not_tell_how_many_households_are_kept(monkeypatch, capsys, threads):
-    monkeypatch.setattr(bulk, "progress", lambda *given, **more: progress(*given, **more, every_s=0.0))
+    monkeypatch.setattr(arma, "progress", lambda *given, **more: progress(*given, **more, every_s=0.0))
     rows = np.random.default_rng(1).normal(size=(23, 200))
-    assert len(bulk.fit_households(rows, ArmaSettings(order=(1, 0), starts=1), threads)) == 23
+    assert len(arma.fit_households(rows, arma.ArmaSettings(order=(1, 0), starts=1), threads)) == 23
     said = capsys.readouterr().err
     assert "ARMA fits: 90 %" in said and "23" not in re.sub(r"\(\d+ s\)", "", said)
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll
 from meterdp.forecasting.study import forecast_ahead
 from meterdp.profiles.dense import LogLoad

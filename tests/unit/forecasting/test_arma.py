@@ -193,7 +193,7 @@ def test_the_tests_of_the_innovations_are_those_of_the_fit():
     oracle = residual_tests(standard, 3)
     for name, value in oracle._asdict().items():
         assert getattr(fit, name) == pytest.approx(value, rel=1e-6), name
-    variance, log_likelihood, count = concentrated_likelihood(passed)
+    variance, log_likelihood, count = concentrated_likelihood(passed.innovation, passed.innovation_scale)
     assert fit.innovation_variance == pytest.approx(variance, rel=1e-9)
     assert fit.log_likelihood == pytest.approx(log_likelihood, abs=1e-7)
     assert fit.observation_count == count

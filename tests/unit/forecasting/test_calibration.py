@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from meterdp.forecasting.calibration import FEWEST, interval_offsets, past_errors
+from meterdp.forecasting.rolling import FEWEST, interval_offsets, past_errors
 
 
 def test_errors_at_or_after_the_origin_are_not_known():

@@ -11,9 +11,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
 from meterdp.evaluation.tables import FORECASTER_COMPARISON
-from meterdp.forecasting.forecasters.interface import OWN, POOLED, Task
-from meterdp.forecasting.forecasters.processes import WEIGHTS, ExponentialSmoothing
-from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.forecasters import FORECASTERS, OWN, POOLED, WEIGHTS, ExponentialSmoothing, Task
 from meterdp.forecasting.rolling import roll
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from meterdp.evaluation.forecast_errors import forecast_errors
-from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.rolling import Rolling, roll, rolling_origins, training_windows
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.state_space import largest_pole

@@ -7,8 +7,7 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
-from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings
-from meterdp.forecasting.bulk import fit_households, fits_of, summary_columns
+from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_households, fits_of, summary_columns
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.rolling import (
     Rolling,

@@ -9,8 +9,7 @@ import pytest
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
-from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households, fits_of
+from meterdp.forecasting.arma import ArmaSettings, fit_households, fits_of
 from meterdp.forecasting.rolling import interval_ends
 from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (

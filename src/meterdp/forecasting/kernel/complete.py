@@ -21,16 +21,15 @@ _NEGLIGIBLE = 1e-15  # of an impulse response that starts at one; denormal numbe
 
 
 def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight):
-    """Return half of n log S + logdet(I + Omega G) and its gradient in the last three arrays.
+    """Return half of n log S + logdet(I + Omega G), nats, and its gradient in the last three arrays; infinity where
+    arithmetic fails.
 
     Parameters
     ----------
     x : (n + 2 PAD,) float64 array
         Zero-mean series between zeros.
     phi, theta : (28,) float64 arrays
-        Coefficients, zero from p and q on.
-    p, q : int
-        Orders, r = max(p, q) > 0.
+        Coefficients, zero from p and q on; r = max(p, q) > 0.
     omega : (r + 1, r + 1) float64 array
         Covariance of h in units of s^2, then a row and a column of zeros.
     work : (5 or more, n + 2 PAD) float64 array
@@ -39,11 +38,6 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
         Gradient by phi and theta at fixed Omega; overwritten.
     weight : (r, r) float64 array
         Gradient by Omega, symmetric; overwritten.
-
-    Returns
-    -------
-    float
-        Nats; infinity where arithmetic fails.
     """
     n, r = x.size - 2 * PAD, max(p, q)
     u, v, a, pi, spare = work[0], work[1], work[2], work[3], work[4]

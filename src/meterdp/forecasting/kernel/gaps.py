@@ -22,21 +22,10 @@ _GAP, _READING, _KNOWN = 0.0, 1.0, 2.0
 def kalman(x, phi, theta, r, omega, kind, level, innovation, scale, column):
     """Filter ``x`` (n,), NaN in its gaps; what the adjoint needs is left in the last five arrays.
 
-    Parameters
-    ----------
-    x : (n,) float64 array
-    phi, theta : (28,) float64 arrays
-        Coefficients, then zeros.
-    r : int
-        max(p, q).
-    omega : (r + 1, r + 1) float64 array
-        Covariance of the first h, then zeros.
-    kind : (n,) float64 array
-        0 in a gap, 1 at a reading, 2 at a reading whose past counts as complete: the innovation is then e.
-    level, innovation, scale : (n,) float64 arrays
-        Forecast, reading minus forecast, variance of that in innovation variances.
-    column : (n, r) float64 array
-        First column of P.
+    ``phi`` and ``theta`` (28,) are coefficients, then zeros, r = max(p, q), ``omega`` (r + 1, r + 1) the covariance
+    of the first h, then zeros. ``kind`` (n,) is 0 in a gap, 1 at a reading, 2 at a reading whose past counts as
+    complete: the innovation is then e. ``level``, ``innovation`` and ``scale`` (n,) are the forecast, reading minus
+    forecast, and the variance of that in innovation variances; ``column`` (n, r) the first column of P.
     """
     width = (r + 7) // 8 * 8
     mean, cov, col = np.zeros(r + 1), np.zeros((r + 1) * _ROW), np.zeros(_ROW)

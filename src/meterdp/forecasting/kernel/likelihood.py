@@ -63,16 +63,17 @@ def workspace(n: int, p: int, q: int) -> np.ndarray:
 
 
 def objective(z, x, p, q, series_likelihood, bound, shrink, precision, work, gradient):
-    """Return minus the log-likelihood at the best variance, up to a constant, plus half the sum of precision z^2.
+    """Return minus the log-likelihood at the best variance, up to a constant, plus half the sum of precision z^2:
+    nats.
+
+    Infinity where arithmetic fails.
 
     Parameters
     ----------
     z : (p + q,) float64 array
-        Artanh of the partial autocorrelations over their bound, AR part first.
+        Artanh of the partial autocorrelations over their bound, AR part first; not empty, p and q at most 24.
     x : (n + 2 PAD,) float64 array
         From :func:`padded`; NaN in gaps.
-    p, q : int
-        Orders, not both zero, at most :data:`MAX_ORDER`.
     series_likelihood : function pointer
         Second of :func:`compiled`.
     bound, shrink : float
@@ -83,11 +84,6 @@ def objective(z, x, p, q, series_likelihood, bound, shrink, precision, work, gra
         From :func:`workspace`.
     gradient : (p + q,) float64 array
         Overwritten.
-
-    Returns
-    -------
-    float
-        Nats; infinity where arithmetic fails.
     """
     r = max(p, q)
     partial = bound * np.tanh(z)

@@ -1,16 +1,10 @@
-"""Maximum of the ARMA likelihood by BFGS from several starts, compiled.
-
-The likelihood comes as a pair of function pointers, see :func:`meterdp.forecasting.kernel.likelihood.compiled`. Every
-household is searched on its own in a fixed order, so nothing depends on the number of threads.
-
-One ARMA fit by the compiled search: start points, descent, coefficients, innovations.
+"""Maximum of the ARMA likelihood from several starts, compiled: start points, descent by BFGS, coefficients,
+innovations.
 
 Ramakrishna et al., section V-A, by the exact Gaussian likelihood, with or without a prior. Every fit is stationary
-and invertible by construction.
-
-Start points of the ARMA search, as values of z: Hannan-Rissanen, Yule-Walker, and points around the first.
-
-A start needs to be admissible and cheap, not good.
+and invertible by construction. The likelihood comes as a pair of function pointers, see
+:func:`meterdp.forecasting.kernel.likelihood.compiled`. Every household is searched on its own in a fixed order, so
+nothing depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -38,31 +32,15 @@ _LONGEST_STEP = 2.0  # in any coordinate
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def descents(objective, series, z, inverse, x, p, q, count, bound, shrink, precision, tolerance, limit, work):
-    """Descend from every row of ``z`` by BFGS.
+    """Descend from every row of ``z`` (k, p + q) by BFGS; rows are overwritten by the ends.
 
-    Parameters
-    ----------
-    objective, series : function pointers
-        From :func:`meterdp.forecasting.kernel.likelihood.compiled`.
-    z : (k, p + q) float64 array
-        Starts, overwritten by the ends.
-    inverse : (k, p + q, p + q) float64 array
-        Inverse Hessians to start from, or zeros; overwritten by those of the ends.
-    x, p, q, bound, shrink, precision, work
-        As of :func:`meterdp.forecasting.kernel.likelihood.objective`.
-    count : int
-        Readings that are not missing.
-    tolerance : float
-        Nats: a descent ends when its last step gained less, and the next is expected to.
-    limit : int
-        Iterations of a descent.
+    ``objective`` and ``series`` are from :func:`meterdp.forecasting.kernel.likelihood.compiled`, whose objective
+    explains the arguments that are not named here. ``inverse`` (k, p + q, p + q) are inverse Hessians to start from,
+    or zeros, overwritten by those of the ends; ``count`` the readings that are not missing; ``tolerance``, in nats,
+    ends a descent when its last step gained less, and the next is expected to; ``limit`` bounds its iterations.
 
-    Returns
-    -------
-    value : (k,) float64 array
-        Objective at the ends, infinity where the start had none.
-    iterations, evaluations : (k,) int64 arrays
-    converged : (k,) bool array
+    Returns the objective at the ends, infinity where the start had none, iterations, evaluations and whether it
+    converged, (k,) each.
     """
     size = z.shape[0]
     value, converged = np.empty(size), np.empty(size, np.bool_)
@@ -188,23 +166,11 @@ _SPREAD = 0.5  # standard deviation of z around Hannan-Rissanen's
 
 
 def start_points(x: np.ndarray, p: int, q: int, count: int, bound: float) -> np.ndarray:
-    """Return the first ``count`` start points for one series.
+    """Return the first ``count`` start points (count, p + q), values of z, for one zero-mean series x (n,) with gaps
+    filled.
 
-    Parameters
-    ----------
-    x : (n,) float64 array
-        Zero-mean series, gaps filled.
-    p, q : int
-        Orders, not both zero.
-    count : int
-        At least one. First Hannan-Rissanen, then AR(p) by Yule-Walker, then fixed random steps from the first.
-    bound : float
-        Of the partial autocorrelations, as of :func:`meterdp.forecasting.kernel.likelihood.objective`.
-
-    Returns
-    -------
-    (count, p + q) float64 array
-        Values of z.
+    First Hannan-Rissanen, then AR(p) by Yule-Walker, then fixed random steps from the first. A start needs to be
+    admissible and cheap, not good.
     """
     partial = np.zeros((2, p + q))
     _estimates(x, p, q, min(_LONG, x.size // 4), partial)
@@ -354,18 +320,12 @@ class Found(NamedTuple):
 
 
 def maximise(x: np.ndarray, settings) -> Found | None:
-    """Return the best end of all starts, None if no start had a finite likelihood.
+    """Return the best end of all starts for a zero-mean series x (T,) of unit spread, None if no start had a finite
+    likelihood.
 
     Descents from all starts end early; the better half goes on to a hundredth of the tolerance, since likelihoods
     have flat ridges. With gaps, the first round fills them with the mean, which is ten times faster, and the third of
     its ends whose exact likelihood is highest goes on.
-
-    Parameters
-    ----------
-    x : (T,) float64 array
-        Zero-mean series of unit spread, NaN where a reading is missing.
-    settings : ArmaSettings
-        Of :mod:`meterdp.forecasting.arma`.
     """
     seen = np.flatnonzero(np.isfinite(x))
     x = x[seen[0] : seen[-1] + 1]  # what is missing at the ends says nothing
@@ -406,19 +366,9 @@ def maximise(x: np.ndarray, settings) -> Found | None:
 
 
 def innovations(ar: np.ndarray, ma: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Innovations of a zero-mean series and their variances in units of the innovation variance.
+    """Return innovations of a zero-mean series x (T,) and their variances in units of the innovation variance.
 
-    Parameters
-    ----------
-    ar, ma : (p,), (q,) float64 arrays
-        Coefficients of a stationary process.
-    x : (T,) float64 array
-        Readings minus their mean, NaN where one is missing.
-
-    Returns
-    -------
-    innovation, scale : (T,) float64 arrays
-        NaN in gaps; anything there. All NaN if the process has no stationary start.
+    NaN and anything in gaps; all NaN if the process has no stationary start.
     """
     r = max(ar.size, ma.size)
     if r == 0:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.tsa.arima.model import ARIMA
 
-from meterdp.forecasting.arma import ArmaSettings, fit_arma
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.arma import ArmaSettings, fit_arma, fit_households
 from meterdp.forecasting.kernel.search import innovations, start_points
 from meterdp.forecasting.state_space import arma_system, kalman_pass, largest_pole
 from tests.unit.forecasting.processes import PROCESSES, process, simulate, with_gaps

@@ -1,34 +1,52 @@
-"""Forecasters that a study can release: a season and a process of what it leaves.
+"""Every forecaster of the comparison: what each is given and has to give, and a line each at the end.
 
-For comparison only: one ridge regression a step, trained on all households together.
-
-What it learns of one household it uses for the others, so a forecast tells of readings that are not the household's
-own and no guarantee here covers that.
-
-Automatic exponential smoothing (error, trend) of what the season leaves, by statsforecast: an optional package.
-
-What a layman would try first: the mean of the same local time over the last seven days.
-
-Seasonal exponential smoothing: every slot of the day is smoothed over the days, as fast as the past liked best.
-
-Gardner (1985). With weight w on the latest day the forecast is sum over k of w (1 - w)^k times the reading k + 1
-days back: a rolling mean whose weights fall off geometrically. Each household has its own w, the one of a public
-grid with the smallest squared error one day ahead in the training window.
+Those of a study can be released: a season and a process of what it leaves. The others stand beside it.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from meterdp.core.job import progress
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import NotInstalled
-from meterdp.forecasting.forecasters.interface import OWN, POOLED, Task
-from meterdp.forecasting.rolling import roll
+from meterdp.forecasting.rolling import Rolling, roll
+from meterdp.forecasting.settings import OWN, POOLED
 from meterdp.forecasting.study import window_fits
+from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to forecast: H households, by which origins, steps and training windows, and the section ``forecast``."""
+
+    load: LogLoad
+    rolling: Rolling
+    settings: Mapping
+    threads: int = 1
+    scale: LogScale = PLAIN
+
+
+class Forecaster(Protocol):
+    """A kind of forecast; it ``looks_at`` :data:`OWN` readings if one follows from these and public settings, else
+    :data:`POOLED`.
+    """
+
+    label: ClassVar[str]
+    looks_at: ClassVar[str]
+
+    def forecast(self, task: Task) -> np.ndarray:
+        """Return (H, n, h) float64 in log kWh; NaN where there is none. Nothing at or after an origin may enter.
+
+        Raises :class:`NotInstalled` if an optional package is missing.
+        """
+        ...
 
 
 class _Process:
@@ -36,7 +54,6 @@ class _Process:
     looks_at = OWN
 
     def forecast(self, task: Task) -> np.ndarray:
-        """Fit the process on every training window and forecast from every origin; (H, n, h) log kWh."""
         fits = window_fits(task.load, {**task.settings, "method": self.process}, task.threads)
         return roll(task.load, fits, task.rolling).forecasts.forecast_log_kwh
 
@@ -65,12 +82,16 @@ PENALTY = 10.0
 
 
 class PooledRidge:
-    """Residuals of the season on the latest residuals, their daily means and those of the same time of day."""
+    """For comparison only: one ridge regression a step, trained on all households together.
+
+    Residuals of the season on the latest residuals, their daily means and those of the same time of day. What it
+    learns of one household it uses for the others, so a forecast tells of readings that are not the household's own
+    and no guarantee here covers that.
+    """
 
     label, looks_at = "pooled ridge regression", POOLED
 
     def forecast(self, task: Task) -> np.ndarray:
-        """Train on every window and forecast from its origins; (H, n, h) log kWh."""
         from sklearn.linear_model import Ridge  # slow to import, and every job that reads the registry would
 
         rolling, load = task.rolling, task.load
@@ -107,12 +128,14 @@ def _features(residual: np.ndarray, origins: np.ndarray, step: int, day: int) ->
 
 
 class AutoEts:
-    """Hyndman's automatic choice among the models without season, again at every origin."""
+    """Hyndman's automatic exponential smoothing (error, trend) of what the season leaves, again at every origin.
+
+    By statsforecast, an optional package; it is fitted on the training window's length before every origin.
+    """
 
     label, looks_at = "AutoETS on the season", OWN
 
     def forecast(self, task: Task) -> np.ndarray:
-        """Fit on the training window's length before every origin; (H, n, h) log kWh."""
         try:
             models = importlib.import_module("statsforecast.models")  # optional, and takes seconds to import
         except ImportError:
@@ -137,12 +160,14 @@ DAYS = 7
 
 
 class RollingMean:
-    """Mean of log energy; on squared and absolute error in log, its own scale, the strongest form of the idea."""
+    """What a layman would try first: the mean of the same local time over the last seven days.
+
+    Of log energy; on squared and absolute error in log, its own scale, the strongest form of the idea.
+    """
 
     label, looks_at, scale = "mean of the last seven days", OWN, "log"
 
     def forecast(self, task: Task) -> np.ndarray:
-        """Return the mean of the seven days before every origin; (H, n, h) log kWh."""
         return rolling_mean(task, DAYS, 1.0, self.scale)[:, task.rolling.slots]
 
 
@@ -172,12 +197,16 @@ EXPONENTIAL_SMOOTHING_DAYS = 28
 
 
 class ExponentialSmoothing:
-    """One smoothing weight per household and training window, chosen in the window."""
+    """Every slot of the day is smoothed over the days, as fast as the past liked best (Gardner 1985).
+
+    With weight w on the latest day the forecast is sum over k of w (1 - w)^k times the reading k + 1 days back: a
+    rolling mean whose weights fall off geometrically. Each household and training window has its own w, the one of a
+    public grid with the smallest squared error one day ahead in the window.
+    """
 
     label, looks_at = "seasonal exponential smoothing", OWN
 
     def forecast(self, task: Task) -> np.ndarray:
-        """Return the smoothed day at every origin; (H, n, h) log kWh."""
         rolling, log_kwh = task.rolling, task.load.log_kwh
         best = np.full((len(rolling.windows), len(log_kwh)), np.inf)
         found = np.full((len(log_kwh), *rolling.slots.shape), np.nan)
@@ -191,3 +220,15 @@ class ExponentialSmoothing:
                 best[number, better] = error[better]
                 found[np.ix_(better, window.origins)] = smoothed[better][:, rolling.slots[window.origins]]
         return found
+
+
+FORECASTERS: dict[str, type[Forecaster]] = {
+    "arma": Arma,
+    "ar": LongAr,
+    "season": SeasonAlone,
+    "rolling_mean": RollingMean,
+    "rolling_mean_kwh": RollingMeanEnergy,
+    "exponential_smoothing": ExponentialSmoothing,
+    "auto_ets": AutoEts,
+    "pooled_ridge": PooledRidge,
+}
