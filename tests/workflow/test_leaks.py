@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.audit.forms import METER, SALT, TEXT, Secret
+from meterdp.audit.forms import METER, SALT, SEED, TEXT, Secret
 from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.ingest.tables import METERS
@@ -98,6 +98,7 @@ def test_the_tiny_study_leaks_nothing(tiny_study):
     ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
     secrets = [Secret(f"meter {number}", METER, meter) for number, meter in enumerate(ids)]
     secrets.append(Secret("the salt", SALT, (private / "release_id_salt.txt").read_text().strip()))
+    secrets.append(Secret("the seed", SEED, "20251102"))
     assert leaked(tiny_study.folder, secrets) == []
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from meterdp.catalogue import catalogue, study_tables
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.ingest.tables import INGEST_REPORT, METERS, READINGS
+from meterdp.ingest.tables import INGEST_REPORT, READINGS
 from meterdp.profiles.tables import QUALITY_SUMMARY
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.workflow.conftest import TINY, Runner
@@ -43,20 +43,6 @@ def test_private_and_study_files_lie_where_their_audience_says_and_are_marked(ti
         assert facts["audience"] == path.relative_to(tiny_study.folder / "results").parts[0], path
         assert facts["release"] == "not for release" and facts["synthetic"] == "yes", path
     assert not (tiny_study.folder / "results/release").exists()
-
-
-def test_no_meter_id_and_no_seed_leaves_the_private_folder(tiny_study):
-    ids = read_table(tiny_study.folder / "results/private/meters.parquet", METERS)["meter_id"].to_pylist()
-    salt = (tiny_study.folder / "results/private/release_id_salt.txt").read_text().strip()
-    secrets = [i.encode() for i in ids] + [salt.encode(), str(20251102).encode()]
-    for path in (tiny_study.folder / "results/study").rglob("*"):
-        if path.name == "config.yaml" or path.is_dir():
-            continue  # the configuration names the study's seed: it is the recipe of a study, never of a release
-        text = str(path.name).encode() + path.read_bytes()
-        if path.suffix == ".parquet":
-            table = pq.read_table(path, partitioning=None)
-            text += repr(table.schema.metadata).encode() + repr(table.to_pydict()).encode()
-        assert not any(s in text for s in secrets), path
 
 
 def test_every_row_of_the_export_is_accounted_for(tiny_study):

@@ -44,36 +44,23 @@ def _circular_smooth(mean: np.ndarray, count: np.ndarray, bandwidth_slots: float
 
 @dataclass(frozen=True)
 class Season:
-    """Public settings of the seasonal part.
+    """Public settings of the seasonal part."""
 
-    Parameters
-    ----------
-    method : {"rolling", "time_of_week", "time_of_day", "smoothed"}
-        Mean of the last days at the same local time; or of the training window per slot of the local week, per slot
-        of the local day, or per slot of the week smoothed around it.
-    train : slice
-        Training window: all that a fixed season looks at, and what a rolling one falls back to.
-    horizon : int
-        Steps of a forecast. A rolling season takes no reading less than so many slots old, so that it is known at
-        the origin for every step.
-    scale : {"log", "kwh"}
-        Average logs, as section V-B of the paper says, or take the log of average energy: the seasonal part is then
-        removed before the log, as section VI-B says (defect R6).
-    smoothing_hours : float
-        Standard deviation of the kernel of ``smoothed``.
-    rolling_days : int
-        Days a rolling season reaches back.
-    day_decay : float
-        Weight of a day over that of the day after it, in (0, 1].
-    other_day_weight : float
-        Factor on a weekend day for a working day, and the other way round, in (0, 1].
-    """
-
+    # "rolling": mean of the last days at the same local time; or mean of the training window, "time_of_week" per slot
+    # of the local week, "time_of_day" per slot of the local day, "smoothed" per slot of the week, smoothed around it.
     method: str
+    # Training window: all that a fixed season looks at, and what a rolling one falls back to.
     train: slice
+    # Steps of a forecast. A rolling season takes no reading less than so many slots old, so that it is known at the
+    # origin for every step.
     horizon: int = 1
+    # "log" averages logs, as section V-B of the paper says; "kwh" takes the log of average energy: the seasonal part
+    # is then removed before the log, as section VI-B says (defect R6).
     scale: str = "log"
+    # Standard deviation of the kernel of "smoothed".
     smoothing_hours: float = 1.0
+    # Days a rolling season reaches back, the weight of a day over that of the day after it, and the factor on a
+    # weekend day for a working day and the other way round.
     rolling_days: int = 14
     day_decay: float = 0.85
     other_day_weight: float = 0.5

@@ -90,13 +90,6 @@ def test_correlations_are_those_of_numpy_and_zero_for_an_hour_that_never_changes
     assert fidelity.correlation_difference(flat, everything_flat) == pytest.approx(np.sqrt((of_flat**2).sum() / 6))
 
 
-def test_the_peak_and_the_load_factor_of_a_known_profile():
-    x = np.log([[1.0, 3.0, 2.0], [4.0, 4.0, 4.0]])
-    np.testing.assert_allclose(fidelity.peak_kwh(x), [3, 4])
-    np.testing.assert_allclose(fidelity.energy_kwh(x), [6, 12])
-    np.testing.assert_allclose(fidelity.load_factor(x), [2 / 3, 1])
-
-
 def test_hours_of_the_peak_are_compared_by_their_shares():
     one, two = np.eye(3)[[0, 0, 1, 2]], np.eye(3)[[1, 1]]
     assert fidelity.peak_hour_total_variation(one, two) == pytest.approx(0.75)
@@ -236,6 +229,13 @@ def test_energy_peak_and_load_factor_are_those_of_the_scale():
     x = scale.log(kwh)
     assert np.allclose(fidelity.energy_kwh(x, scale), kwh.sum(axis=1))
     assert np.allclose(fidelity.peak_kwh(x, scale), kwh.max(axis=1), atol=1e-15)
+    plain = np.log([[1.0, 3.0, 2.0], [4.0, 4.0, 4.0]])
+    for measure, known in (
+        (fidelity.peak_kwh, [3, 4]),
+        (fidelity.energy_kwh, [6, 12]),
+        (fidelity.load_factor, [2 / 3, 1]),
+    ):
+        np.testing.assert_allclose(measure(plain), known)
     factor = fidelity.load_factor(x, scale)
     assert np.allclose(factor, [2 / 3, 0, 0, 1 / 3]) and np.isfinite(factor).all()
     more = scale.log(kwh - 1.0)

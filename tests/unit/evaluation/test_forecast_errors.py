@@ -8,7 +8,6 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
 from meterdp.evaluation.tables import FORECAST_ERRORS
-from meterdp.forecasting.energy import censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 
 H, N, K = 5, 20, 3
@@ -66,27 +65,6 @@ def test_errors_are_their_definitions(forecasts, method, scale):
 
 BOUNDS = (0.3, 2.0)  # narrow: a good part of the released values is clipped
 WIDE = LogScale(1e-6, 1e6)
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_censored_moments_oracle_is_quadrature_in_extended_precision(order):
-    cells = ((-2.0, 0.2), (0.0, 1.0), (-9.0, 0.1), (5.0, 0.3), (-1.0, 10.0), (3.0, 12.0), (-8.0, 2.0), (1.0, 0.0))
-    for f, s in cells:
-        value = censored_moment(np.array(f), np.array(s), LogScale(0.0025, 25.0), order)
-        assert float(value) == pytest.approx(moment_by_quadrature(f, s, 0.0025, 25.0, order), rel=1e-9), (f, s)
-
-
-def moment_by_quadrature(f, s, a, b, order):
-    import mpmath as mp
-
-    if s == 0:
-        return min(max(np.exp(f), a), b) ** order
-    low, high = mp.log(a), mp.log(b)
-    # What lies further out than ten deviations is nothing, and a panel is no wider than one.
-    near = [k for k in mp.linspace(low, high, 30) if abs(k - f) < 10 * s]
-    near += [k for k in mp.linspace(f - 10 * s, f + 10 * s, 21) if low < k < high]
-    inside = mp.quad(lambda z: mp.exp(order * z) * mp.npdf(z, f, s), sorted({low, *near, high}))
-    return float(inside + a**order * mp.ncdf((low - f) / s) + b**order * mp.ncdf((f - high) / s))
 
 
 def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):

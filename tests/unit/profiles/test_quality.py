@@ -58,13 +58,6 @@ def test_each_rule_finds_its_household(readings):
     assert np.array_equal(usable[0], readings[0])
 
 
-def test_rules_look_at_one_household_at_a_time(readings):
-    together, _ = judge(shard(readings), RULES)
-    readings[1:] = 1e6
-    again, _ = judge(shard(readings), RULES)
-    assert together.iloc[0].to_dict() == again.iloc[0].to_dict()
-
-
 def test_a_share_is_one_of_all_slots_whoever_else_has_readings_in_them(readings):
     """At every threshold in turn, so that no denominator but the public number of slots will do."""
     readings[0, :200] = np.nan

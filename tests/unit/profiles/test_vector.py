@@ -19,18 +19,16 @@ def energy():
     return np.random.default_rng(7).gamma(2.0, 0.1, size=(5, CALENDAR.slot_count)) + 0.01
 
 
-def test_half_day_is_the_log_of_twelve_hourly_sums(energy):
-    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, RULES)
-    begin = 2 * 96 + 48
+@pytest.mark.parametrize(
+    ("date", "hour", "begin"),
+    [("2025-10-22", 12, 2 * 96 + 48), ("2025-11-02", 0, 13 * 96)],
+    ids=["ordinary", "clock change: twelve elapsed hours"],
+)
+def test_half_day_is_the_log_of_twelve_hourly_sums(energy, date, hour, begin):
+    rules = VectorRules("half_day", date, hour, 12, (0.01, 100.0), 0.5, 0.5)
+    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, rules)
     oracle = np.log(energy[:, begin : begin + 48].reshape(5, 12, 4).sum(axis=2))
     assert valid.all() and np.allclose(vectors, oracle, atol=1e-12)
-
-
-def test_half_day_of_the_clock_change_covers_twelve_elapsed_hours(energy):
-    rules = VectorRules("half_day", "2025-11-02", 0, 12, (0.01, 100.0), 0.5, 0.5)
-    vectors, _ = profile_vectors(energy, np.ones(5, bool), CALENDAR, rules)
-    begin = 13 * 96
-    assert np.allclose(vectors, np.log(energy[:, begin : begin + 48].reshape(5, 12, 4).sum(axis=2)))
 
 
 def test_mean_over_days_is_the_mean_of_the_daily_logs(energy):
