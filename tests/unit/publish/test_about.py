@@ -1,6 +1,5 @@
 """What a released folder says of itself: an RO-Crate that keeps the musts of its specification, a registry entry."""
 
-import copy
 import hashlib
 import json
 import re
@@ -10,16 +9,15 @@ import numpy as np
 import pytest
 import yaml
 
-from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
 from meterdp.publish.folder import described, publish
 from meterdp.publish.kinds import CRATE, ENTRY, KINDS
 from meterdp.publish.registry_entry import check_entry, entry_of
-from meterdp.release.service import PLACES, ReleaseService
-from tests.conftest import ROOT
-from tests.unit.release.charged import release_forecasts, release_mixture
+from meterdp.release.service import PLACES
+from tests.unit.release import charged
+from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixture
 
 N = 60
 SAID = {
@@ -29,21 +27,13 @@ SAID = {
     "region": "Springfield, Oregon",
     "licence": "https://creativecommons.org/licenses/by/4.0/",
 }
-CONFIG = complete(
-    {"export": {"time_zone": "America/Los_Angeles"}, "mechanisms": {"sound": {"rounds": 1}}},
-    load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
-)
-ABOUT = About.from_config(CONFIG["release"] | SAID)
+ABOUT = About.from_config(DEFAULTS["release"] | SAID)
 DAY = date(2025, 12, 1)
 
 
 def service(folder, simulated=False, **release):
-    config = copy.deepcopy(CONFIG)
-    config["export"] |= {"first_day": "2025-11-01", "last_day": "2025-11-28", "meters": "secret-folder/list.csv"}
-    config["release"] |= (
-        SAID | {"insist": True, "ledger": str(folder / "ledger.sqlite"), "synthetic_profiles": 20} | release
-    )
-    return ReleaseService(config, b"meter_id\nm1\n", simulated)
+    sections = {"export": {"meters": "secret-folder/list.csv"}}
+    return charged.service(folder, "11", simulated=simulated, sections=sections, **SAID | release)
 
 
 @pytest.fixture(scope="module", params=["mixture", "forecasts", "label"])
@@ -53,7 +43,7 @@ def files(request, tmp_path_factory):
     if request.param == "mixture":
         return release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
     protects = {"forecast_protects": "label", "what": ["forecasts"]} if request.param == "label" else {}
-    x = generator.normal(-2.0, 1.0, (N, CONFIG["forecast"]["horizon_steps"]))
+    x = generator.normal(-2.0, 1.0, (N, DEFAULTS["forecast"]["horizon_steps"]))
     return release_forecasts(x, None, service(folder, **protects))[0]
 
 

@@ -1,6 +1,5 @@
 """Files for other tools: the energy of the release, under its names and guarantee, as the tools load it."""
 
-import copy
 import csv
 import hashlib
 import io
@@ -17,7 +16,6 @@ import pandas as pd
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
@@ -25,14 +23,9 @@ from meterdp.publish import convert
 from meterdp.publish.convert import PROVENANCE, TOOLS, hours_of_day, read_release
 from meterdp.publish.received import checked
 from meterdp.publish.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
-from meterdp.release.service import ReleaseService
 from meterdp.release.synthetic import synthetic_columns
-from tests.conftest import ROOT
-from tests.unit.release.charged import release_forecasts, release_mixture
+from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixture, service
 
-CONFIG = complete(
-    {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-)
 LOADERS = Path(__file__).parent / "loaders"
 ARTEFACTS = ("mixture", "forecasts")
 N = 60
@@ -43,24 +36,14 @@ TOOLS_PYTHON = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-tools") / "b
 def released(tmp_path_factory):
     """Released folders of made-up households, one of synthetic profiles and one of forecasts."""
     folder = tmp_path_factory.mktemp("released")
-    config = copy.deepcopy(CONFIG)
-    config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
-    config["release"] |= {
-        "population": "town",
-        "budget_period": "2025",
-        "ledger": str(folder / "ledger.sqlite"),
-        "insist": True,
-        "cap_epsilon": 8.0,
-        "synthetic_profiles": 11,
-    }
-    service = ReleaseService(config, b"meter_id\nm1\n", simulated=True)
+    town = service(folder, cap_epsilon=8.0, synthetic_profiles=11)
     generator = np.random.default_rng(3)
-    vectors = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
-    steps = config["forecast"]["horizon_steps"]
+    vectors = generator.normal(-1.0, 0.7, (N, DEFAULTS["profiles"]["hours"]))
+    steps = DEFAULTS["forecast"]["horizon_steps"]
     forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
     files = {
-        "mixture": release_mixture(vectors, service),
-        "forecasts": release_forecasts(forecasts, None, service)[0],
+        "mixture": release_mixture(vectors, town),
+        "forecasts": release_forecasts(forecasts, None, town)[0],
     }
     for artefact, contents in files.items():
         (folder / artefact).mkdir()
@@ -141,7 +124,7 @@ def test_every_tool_is_tested():
 def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp_path, tool, artefact):
     source, out = released / artefact, tmp_path / "out"
     assert main(["release", "convert", str(source), "--as", tool, "--to", str(out)]) == 0
-    hours = 1.0 if artefact == "mixture" else CONFIG["export"]["interval_minutes"] / 60
+    hours = 1.0 if artefact == "mixture" else DEFAULTS["export"]["interval_minutes"] / 60
     found, expected = READ_BACK[tool](out, hours), source_kwh(source)
     assert set(found) == set(expected) and len(found) == (11 if artefact == "mixture" else N)
     for name, kwh in found.items():

@@ -1,8 +1,10 @@
-"""Releases of made-up files, and what a ledger says was charged under a name."""
+"""Releases of made-up files and of a made-up town, and what a ledger says was charged under a name."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from meterdp.core.config import complete, load_schema
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
@@ -10,9 +12,33 @@ from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED
 from meterdp.release.forecasts import forecast_mechanisms
 from meterdp.release.mixture import ReleasedMixture
+from meterdp.release.service import ReleaseService
 from meterdp.release.show import statements
+from tests.conftest import ROOT
 
 SOUND = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
+DEFAULTS = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+
+
+def config(**sections) -> dict:
+    """Return the default configuration with other settings in some sections."""
+    out = copy.deepcopy(DEFAULTS)
+    for name, values in sections.items():
+        out[name] |= values
+    return out
+
+
+def service(folder, month="01", year=2025, meters=b"meter_id\nm1\n", simulated=True, sections=(), **release):
+    """Return the service of a town whose ledger is in a folder, for four weeks of a month.
+
+    ``sections`` are other settings, by section; ``release`` those of the release.
+    """
+    given = config(**dict(sections))
+    days = {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28", "time_zone": "America/Los_Angeles"}
+    given["export"] = given["export"] | days | dict(sections).get("export", {})
+    town = {"population": "town", "budget_period": "2025", "ledger": str(folder / "ledger.sqlite")}
+    given["release"] |= town | {"insist": True, "synthetic_profiles": 5} | release
+    return ReleaseService(given, meters, simulated)
 
 
 @dataclass(frozen=True)
@@ -30,6 +56,19 @@ class Drawn:
 
     def render(self, answers, earlier):
         return answers
+
+
+def never(*_):
+    raise AssertionError("noise was drawn")
+
+
+def fails(error):
+    raise error
+
+
+def kinds(ledger) -> list[str]:
+    """Return what kinds of events a ledger has."""
+    return [event["kind"] for event in ledger.events()]
 
 
 def spent(ledger, budget) -> Charge:

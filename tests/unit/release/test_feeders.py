@@ -1,6 +1,5 @@
 """Released feeder totals: files in the publishers' columns, drawn and charged once, and what is refused."""
 
-import copy
 import csv
 import hashlib
 import io
@@ -10,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
@@ -18,15 +16,8 @@ from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.publish.kinds import CRATE, ENTRY, KINDS, check_files
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
-from meterdp.release.service import ReleaseService
-from meterdp.release.settings import check_settings
-from tests.conftest import ROOT
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import service, spent
 
-CONFIG = complete(
-    {"export": {"time_zone": "Europe/London", "interval_minutes": 30}},
-    load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
-)
 BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
 N, DAYS = 60, 2
 
@@ -45,15 +36,10 @@ def released(tmp_path):
     path = meter_list_file(tmp_path)
 
     def call(x=x, last_day="2025-03-30", path=path, **release):
-        config = copy.deepcopy(CONFIG)
-        config["export"] |= {"first_day": "2025-03-01", "last_day": last_day}
-        own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
-        config["release"] |= (
-            own | {"what": ["feeders"], "feeder_days": DAYS, "feeder_typical_daily_kwh": 12.0} | release
-        )
-        check_settings(config, simulated=True)
-        service = ReleaseService(config, path.read_bytes(), simulated=True)
-        return service.release(feeders.mechanisms(service.listed, service), x)[0]
+        export = {"last_day": last_day, "time_zone": "Europe/London", "interval_minutes": 30}
+        own = {"what": ["feeders"], "feeder_days": DAYS, "feeder_typical_daily_kwh": 12.0}
+        town = service(tmp_path, "03", meters=path.read_bytes(), sections={"export": export}, **own | release)
+        return town.release(feeders.mechanisms(town.listed, town), x)[0]
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 

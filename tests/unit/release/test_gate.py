@@ -1,6 +1,5 @@
 """The gate: every refusal is one sentence that names the setting, and what is sound passes."""
 
-import copy
 import json
 
 import numpy as np
@@ -17,26 +16,18 @@ from meterdp.publish.folder import replace_folder
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
 from tests.conftest import ROOT
-from tests.unit.release.charged import release_mixture, spent
+from tests.unit.release.charged import DEFAULTS, config, release_mixture, service, spent
 
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
 REAL |= {"time_zone": "Europe/London"}
 NAMED = {"population": "town", "budget_period": "2025"}
 SOUND = Guarantee("household", "replace_one", 1.0, 1e-5, "", "", "sound")
 
 
-def config(**sections):
-    out = copy.deepcopy(CONFIG)
-    for name, values in sections.items():
-        out[name] |= values
-    return out
-
-
 def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
-    check_settings(CONFIG, simulated=True)
+    check_settings(DEFAULTS, simulated=True)
     check_settings(config(export=REAL, release=NAMED), simulated=False)
-    assert budget_of(SOUND, CONFIG, True).population == "simulated households"
+    assert budget_of(SOUND, DEFAULTS, True).population == "simulated households"
     assert budget_of(SOUND, config(release=NAMED), False) == PrivacyBudget("household", "replace_one", "town", "2025")
 
 
@@ -64,7 +55,7 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"release": {**NAMED, "what": ["feeders"]}}, "release.feeder_typical_daily_kwh"),
         ({"federation": {"by": "circuit", "scheme": "subspace"}}, "federation.scheme"),
         (
-            {"mechanisms": {"sound": CONFIG["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
+            {"mechanisms": {"sound": DEFAULTS["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
             "mechanisms.sound.adjacency",
         ),
     ],
@@ -110,14 +101,8 @@ def released(tmp_path):
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
     def call(x=x, month="01", meters=b"meter_id\nm1\nm2\n", **release):
-        days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28", "time_zone": "Europe/London"}
-        given = config(
-            export=days,
-            release=NAMED
-            | {"insist": True, "ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5}
-            | release,
-        )
-        return release_mixture(x, ReleaseService(given, meters, simulated=True), tmp_path / "results/release/mixture")
+        town = service(tmp_path, month, meters=meters, **release)
+        return release_mixture(x, town, tmp_path / "results/release/mixture")
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 

@@ -8,16 +8,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.proven.marginals import Reference, features, fit_exponents
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.kinds import CRATE, ENTRY, KINDS
-from meterdp.release.service import ReleaseService
-from tests.conftest import ROOT
-from tests.unit.release.charged import release_mixture
+from tests.unit.release.charged import DEFAULTS, release_mixture, service
 
 
 @pytest.fixture
@@ -26,16 +23,10 @@ def release(tmp_path):
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
     def call(share, x=x, **profiles):
-        config = complete(
-            {
-                "profiles": profiles,
-                "mechanisms": {"sound": {"marginal_share": share}},
-                "release": {"ledger": str(tmp_path / f"{share}.sqlite"), "synthetic_profiles": 50, "insist": True},
-            },
-            load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
-        )
-        files = release_mixture(x, ReleaseService(config, b"meter_id\nm1\n", simulated=True))
-        return files, Ledger(tmp_path / f"{share}.sqlite"), config
+        sound = DEFAULTS["mechanisms"]["sound"] | {"marginal_share": share}
+        sections = {"profiles": profiles, "mechanisms": {"sound": sound}}
+        town = service(tmp_path, sections=sections, synthetic_profiles=50)
+        return release_mixture(x, town), Ledger(tmp_path / "ledger.sqlite"), town.config
 
     return call
 

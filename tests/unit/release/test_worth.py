@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ENOUGH_WITHOUT_LIBRARY
@@ -18,16 +16,7 @@ from meterdp.release.asked import asked, statements, worthless
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.worth import configured, worth_of
-from tests.conftest import ROOT
-
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
-
-
-def config(**sections):
-    out = copy.deepcopy(CONFIG)
-    for name, values in sections.items():
-        out[name] |= values
-    return out
+from tests.unit.release.charged import DEFAULTS, config
 
 
 def meter_list(meters):
@@ -77,18 +66,17 @@ def test_the_library_is_the_default_where_households_are_few(households, epsilon
     assert (library() is not None) == taken
     assert library(profiles={"start_hour": 12, "hours": 48}) is None, "not of all its hours"
     assert library(profiles={"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}}) is None
-    assert library(mechanisms={"sound": CONFIG["mechanisms"]["sound"] | {"classes": 3}}) is None
-    assert library(mechanisms={"sound": CONFIG["mechanisms"]["sound"] | {"library": None}}) is None
+    assert library(mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}}) is None
     assert ENOUGH_WITHOUT_LIBRARY > 100
 
 
 def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_keep_their_key():
     """Golden: the words of the same settings before the library and 20 kWh were the defaults."""
-    assert CONFIG["profiles"]["clip_kwh_per_hour"] == [0.01, 20]
+    assert DEFAULTS["profiles"]["clip_kwh_per_hour"] == [0.01, 20]
     given = config(
         export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
         profiles={"clip_kwh_per_hour": [0.01, 100]},
-        mechanisms={"sound": CONFIG["mechanisms"]["sound"] | {"library": None}},
+        mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}},
         release={"insist": True, "ledger": "never-opened.sqlite"},
     )
     sections = given["mechanisms"], given["mixture"], given["profiles"]
