@@ -6,12 +6,12 @@ the study's report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meterdp.report import numbers
-from meterdp.report.pages import Figure, Picture, picture, write_page
+from meterdp.report.pages import picture, write_page
 from meterdp.report.style import load
 from meterdp_papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
 from meterdp_papers.common.tables import SCORECARD
@@ -28,16 +28,10 @@ _MARKS = {EVERY: "holds", SOME: "some", NONE: "fails", OPEN: "open"}
 def build_reproduction_report(
     scorecards: Mapping, tables: Mapping, figures: Mapping, output, *, simulated: bool, trials: int
 ) -> None:
-    """Write the page.
+    """Write the page from files by paper.
 
-    Parameters
-    ----------
-    scorecards : mapping of paper to path-like
-        The paper's table ``scorecard``.
-    tables : mapping of paper to mapping of table name to path
-        Tables printed with it, such as ``{"liu": {"table1": ...}}``.
-    figures : mapping of paper to mapping of figure name to path
-        SVG files, such as ``{"liu": {"fig1": ...}}``.
+    These are the table ``scorecard`` of each, its printed tables by name, such as ``{"liu": {"table1": path}}``, and
+    its SVG files likewise.
     """
     papers = []
     for key, scorecard in scorecards.items():
@@ -50,7 +44,9 @@ def build_reproduction_report(
                 "claims": (claims := _claims(card)),
                 "tally": _tally([claim["verdict"] for claim in claims]),
                 "tables": [p.write(tables[key][p.name]) for p in PAPERS[key].printed if p.name in tables[key]],
-                "pictures": _pictures(figures[key], PAPERS[key].figures),
+                "pictures": {
+                    f.name: picture(figures[key][f.name], f) for f in PAPERS[key].figures if f.name in figures[key]
+                },
             }
         )
     write_page(
@@ -63,11 +59,6 @@ def build_reproduction_report(
     )
 
 
-def _pictures(paths: Mapping, figures: Iterable[Figure]) -> dict[str, Picture]:
-    """Embed the SVG files of one paper, in the order of its figures."""
-    return {figure.name: picture(paths[figure.name], figure) for figure in figures if figure.name in paths}
-
-
 def _claims(card: pd.DataFrame) -> list[dict]:
     """Return one entry per claim: its verdict over all variants, in a word and in a phrase, and its rows."""
     found = []
@@ -75,9 +66,11 @@ def _claims(card: pd.DataFrame) -> list[dict]:
         holds = dict(zip(rows["reading"], rows["holds"], strict=True))
         verdict = summed_up(holds)
         yes = [variant for variant, value in holds.items() if value == "holds"]
+        # The list of all variants with their verdicts follows on the page.
+        named = f": {'; or '.join(yes)}" if len(yes) <= NAMED else ""
         phrase = {
             EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} variants",
-            SOME: f"holds under {len(yes)} of {len(holds)} variants{_named(yes)}",
+            SOME: f"holds under {len(yes)} of {len(holds)} variants{named}",
             NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} variants",
             OPEN: OPEN,
         }[verdict]
@@ -85,11 +78,6 @@ def _claims(card: pd.DataFrame) -> list[dict]:
         entry = {name: first[name] for name in ("claim", "rule", "data", "substitute")}
         found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
     return found
-
-
-def _named(variants: list[str]) -> str:
-    """Name up to three variants; the list of all with their verdicts follows on the page."""
-    return f": {'; or '.join(variants)}" if len(variants) <= NAMED else ""
 
 
 def _tally(verdicts: list[str]) -> str:

@@ -46,21 +46,14 @@ def registry(path) -> dict[str, Dataset]:
 def locate(dataset: Dataset, data_dir) -> Path | None:
     """Return the file of a data set below ``data_dir``, or None where there is none and the substitute is used.
 
-    Raises
-    ------
-    InputError
-        If the folder does not exist, or the file is there and its checksum is not the registered one.
+    Refused are a folder that does not exist, and a file of another checksum than the registered one.
     """
     if data_dir is None:
         return None
     folder = Path(data_dir)
     if not folder.is_dir():
-        raise InputError(
-            "is not a folder",
-            file=folder,
-            field="data_dir",
-            hint="give the folder of the public data sets, or null",
-        )
+        hint = "give the folder of the public data sets, or null"
+        raise InputError("is not a folder", file=folder, field="data_dir", hint=hint)
     path = folder / dataset.file
     if not path.is_file():
         return None
@@ -113,16 +106,9 @@ def patients() -> sparse.csr_array:
 
 
 def principal_scores(x: sparse.csr_array, components: int) -> np.ndarray:
-    """Return the leading principal components (N, components) of sparse records, by subspace iteration.
+    """Return the leading principal components (N, components) of records (N, p), by subspace iteration.
 
-    Parameters
-    ----------
-    x : (N, p) sparse array
-
-    Returns
-    -------
-    (N, components) float64
-        Centred, of decreasing variance.
+    They are centred and of decreasing variance.
     """
     n, p = x.shape
     mean = x.sum(axis=0) / n

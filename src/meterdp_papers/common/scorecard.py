@@ -94,11 +94,8 @@ def rows(
 ) -> pd.DataFrame:
     """Return the columns of the table ``scorecard``, one row per claim and variant.
 
-    Parameters
-    ----------
-    verdicts : mapping of item to Verdict, or to a mapping of variant to Verdict
-        A lone verdict is that of the only variant, :data:`AS_PRINTED`.
-    sources : mapping of item to (data, substitute)
+    Verdicts are by item, and by variant where there is more than :data:`AS_PRINTED`; sources are (data, substitute)
+    by item.
     """
     variants = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
     return pd.DataFrame(
@@ -140,13 +137,11 @@ class Claims:
     def scorecard(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         """Return the columns of the table ``scorecard`` for all claims, from the tables by name."""
         verdicts = {claim.item: claim.judge(*(tables[name] for name in claim.tables)) for claim in self}
-        sources = {claim.item: _source([tables[name] for name in claim.on]) for claim in self}
+        sources = {}
+        for claim in self:
+            first = pd.DataFrame([tables[name].iloc[0].reindex(["data", "substitute"]) for name in claim.on])
+            sources[claim.item] = tuple("; ".join(first[column].dropna()) or None for column in first)
         return rows(self.paper, self, verdicts, sources)
-
-
-def _source(tables: Iterable[pd.DataFrame]) -> tuple[str | None, ...]:
-    first = pd.DataFrame([table.iloc[0].reindex(["data", "substitute"]) for table in tables])
-    return tuple("; ".join(first[column].dropna()) or None for column in first)
 
 
 def summed_up(holds: Mapping[str, str]) -> str:

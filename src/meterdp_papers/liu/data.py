@@ -29,7 +29,6 @@ from meterdp_papers.liu.setting import (
     curve_under,
     fixed_data_releases,
     kl_trials,
-    select,
     summary,
 )
 from meterdp_papers.liu.tables import SHOWN, VARIANTS
@@ -133,8 +132,9 @@ def images(mnist: Dataset, data_dir) -> Pixels:
         name, substitute = "digits (scikit-learn's 8 x 8 images)", f"stands for MNIST: {mnist.substitute}"
     else:
         with np.load(path) as arrays:
-            split = tuple(arrays[key] for key in ("x_train", "y_train", "x_test", "y_test"))
-        split = (_pixels(split[0]), split[1], _pixels(split[2]), split[3])
+            split = [arrays[key] for key in ("x_train", "y_train", "x_test", "y_test")]
+        for part in (0, 2):
+            split[part] = split[part].reshape(len(split[part]), -1) / 255
         name, substitute = "MNIST", None
     sizes = f"{len(split[0])} training and {len(split[2])} test images, {COMPONENTS} principal components"
     return Pixels(*split, {"data": f"{name}, {sizes}", "substitute": substitute})
@@ -156,10 +156,6 @@ def reduced(pixels: Pixels, unit: str, eigenvalue_floor: float) -> Images:
         pixels.test_labels + 1,
         pixels.source,
     )
-
-
-def _pixels(pictures: np.ndarray) -> np.ndarray:
-    return pictures.reshape(len(pictures), -1) / 255
 
 
 def principal_axes(x: np.ndarray, components: int) -> np.ndarray:
@@ -200,7 +196,8 @@ def image_figures(
     trials, shares = _image_trials(reduced(pixels, PIXEL_UNITS[0], eigenvalue_floor), eigenvalue_floor, draws, seed)
     curves = [curve(trials, "epsilon", **pixels.source)]
     accuracies_of = [
-        _accuracy(pd.concat(select(shares, variant).values()), variant.name, pixels) for variant in VARIANTS
+        _accuracy(pd.concat(rows for run, rows in shares.items() if run.of(variant)), variant.name, pixels)
+        for variant in VARIANTS
     ]
     shown = tuple(run for run in RUNS if run.of(SHOWN))
     for unit in PIXEL_UNITS:

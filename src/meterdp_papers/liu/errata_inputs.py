@@ -148,33 +148,38 @@ def _moved_by_replacements(noise: NoiseSource) -> list[int]:
 def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
     iris = load_iris().data
     digits = load_digits().data
-    corner, slip = iris.copy(), iris.copy()
-    corner[0] = iris.max(axis=0)
-    slip[0] = 10 * iris.max(axis=0)
     bright = digits.copy()
     bright[0] = digits.max()
-    return (
-        Finding(
-            "Iris, 150 x 4, first record replaced",
-            "section V-B",
+    found = []
+    for factor, settings, statement in (
+        (
+            1,
+            "first record replaced",
             "Iris, z-scores: the farthest any other record moves when one record is replaced by the largest value of "
             "every feature.",
-            "largest move of another record",
-            _largest_move(_z_scores(iris), _z_scores(corner)),
-            unit="standard deviations",
-            closed_form=_move_by_updates(iris, corner[0]),
-            claimed=0.0,
         ),
-        Finding(
-            "Iris, 150 x 4, first record replaced by ten times the largest values",
-            "section V-B",
+        (
+            10,
+            "first record replaced by ten times the largest values",
             "The same with a decimal point misplaced in that record: nothing is clipped, so nothing bounds the move.",
-            "largest move of another record",
-            _largest_move(_z_scores(iris), _z_scores(slip)),
-            unit="standard deviations",
-            closed_form=_move_by_updates(iris, slip[0]),
-            claimed=0.0,
         ),
+    ):
+        changed = iris.copy()
+        changed[0] = factor * iris.max(axis=0)
+        found.append(
+            Finding(
+                f"Iris, 150 x 4, {settings}",
+                "section V-B",
+                statement,
+                "largest move of another record",
+                _largest_move(_z_scores(iris), _z_scores(changed)),
+                unit="standard deviations",
+                closed_form=_move_by_updates(iris, changed[0]),
+                claimed=0.0,
+            )
+        )
+    return (
+        *found,
         Finding(
             "digits of scikit-learn, 1797 x 64, levels 0 to 16 (in place of MNIST), first image replaced",
             "section V-D",

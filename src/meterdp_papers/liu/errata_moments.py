@@ -264,32 +264,21 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
 )
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     costs = np.concatenate([entering_costs(paper_records(noise)) for _ in range(_DATA_SETS)])
-    low, middle, high = np.quantile(costs, [0.1, 0.5, 0.9])
+    shares = {"median": 0.5, "10 %": 0.1, "90 %": 0.9}
     settings = f"{PAPER_SETTING}, costliest entering record of each class of {_DATA_SETS} data sets"
-    words = "What a record that enters a class costs, in units of eps_k, where noise covers leaving members only"
-    mu = lemma_1_mu(_FIRST_SHARE) * middle
+    mu = lemma_1_mu(_FIRST_SHARE) * np.median(costs)
     here = partial(Finding, settings, "(10)")
     return (
-        here(
-            f"{words}: median.",
-            "cost of an entering record, median",
-            middle,
-            unit="eps_k",
-            claimed=1.0,
-        ),
-        here(
-            f"{words}: 10 % quantile.",
-            "cost of an entering record, 10 %",
-            low,
-            unit="eps_k",
-            claimed=1.0,
-        ),
-        here(
-            f"{words}: 90 % quantile.",
-            "cost of an entering record, 90 %",
-            high,
-            unit="eps_k",
-            claimed=1.0,
+        *(
+            here(
+                "What a record that enters a class costs, in units of eps_k, where noise covers leaving members "
+                f"only: {name if name == 'median' else f'{name} quantile'}.",
+                f"cost of an entering record, {name}",
+                np.quantile(costs, share),
+                unit="eps_k",
+                claimed=1.0,
+            )
+            for name, share in shares.items()
         ),
         here(
             "Exact delta at eps_k = 1/3 of that mean where the cost is the median; Lemma 1 promises 1e-5.",
@@ -336,33 +325,33 @@ def _zero_to_unit(noise: NoiseSource, count: int = 50, dimension: int = 3, epsil
     before, after = x.copy(), x.copy()
     before[0], after[0] = 0, x[0] / np.linalg.norm(x[0])
     change = (after.T @ after - before.T @ before) / count
-    gamma = 2 * count * epsilon_w / 3
-    share, error = impossible_share(change, wishart(noise, _DRAWS, dimension, gamma))
-    return Finding(
-        f"N = {count}, d = {dimension}, gamma at the bound 3 gamma/(2 N) = {epsilon_w:g}, {_DRAWS} draws",
-        _LEMMA_2,
+    settings = f"N = {count}, d = {dimension}, gamma at the bound 3 gamma/(2 N) = {epsilon_w:g}"
+    statement = (
         "Lemma 2's own setting (unit ball, second moment, fixed N): when a zero record becomes a unit one, this "
-        "share of the outputs tells the two data sets apart with certainty; pure DP allows none.",
-        "share of outputs impossible under the neighbour",
-        share,
-        closed_form=-math.expm1(-epsilon_w / 3),
-        claimed=0.0,
-        standard_error=error,
+        "share of the outputs tells the two data sets apart with certainty; pure DP allows none."
     )
+    return _impossible(noise, settings, statement, change, 2 * count * epsilon_w / 3, -math.expm1(-epsilon_w / 3))
 
 
 def _rank_one(noise: NoiseSource, dimension: int = 5, loss: float = 2.0) -> Finding:
     direction = noise.normal((dimension,))
     change = np.outer(direction, direction)
-    gamma = loss / float(np.trace(change))
-    share, error = impossible_share(change, wishart(noise, _DRAWS, dimension, gamma))
+    settings = f"rank-one Delta in d = {dimension}, gamma tr(Delta) = {loss:g}"
+    statement = "For any positive semidefinite change Delta the share is 1 - exp(-gamma tr(Delta)/2), whatever d."
+    return _impossible(noise, settings, statement, change, loss / float(np.trace(change)), -math.expm1(-loss / 2))
+
+
+def _impossible(
+    noise: NoiseSource, settings: str, statement: str, change: np.ndarray, gamma: float, closed_form: float
+) -> Finding:
+    share, error = impossible_share(change, wishart(noise, _DRAWS, len(change), gamma))
     return Finding(
-        f"rank-one Delta in d = {dimension}, gamma tr(Delta) = {loss:g}, {_DRAWS} draws",
+        f"{settings}, {_DRAWS} draws",
         _LEMMA_2,
-        "For any positive semidefinite change Delta the share is 1 - exp(-gamma tr(Delta)/2), whatever d.",
+        statement,
         "share of outputs impossible under the neighbour",
         share,
-        closed_form=-math.expm1(-loss / 2),
+        closed_form=closed_form,
         claimed=0.0,
         standard_error=error,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,8 +26,6 @@ from meterdp_papers.liu import tables as liu
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 # Mechanisms whose noise on means is designed from (10).
 _COVERS = ("kl_published", "coloured_gaussian", "coloured_gaussian_l1")
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -60,26 +57,17 @@ class Run:
         return private["all" if self.flips == liu.ANY else self.flips]
 
 
-def _runs() -> tuple[Run, ...]:
-    found = []
-    for name, kind in COMPARED.items():
-        over = tuple(liu.OVER_CLASSES) if issubclass(kind, Baseline) else (liu.ANY,)
-        flips = tuple(liu.FLIPS) if name in _COVERS else (liu.ANY,)
-        found += [Run(name, f, o) for f in flips for o in over]
-    return tuple(found)
-
-
-RUNS = _runs()
+RUNS = tuple(
+    Run(name, flips, over_classes)
+    for name, kind in COMPARED.items()
+    for flips in (liu.FLIPS if name in _COVERS else (liu.ANY,))
+    for over_classes in (liu.OVER_CLASSES if issubclass(kind, Baseline) else (liu.ANY,))
+)
 
 
 def read(private: LabelledRecords) -> dict[str, LabelledRecords]:
     """Return the same records under every variant of (10)."""
     return {flips: private if flips == private.flips else replace(private, flips=flips) for flips in liu.FLIPS}
-
-
-def select(values: Mapping[Run, _Value], variant: liu.Variant) -> dict[str, _Value]:
-    """Return what belongs to a variant, by the name of the mechanism."""
-    return {run.mechanism: value for run, value in values.items() if run.of(variant)}
 
 
 PROPOSED = "kl_published"

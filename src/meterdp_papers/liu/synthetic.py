@@ -277,26 +277,10 @@ def printed_constraints(private: LabelledRecords, component: int) -> np.ndarray:
 def solve_printed(points: np.ndarray, covariance: np.ndarray) -> tuple[float, int, int]:
     """Solve (23) at right-hand side one by Clarabel: min tr(Sigma^-1 M) with one matrix inequality per vector.
 
-    Parameters
-    ----------
-    points : (M, d) float64
-        Difference vectors.
-    covariance : (d, d) float64
-        Sigma_k.
-
-    Returns
-    -------
-    trace : float
-        The smallest trace. Vectors are whitened and scaled first: in raw units the solver returns infeasible answers.
-    iterations : int
-        Of Clarabel.
-    size : int
-        Unknowns of the linear system it factorises at each: entries of the matrix and of all slacks.
-
-    Raises
-    ------
-    ArithmeticError
-        Clarabel ends without a solution.
+    From difference vectors (M, d) and Sigma_k (d, d); returns the smallest trace, Clarabel's iterations, and the
+    unknowns of the linear system it factorises at each: entries of the matrix and of all slacks. Vectors are whitened
+    and scaled first: in raw units the solver returns infeasible answers. An ArithmeticError says that it ends without
+    a solution.
     """
     m, d = points.shape
     z = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T

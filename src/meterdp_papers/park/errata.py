@@ -390,7 +390,7 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     ends[1, 1] = np.eye(d)[0]
     ends[1, 0] = np.eye(d)[1]
     shares[1] = np.eye(k)[:2]
-    squares = np.array([_counts(shares), _sums(shares, ends), _second_moments(shares, ends)]) / 4
+    squares = _squared_changes(shares, ends) / 4
     found, bounds = squares.max(axis=1), np.array([2, 4, 2]) / 4
     settings = f"unit ball, d = {d}, K = {k}, {_TRIES} pairs of records with shares"
     noises = tuple(
@@ -421,22 +421,18 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     )
 
 
-def _counts(shares: np.ndarray) -> np.ndarray:
-    """Return squared changes of the counts (n,) from shares (n, 2, K) before and after."""
-    return ((shares[:, 0] - shares[:, 1]) ** 2).sum(axis=1)
+def _squared_changes(shares: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return squared changes (3, n) of all classes' counts, sums and second moments, these in Frobenius norm.
 
-
-def _sums(shares: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return squared changes of all class sums (n,)."""
+    From shares (n, 2, K) and unit records (n, 2, d) before and after.
+    """
+    counts = ((shares[:, 0] - shares[:, 1]) ** 2).sum(axis=1)
     parts = shares[..., None] * ends[:, :, None]
-    return ((parts[:, 0] - parts[:, 1]) ** 2).sum(axis=(1, 2))
-
-
-def _second_moments(shares: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return squared changes of all class second moments (n,), Frobenius; inner products of x x' are squared."""
+    sums = ((parts[:, 0] - parts[:, 1]) ** 2).sum(axis=(1, 2))
+    # Inner products of x x' are those of x, squared.
     inner = (ends[:, 0] * ends[:, 1]).sum(axis=1) ** 2
     own = (shares**2).sum(axis=(1, 2))
-    return own - 2 * inner * (shares[:, 0] * shares[:, 1]).sum(axis=1)
+    return np.array([counts, sums, own - 2 * inner * (shares[:, 0] * shares[:, 1]).sum(axis=1)])
 
 
 _FACES, _PIXELS, _FEW_PIXELS, _FACE_EPSILON = 400, 4096, 200, 0.3
@@ -463,30 +459,18 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"N = {_FACES}, d = {_PIXELS}, eps = {_FACE_EPSILON:g}, delta = {DELTA:g}, one draw"
     std = {s: analyze_gauss_std(_FACE_EPSILON, DELTA, s / _FACES) for s in (1, 2)}
     wrong = std[2] ** 2
+    sizes = {
+        "Spectral norm of the stated noise, sensitivity 2/N as in (18). That of the second moment of records in the "
+        "unit ball is at most 1 (text), whatever is in the pictures.": std[2],
+        "The same with the smaller sensitivity 1/N.": std[1],
+        "The same where the variance is passed for the standard deviation, as the paper's public code does.": wrong,
+    }
     mu = 2 / _FACES / wrong
     here = partial(Finding, settings, _WHERE)
     return (
-        here(
-            "Spectral norm of the stated noise, sensitivity 2/N as in (18). That of the second moment of records in "
-            "the unit ball is at most 1 (text), whatever is in the pictures.",
-            "spectral norm of the noise",
-            std[2] * norm_of_one,
-            closed_form=std[2] * edge,
-            claimed=1.0,
-        ),
-        here(
-            "The same with the smaller sensitivity 1/N.",
-            "spectral norm of the noise",
-            std[1] * norm_of_one,
-            closed_form=std[1] * edge,
-            claimed=1.0,
-        ),
-        here(
-            "The same where the variance is passed for the standard deviation, as the paper's public code does.",
-            "spectral norm of the noise",
-            wrong * norm_of_one,
-            closed_form=wrong * edge,
-            claimed=1.0,
+        *(
+            here(words, "spectral norm of the noise", size * norm_of_one, closed_form=size * edge, claimed=1.0)
+            for words, size in sizes.items()
         ),
         Finding(
             settings.removesuffix(", one draw"),

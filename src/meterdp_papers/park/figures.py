@@ -168,7 +168,9 @@ def _likelihood_figure(whole: pd.DataFrame, output, title: str) -> None:
         for axes, variant in zip(panels, variants, strict=True):
             data = whole[whole["reading"] == variant]
             for name in lines:
-                _curve(axes, data[data["line"] == name].sort_values("epsilon"), name)
+                rows = data[data["line"] == name].sort_values("epsilon")
+                error = rows["shortfall_se"].fillna(0)
+                axes.errorbar(rows["epsilon"], -rows["shortfall_mean"], yerr=error, **_line(name))
             axes.set_xscale("log")
             plain_log_ticks(axes.xaxis, np.sort(data["epsilon"].unique()))
             axes.axhline(0, color=BLACK, linewidth=1, linestyle=":")
@@ -191,10 +193,6 @@ def _line(name: str) -> dict:
     style = _LOOKS[name]
     line = {"color": style.colour, "marker": style.marker, "linewidth": 1.5, "linestyle": "-"}
     return line | ({"linestyle": "--", "markerfacecolor": "white"} if name in _DASHED else {})
-
-
-def _curve(axes: Axes, rows: pd.DataFrame, name: str) -> None:
-    axes.errorbar(rows["epsilon"], -rows["shortfall_mean"], yerr=rows["shortfall_se"].fillna(0), **_line(name))
 
 
 def _left_out(data: pd.DataFrame) -> str:

@@ -20,7 +20,6 @@ from meterdp.mechanisms.dpem.mechanism import EmSettings, fit, start_mixture
 from meterdp.mechanisms.proven.mechanism import fit_ball
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import class_sums
-from meterdp.privacy.noise import GaussianSource
 from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 
@@ -122,7 +121,7 @@ def _run(
                 found = fitted(line, step_epsilon, public)
                 yield _row(park.PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
         if shown:
-            ours = fit_ours(data.train, experiment.classes, epsilon, park.DELTA, noise(park.OURS))
+            ours = fit_ball(data.train, experiment.classes, epsilon, park.DELTA, noise(park.OURS), radius=1.0).mixture
             yield _row(park.OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
 
 
@@ -161,11 +160,6 @@ def summarise(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFram
 
 def _moments(name: str) -> dict[str, tuple]:
     return {f"{name}_mean": (name, "mean"), f"{name}_se": (name, "sem")}
-
-
-def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: GaussianSource) -> Mixture:
-    """Return the mixture that ``sound`` releases from records (N, d) in the unit ball."""
-    return fit_ball(x, classes, epsilon, delta, noise, radius=1.0).mixture
 
 
 def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:

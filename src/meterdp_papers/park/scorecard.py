@@ -184,13 +184,9 @@ def refined_everywhere(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
             found[f"{_FIGURES[figure]} {_SMALLEST}"] = Verdict(
                 OPEN,
                 f"The delta_i of all Gaussian answers add up to more than delta (defect P4), so "
-                f"{listed(map(_name, lines))} cannot be run as printed.",
+                f"{listed(map(_WORDS.get, lines))} cannot be run as printed.",
             )
     return found
-
-
-def _name(line: str) -> str:
-    return _WORDS.get(line, line.replace("_", " "))
 
 
 @CLAIMS.claim(

@@ -258,7 +258,7 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     smallest = minimize_scalar(lambda x: -norm.logsf(x) / x, bounds=(0.1, 10), method="bounded")
     # The same from the derivative: where -ln Q(x) = x phi(x) / Q(x).
     root = brentq(lambda x: norm.logsf(x) + x * math.exp(norm.logpdf(x) - norm.logsf(x)), 0.1, 10)
-    lemma = float(chernoff(_unit_pair(mu), np.array([epsilon]))[0][0, 0])
+    lemma = float(chernoff(losses_of(two_labels([0.0], [[1.0]], [mu], [[1.0]])), np.array([epsilon]))[0][0, 0])
     return (
         Finding(
             f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}",
@@ -312,10 +312,6 @@ def _log_34(gamma: tuple[float, ...], epsilon: float, s: float) -> float:
     """Logarithm of the right side of (34) for equal means."""
     front = sum(0.5 * math.log((s - 1) / (s - g)) - math.log(g) / (2 * (s - 1)) for g in gamma)
     return front - epsilon / (s - 1)
-
-
-def _unit_pair(mu: float):
-    return losses_of(two_labels([0.0], [[1.0]], [mu], [[1.0]]))
 
 
 def _tail_by_quadrature(mu: float, epsilon: float) -> float:

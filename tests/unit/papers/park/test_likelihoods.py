@@ -1,6 +1,7 @@
 """Figs 2 and 3 of Park et al. on a few records: folds, budgets, what lines share, and averages."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -89,7 +90,7 @@ def test_a_split_runs_every_line_and_repeats(records, runs):
 def test_with_ten_trials_every_variant_is_run_once(records, monkeypatch):
     experiment = EXPERIMENTS["fig2"]
     start = likelihoods.start_mixture(np.random.default_rng(1).normal(size=(2, 4)))
-    monkeypatch.setattr(likelihoods, "fit_ours", lambda *_: start)
+    monkeypatch.setattr(likelihoods, "fit_ball", lambda *_, radius: SimpleNamespace(mixture=start))
     for number, expected in ((0, len(experiment.runs)), (5, 1)):
         found = likelihoods.run_split("fig2", records, number, 10, seed=3)
         assert found["reading"].nunique() == expected
