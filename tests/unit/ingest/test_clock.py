@@ -108,21 +108,6 @@ def test_every_row_twice_in_a_row_is_read_like_once(convention):
     assert np.array_equal(starts(labels, "Europe/Zurich", 15, STAMP[convention]), utc.repeat(2).asi8)
 
 
-def test_a_resent_day_resolves_like_the_first_time():
-    utc = around(CHANGES["Europe/Zurich"][0], 15)
-    labels = on_the_wall(utc, "Europe/Zurich")
-    again = labels.normalize() == pd.Timestamp("2018-10-28")
-    got = starts(labels.append([labels[again], labels[again]]), "Europe/Zurich")
-    assert np.array_equal(got, np.concatenate([utc.asi8, utc[again].asi8, utc[again].asi8]))
-
-
-def test_meters_that_alternate_row_by_row_do_not_disturb_each_other():
-    utc = around(CHANGES["America/Los_Angeles"][0], 15)
-    labels = on_the_wall(utc, "America/Los_Angeles").repeat(3)
-    got = starts(labels, "America/Los_Angeles", meter=np.tile([0, 1, 2], len(utc)))
-    assert np.array_equal(got, utc.repeat(3).asi8)
-
-
 def test_a_gap_inside_the_repeated_hour_does_not_hide_the_step_back():
     utc = around(CHANGES["Europe/Zurich"][0], 15)
     labels = on_the_wall(utc, "Europe/Zurich")

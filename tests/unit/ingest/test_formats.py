@@ -168,15 +168,6 @@ def test_packed_exports(tmp_path, frame, expected, packing):
     check(ingested(path, LOCAL, batch_bytes=500), expected)
 
 
-def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
-    path = write_csv(tmp_path / "e.csv", long_rows(frame))
-    results = [ingested(path, LOCAL, shards=s, batch_bytes=b) for s, b in ((1, 1 << 20), (2, 100), (3, 7), (5, 4000))]
-    for result in results[1:]:
-        pd.testing.assert_frame_equal(result.readings, results[0].readings)
-        assert result.counts == results[0].counts
-    assert [r.meters["shard"].tolist() for r in results] == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 2]]
-
-
 def test_lines_without_a_reading_are_counted_where_several_bands_are_read(tmp_path, frame, monkeypatch):
     settings = replace(LOCAL, bad_rows="missing")
     path = write_csv(tmp_path / "e.csv", [*long_rows(frame), *[("no", "row")] * 100])

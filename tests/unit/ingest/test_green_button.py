@@ -230,12 +230,41 @@ def test_flows(tmp_path):
     assert net.counts == {"used": 24, "other_register": 44} and (net.energy_kwh[POINT] == 0.007).all()
 
 
-def test_shorter_readings_are_summed_also_over_blocks(tmp_path):
-    first, second = block([1] * 6, duration=900), block([2] * 4, duration=900, start=START + 6 * 900, name=2)
-    path = write(tmp_path, reading_type(intervalLength=900), meter_reading(), first, second)
-    result = ingested(path, options())
-    assert result.counts == {"used": 2, "part_of_sum": 6, "sum_incomplete": 2}
-    assert result.energy_kwh[POINT].tolist() == [0.004, 0.006]
+NO_DURATION = f"<IntervalReading><timePeriod><start>{START}</start></timePeriod><value>5</value></IntervalReading>"
+DECIMALS = [reading(f"{START}.000", 1), reading(f"{START + 3600}.66136", 2), reading(None, 3)]
+USED = {
+    "shorter readings, also over blocks": (
+        [block([1] * 6, duration=900), block([2] * 4, duration=900, start=START + 6 * 900, name=2)],
+        *({"used": 2, "part_of_sum": 6, "sum_incomplete": 2}, [0.004, 0.006]),
+    ),
+    "starts with decimals": (
+        [block_of("".join(DECIMALS))],
+        *({"used": 1, "off_grid_stamp": 1, "stamp_missing": 1}, [0.001]),
+    ),
+    "the interval length of the reading type for a missing duration": ([block_of(NO_DURATION)], {"used": 1}, [0.005]),
+    "two equal reading types": ([reading_type(), block([1, 2])], {"used": 2}, [0.001, 0.002]),
+    **{
+        f"a missing value written as '{word}'": (
+            [block([word, 1, 2])],
+            {"used": 2, "value_missing": 1},
+            [0.001, 0.002],
+        )
+        for word in ("", "NaN", " ")
+    },
+}
+
+
+@pytest.mark.parametrize(("entries", "counts", "kwh"), USED.values(), ids=USED)
+def test_what_becomes_of_readings(tmp_path, entries, counts, kwh):
+    result = ingested(write(tmp_path, reading_type(), meter_reading(), *entries), options())
+    assert result.counts == counts and result.given == {POINT: kwh}
+
+
+def test_packed_feeds_in_other_encodings(tmp_path):
+    text = write(tmp_path, reading_type(), meter_reading(), block(DAY)).read_text()
+    path = tmp_path / "e.xml.gz"
+    path.write_bytes(gzip.compress(text.removeprefix('<?xml version="1.0"?>').encode("utf-16")))
+    assert ingested(path, options()).counts == {"used": 24}
 
 
 @pytest.mark.parametrize("duration", [82800, 86400, 90000, 2592000])
@@ -245,18 +274,6 @@ def test_daily_sums_are_no_interval_export(tmp_path, duration):
     assert became(path) == {"interval_differs": 2}
     both = write(tmp_path, reading_type(), meter_reading(), block([5, 6], duration=duration), block(DAY, name=2))
     assert ingested(both, options()).counts == {"used": 24, "interval_differs": 2}
-
-
-def test_starts_with_decimals(tmp_path):
-    inside = reading(f"{START}.000", 1) + reading(f"{START + 3600}.66136", 2) + reading(None, 3)
-    path = write(tmp_path, reading_type(), meter_reading(), block_of(inside))
-    assert ingested(path, options()).counts == {"used": 1, "off_grid_stamp": 1, "stamp_missing": 1}
-
-
-def test_a_missing_duration_is_the_interval_length_of_the_reading_type(tmp_path):
-    inside = f"<IntervalReading><timePeriod><start>{START}</start></timePeriod><value>5</value></IntervalReading>"
-    path = write(tmp_path, reading_type(), meter_reading(), block_of(inside))
-    assert ingested(path, options()).counts == {"used": 1}
 
 
 OTHERS = {
@@ -300,11 +317,6 @@ def test_readings_without_one_reading_type_are_never_used(tmp_path, entries):
     assert became(path) == {"reading_type_missing": 24}
 
 
-def test_two_equal_reading_types_are_one(tmp_path):
-    path = write(tmp_path, reading_type(), reading_type(), meter_reading(), block(DAY))
-    assert ingested(path, options()).counts == {"used": 24}
-
-
 @pytest.mark.parametrize(
     ("inside", "name", "reason"),
     [
@@ -323,12 +335,6 @@ def test_a_field_that_cannot_be_read_is_refused_by_its_row_or_counted(tmp_path, 
     assert became(path) == {"used": 23, reason: 1}
 
 
-@pytest.mark.parametrize("value", ["", "NaN", " "])
-def test_a_value_that_is_missing_is_never_zero(tmp_path, value):
-    path = write(tmp_path, reading_type(), meter_reading(), block([value, 1, 2]))
-    assert ingested(path, options()).counts == {"used": 2, "value_missing": 1}
-
-
 def test_readings_of_no_usage_point_are_counted(tmp_path):
     stray = bare("IntervalBlock", "/x/IntervalBlock/1", reading(START, 1))
     path = write(tmp_path, reading_type(), meter_reading(), block(DAY), stray)
@@ -342,12 +348,6 @@ def test_readings_without_links_do_not_meet_a_meter_reading_without_links(tmp_pa
     unlinked = bare("MeterReading", "", related=[POINT, TYPE, "/IntervalBlock/1"])
     path = write(tmp_path, reading_type(), unlinked, *blocks)
     assert became(path) == {"meter_missing": 2}
-
-
-def raw(tmp_path, text, name="e.xml"):
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,9 @@ def raw(tmp_path, text, name="e.xml"):
     ],
 )
 def test_files_that_are_no_feed_or_no_harmless_one(tmp_path, text, sentence):
-    assert sentence in refused(raw(tmp_path, text))
+    path = tmp_path / "e.xml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert sentence in refused(path)
 
 
 def test_an_entry_in_a_comment_is_refused_and_never_hidden(tmp_path):
@@ -383,13 +385,6 @@ def test_a_feed_cut_short_is_refused(tmp_path):
     path = write(tmp_path, reading_type(), meter_reading(), block(DAY))
     path.write_bytes(path.read_bytes()[:-200])
     assert "is not well-formed XML" in refused(path)
-
-
-def test_packed_feeds_in_other_encodings(tmp_path):
-    text = write(tmp_path, reading_type(), meter_reading(), block(DAY)).read_text()
-    text = text.removeprefix('<?xml version="1.0"?>')
-    path = raw(tmp_path, gzip.compress(text.encode("utf-16")), "e.xml.gz")
-    assert ingested(path, options()).counts == {"used": 24}
 
 
 def test_what_a_file_looks_like(tmp_path):

@@ -108,27 +108,40 @@ def test_a_register_that_is_missing_on_a_day_leaves_the_day_missing(tmp_path, co
     assert len(result.energy_kwh) == 48
 
 
-def test_a_change_of_meter_changes_the_registers_of_the_days_behind_it(tmp_path):
-    rows = [details(configured="E1"), day(HALF_HOURS), details(suffix="E2", configured="E2B2")]
-    result = ingested(write(tmp_path, *rows, day(HALF_HOURS, date="20230402")), options())
-    assert result.counts == {"used": 96}
+WORDS_FOR_MISSING = {"missing_words": ("", "NULL", "-999")}
+COUNTED = {
+    "a change of meter": (
+        [details(), day(HALF_HOURS), details(suffix="E2", configured="E2B2"), day(HALF_HOURS, date="20230402")],
+        *({}, {"used": 96}),
+    ),
+    "null readings and empty cells": (
+        [details(), day(["", " ", "NaN", "Null", *["0"] * 44]), day(["0"] * 48, "N", "20230402")],
+        *({}, {"used": 44, "value_missing": 4 + 48}),
+    ),
+    "an empty cell where no word means a missing one": (
+        [details(), day(["", *["1"] * 47])],
+        *({"missing_words": ()}, {"used": 47, "value_missing": 1}),
+    ),
+    **{
+        f"a missing word that is a number beside '{other}'": (
+            [details(), day(["-999", other, *["0.5"] * 46])],
+            *(WORDS_FOR_MISSING, {"used": 46 + used, "value_missing": 2 - used}),
+        )
+        for other, used in {"0.25": 1, "": 0, "NULL": 0}.items()
+    },
+    **{
+        f"estimated or substituted as {quality}": ([details(), day(HALF_HOURS, quality)], {}, {"used": 48})
+        for quality in ("A", "E52", "F14", "S14", "s14")
+    },
+}
 
 
-def test_null_readings_and_empty_cells_are_missing_and_never_zero(tmp_path):
-    values = ["", " ", "NaN", "Null", *["0"] * 44]
-    result = ingested(write(tmp_path, details(), day(values), day(values, "N", "20230402")), options())
-    assert result.counts == {"used": 44, "value_missing": 4 + 48}
-    assert (result.energy_kwh["NMI0000001"] == 0).all() and len(result.energy_kwh) == 44
-
-
-def test_an_empty_cell_is_missing_even_if_no_word_is(tmp_path):
-    path = write(tmp_path, details(), day(["", *["1"] * 47]))
-    assert ingested(path, options(missing_words=())).counts == {"used": 47, "value_missing": 1}
-
-
-@pytest.mark.parametrize("quality", ["A", "E52", "F14", "S14", "s14"])
-def test_estimated_and_substituted_readings_count(tmp_path, quality):
-    assert ingested(write(tmp_path, details(), day(HALF_HOURS, quality)), options()).counts == {"used": 48}
+@pytest.mark.parametrize(("rows", "other", "counts"), COUNTED.values(), ids=COUNTED)
+def test_what_becomes_of_readings(tmp_path, rows, other, counts):
+    result = ingested(write(tmp_path, *rows), options(**other))
+    assert result.counts == counts
+    # A missing reading is never zero.
+    assert result.energy_kwh["NMI0000001"].notna().sum() == counts["used"]
 
 
 def test_event_records_say_which_readings_of_a_day_are_null(tmp_path):
@@ -422,11 +435,3 @@ def naive_readings(rows: list[str]) -> int:
         elif fields[0] not in ("200", "400", "500", "900"):
             count += not (fields[0] == "100" and fields[1:2] == ["NEM12"])
     return count
-
-
-@pytest.mark.parametrize("other", ["0.25", "", "NULL"])
-def test_a_missing_word_that_is_a_number_is_missing_whatever_else_stands_in_its_row(tmp_path, other):
-    values = ["-999", other, *["0.5"] * 46]
-    result = ingested(write(tmp_path, details(), day(values)), options(missing_words=("", "NULL", "-999")))
-    missing = 1 + (other != "0.25")
-    assert result.counts == {"used": 48 - missing, "value_missing": missing}

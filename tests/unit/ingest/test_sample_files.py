@@ -2,11 +2,10 @@
 
 ``sample_verdicts.csv`` says of each file what becomes of it: the readings in it (counted here by splitting text), its
 canonical readings, meters and kWh, or how the sentence of the refusal starts. With bad rows left out, readings used
-and quarantined make those in the file. Run as a script, this file writes the table anew.
+and quarantined make those in the file.
 """
 
 import csv
-import io
 import re
 import zipfile
 from pathlib import Path
@@ -137,21 +136,3 @@ def test_blocks_of_days_and_of_months_give_the_same_hours(shared_data):
         result = read_all(green_button, folder / f"Coastal_Multi_Family_{name}.xml", options("greenbutton_samples/x"))
         tables.append({start: kwh for (_, start), kwh in result.kwh.items()})
     assert tables[0] == tables[1] and len(tables[0]) == 8760
-
-
-if __name__ == "__main__":
-    _shared, _out = Path(__file__).resolve().parents[4] / "shared" / "data", io.StringIO()
-    _write = csv.writer(_out, lineterminator="\n")
-    _write.writerow(["file", "readings", "used", "meters", "kwh", "sentence"])
-    for _path in sorted(p for folder in READERS for p in (_shared / folder).rglob("*.*")):
-        if _path.suffix.lower() not in (".csv", ".zip", ".xml"):
-            continue
-        _name = str(_path.relative_to(_shared))
-        _reader, (_count, _) = READERS[_name.split("/")[0]], NAIVE[_name.split("/")[0]](unpacked(_path).decode())
-        try:
-            _r = read_all(_reader, _path, options(_name))
-            _write.writerow([_name, _count, len(_r.kwh), len(_r.meters), f"{sum(_r.kwh.values()):.3f}", ""])
-        except InputError as _error:
-            _sentence = str(_error).removeprefix(str(_path)).split(";")[0]
-            _write.writerow([_name, _count, "", "", "", _sentence])
-    Path(__file__).with_name("sample_verdicts.csv").write_text(_out.getvalue())

@@ -26,19 +26,25 @@ from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 # Bytes of the start of a file that everything is guessed from.
 HEAD_BYTES = 1 << 20
 _SHEET = "save the sheet with one reading per row as CSV UTF-8"
-# First bytes, what they mean, and what to do.
+_TEXT, _UNPACK = "save the export as UTF-8", "unpack it, or pack it as zip or gzip"
+# What the first bytes look like, what they mean, and what to do.
 _OTHERS = (
-    (b"\xd0\xcf\x11\xe0", "is an Excel workbook of the old kind (.xls)", _SHEET),
-    (b"%PDF", "is a PDF", "ask for the readings as CSV"),
-    (b"{\\rtf", "is a text document", "save it as plain text"),
-    (b"\xff\xfe", "is UTF-16 text", "save the export as UTF-8"),
-    (b"\xfe\xff", "is UTF-16 text", "save the export as UTF-8"),
-    (b"7z\xbc\xaf", "is a 7z archive", "unpack it, or pack it as zip or gzip"),
-    (b"Rar!", "is a RAR archive", "unpack it, or pack it as zip or gzip"),
-    (b"BZh", "is compressed by bzip2", "unpack it, or pack it as zip or gzip"),
-    (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "unpack it, or pack it as zip or gzip"),
-    (b"\xfd7zXZ", "is compressed by xz", "unpack it, or pack it as zip or gzip"),
-    (b"SQLite format 3", "is an SQLite database", "write the table of readings as CSV or Parquet"),
+    (rb"\xd0\xcf\x11\xe0", "is an Excel workbook of the old kind (.xls)", _SHEET),
+    (rb"%PDF", "is a PDF", "ask for the readings as CSV"),
+    (rb"\{\\rtf", "is a text document", "save it as plain text"),
+    (rb"\xff\xfe|\xfe\xff", "is UTF-16 text", _TEXT),
+    (rb"7z\xbc\xaf", "is a 7z archive", _UNPACK),
+    (rb"Rar!", "is a RAR archive", _UNPACK),
+    (rb"BZh", "is compressed by bzip2", _UNPACK),
+    (rb"\x28\xb5\x2f\xfd", "is compressed by zstd", _UNPACK),
+    (rb"\xfd7zXZ", "is compressed by xz", _UNPACK),
+    (rb"SQLite format 3", "is an SQLite database", "write the table of readings as CSV or Parquet"),
+    (
+        rb"(?:\xef\xbb\xbf)?\s*HDR,(ICPHH|ICPMM|EIEP)",
+        "is a New Zealand EIEP file, which numbers the trading periods of a day",
+        "write a row per reading: meter, time stamp and energy",
+    ),
+    (rb"(?:\xef\xbb\xbf)?\s*[{\[]", "is JSON", "write the readings as CSV, one reading per row"),
 )
 _SHEETS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 
@@ -75,35 +81,24 @@ def kind_of(path) -> tuple[str, bytes]:
     with open_bytes(files_of(path)[0]) as stream:
         head = stream.read(HEAD_BYTES)
     for start, problem, hint in _OTHERS:
-        if head.startswith(start):
+        if re.match(start, head):
             raise InputError(problem, file=path, hint=hint)
     if head.startswith(b"PAR1"):
         return "parquet", b""
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if nem12.version(head) == "NEM13":
-        raise InputError(
-            "is NEM13: register readings months apart, not an interval export",
-            file=path,
-            hint="ask for NEM12 interval data",
-        )
-    if re.match(rb"HDR,(ICPHH|ICPMM|EIEP)", text):
-        raise InputError(
-            "is a New Zealand EIEP file, which numbers the trading periods of a day",
-            file=path,
-            hint="write a row per reading: meter, time stamp and energy",
-        )
+        problem = "is NEM13: register readings months apart, not an interval export"
+        raise InputError(problem, file=path, hint="ask for NEM12 interval data")
     if nem12.looks_like(head):
         return "nem12", head
     if green_button.looks_like(head):
         if green_button.names_gas(head):
             raise InputError("is Green Button XML of gas", file=path, hint="ask for the electricity of these homes")
         return "green_button", head
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"<"):
         page = re.match(rb"<(!doctype\s+)?html", text, re.IGNORECASE)
         what = "is a web page" if page else "is XML, but not of Green Button"
         raise InputError(what, file=path, hint="ask for the readings as CSV, Parquet, NEM12 or Green Button XML")
-    if text[:1] in (b"{", b"["):
-        raise InputError("is JSON", file=path, hint="write the readings as CSV, one reading per row")
     if b"\0" in head[:4096]:
         raise InputError("is no text", file=path, hint="give a CSV, Parquet, NEM12 or Green Button XML file")
     return "csv", head
