@@ -1,6 +1,6 @@
 """The audit as a target: what it plans, one part for real, and that nothing else plans it."""
 
-from meterdp.audit.forms import NAMES
+from meterdp.audit.study import PARTS
 from meterdp.audit.tables import AUDIT
 from meterdp.core.parquet import metadata_of, read_table
 from tests.workflow.conftest import TINY, Runner
@@ -11,7 +11,7 @@ CONFIG = TINY | {"audit": {"epsilons": [2], "trials": 1000}}
 
 def test_the_audit_needs_no_export_and_no_study(tmp_path):
     planned = Planner(tmp_path).plan(CONFIG, "audit")
-    assert sorted(planned) == sorted(["audit", "gather_audit", "audit_report", *["audit_part"] * len(NAMES)])
+    assert sorted(planned) == sorted(["audit", "gather_audit", "audit_report", *["audit_part"] * (len(PARTS) + 1)])
 
 
 def test_neither_a_study_nor_a_release_plans_it(tmp_path):

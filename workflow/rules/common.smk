@@ -12,9 +12,10 @@ CHECKOUT = (ROOT / "src/meterdp").is_dir()
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "src"))
 
-from meterdp.audit.forms import NAMES as AUDIT_PARTS
-from meterdp.audit.forms import SETTINGS as AUDITED_SETTINGS
+from meterdp.audit import CANARIES
+from meterdp.audit import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
+from meterdp.core.choices import names_in
 from meterdp.core.config import complete, figure_epsilon, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
@@ -103,6 +104,7 @@ FITTED_ELSEWHERE = STUDY / "federated_mixture.parquet" if FEDERATION else []
 # What is in a folder, as a hash: its files may be called after meters, and Snakemake prints and keeps names of inputs.
 FOLDER_STATE = None if SIMULATED else state_of(config["export"]["path"])
 AUDIT = RESULTS / "audit"
+AUDIT_PARTS = [*names_in("audit.study.PARTS"), CANARIES]
 # Tables the report reads, by name.
 REPORTED = {
     name: table

@@ -2,8 +2,7 @@
 
 Each canary of a simulated export has rows of its own or none at all, in which case the public default record stands
 for it (``replace_one``). Whoever audits knows everything but the coins, and guesses them from one release. It is
-drawn as every release is, with safe noise, which has no seed; ledger and files are the
-audit's own.
+drawn as every release is, with safe noise, which has no seed; ledger and files are the audit's own.
 """
 
 from __future__ import annotations
@@ -49,16 +48,10 @@ LOW_KWH, HIGH_KWH = 0.04, 2.0
 
 @dataclass(frozen=True)
 class Fleet:
-    """A simulated export in which canaries can be planted.
+    """A simulated export, in a scratch folder, in which canaries can be planted.
 
-    Parameters
-    ----------
-    folder : Path
-        Scratch folder.
-    config : mapping
-        The whole configuration, whose export is the simulated one and whose ledger lies in the folder.
-    canaries : list of str
-        Meters that are canaries.
+    ``config`` is the whole configuration, whose export is the simulated one and whose ledger lies in the folder;
+    ``canaries`` are the meters that are canaries.
     """
 
     folder: Path
@@ -95,10 +88,7 @@ class Fleet:
     def records(self, coins: np.ndarray) -> np.ndarray:
         """Write the export with the rows of those canaries whose coin says so, and read it as a study does.
 
-        Returns
-        -------
-        (N, d) float64
-            Profile vectors of all listed households, log kWh, canaries first.
+        Returns the profile vectors (N, d) of all listed households, log kWh, canaries first.
         """
         settings = ExportSettings.from_config({**self.config["export"], "meters": str(self.folder / "meters.csv")})
         meter_list = read_meter_list(self.folder / "meters.csv")
@@ -147,13 +137,8 @@ def canary_kwh_per_hour(canaries: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Planted:
-    """The records of one toss of the coins, and what the auditor knows beside them.
-
-    Parameters
-    ----------
-    coins : (m,) bool
-    log_kwh, all_in, all_out : (N, d) float64
-        Records of this toss, and with all canaries in or out.
+    """The records (N, d) of one toss of the coins (m,), and those with all canaries in or out, which the auditor
+    knows.
     """
 
     coins: np.ndarray
@@ -165,12 +150,8 @@ class Planted:
 def plant(fleet: Fleet, coins: np.ndarray) -> Planted:
     """Take the canaries through ingest and profiles.
 
-    Raises
-    ------
-    InputError
-        If the rules of the configuration leave a canary no valid profile.
-    ArithmeticError
-        If a household's record depends on the rows of others, which no release would survive.
+    Rules of the configuration that leave a canary no valid profile are refused; ArithmeticError if a household's
+    record depends on the rows of others, which no release would survive.
     """
     all_in, all_out, log_kwh = (fleet.records(c) for c in (np.ones_like(coins), np.zeros_like(coins), coins))
     if (all_in == all_out)[: len(coins)].all(axis=1).any():

@@ -2,8 +2,6 @@
 
 A text in other alphabets of bytes, escaped, in base64, in hexadecimal or as a plain digest, which a dictionary
 undoes; a reading as any number that follows from it by a unit or a logarithm, cut or rounded to eight digits or more.
-
-The parts of the audit by name: one job of the workflow each. A plan reads this, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -45,8 +43,6 @@ class Secret:
     ----------
     name : str
         What a finding calls it; it is printed.
-    kind : str
-        One of ``KINDS``.
     value : str
         As it stands in the export or the private file. Readings in kWh.
     scale : LogScale
@@ -79,14 +75,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Needle:
-    """Bytes that give a secret away.
-
-    Parameters
-    ----------
-    data : bytes
-    whole : bool
-        Whether letters or digits beside it make it something else.
-    """
+    """Bytes that give a secret away; ``whole`` if letters or digits beside it make it something else."""
 
     data: bytes
     whole: bool = False
@@ -188,22 +177,3 @@ def _neighbours(value: float) -> list[float]:
     """The value and those next to it: sums and logarithms may differ in the last digit."""
     up, down = np.nextafter(value, np.inf), np.nextafter(value, -np.inf)
     return [value, -value, up, down, -up, -down]
-
-
-CANARIES = "canaries"
-NAMES = (
-    "primitives",
-    "sound",
-    "sound_mutants",
-    "sound_ball",
-    "sound_label_flip",
-    "sound_shared",
-    "group_forecast",
-    "label_forecast",
-    "feeder_totals",
-    "published",
-    "published_dpem",
-    CANARIES,
-)
-# Sections of the configuration that canaries, in another simulated export, are sent through.
-SETTINGS = ("seed", "export", "quality", "profiles", "mixture", "mechanisms", "release", "audit")

@@ -1,4 +1,10 @@
-"""One verdict: two samples of runs, the attacks they allow, and the lower bounds of the best of them.
+"""Lower bounds on privacy parameters: two samples of runs, the attacks they allow, and the bounds of the best of
+them.
+
+If a mechanism is (epsilon, delta)-DP, P(S) <= e^epsilon Q(S) + delta for every event S; if it is mu-GDP, Phi^-1(P(S))
+- Phi^-1(Q(S)) <= mu (Dong, Roth and Su 2022, Definition 3 and (5)). With confidence limits on P(S) and Q(S) (Clopper
+and Pearson 1934) each becomes a lower bound that holds with the stated confidence. The bound on mu is far sharper on
+few runs, but it refutes a claim of Gaussian DP only.
 
 An attack is a score of what an adversary sees, the higher the more it looks like a run on D than on its neighbour.
 Where the distribution of what is seen is known the score is the likelihood ratio, which by Neyman and Pearson no
@@ -9,14 +15,49 @@ of any number of events and attacks costs no confidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.special import betainccinv, betaincinv, ndtri
 
-from meterdp.audit import bounds
-from meterdp.audit.bounds import probability_high, probability_low
+from meterdp.accounting import responses
+
+
+def probability_low(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
+    """Return the lower Clopper-Pearson limit of a probability, wrong with chance at most ``error`` (one-sided)."""
+    hits = np.asarray(hits)
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), trials - hits + 1, error), 0.0)
+
+
+def probability_high(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
+    """Return the upper Clopper-Pearson limit; see :func:`probability_low`."""
+    hits = np.asarray(hits)
+    return np.where(hits < trials, betainccinv(hits + 1, np.maximum(trials - hits, 1e-9), error), 1.0)
+
+
+def epsilon_lower(hits_p: np.ndarray, hits_q: np.ndarray, trials: int, delta: float, error: float) -> np.ndarray:
+    """Return a lower bound on epsilon at ``delta``, at least 0; too large with chance at most ``error``.
+
+    From how often the event occurred on either data set; half of the error is spent on each limit.
+    """
+    low = probability_low(hits_p, trials, error / 2) - delta
+    high = probability_high(hits_q, trials, error / 2)
+    return np.log(np.maximum(low, high) / high)
+
+
+def mu_lower(hits_p: np.ndarray, hits_q: np.ndarray, trials: int, error: float) -> np.ndarray:
+    """Return a lower bound on the GDP parameter mu, at least 0, in the same way."""
+    low = probability_low(hits_p, trials, error / 2)
+    high = probability_high(hits_q, trials, error / 2)
+    return np.maximum(ndtri(low) - ndtri(high), 0.0)
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float:
+    """Return the epsilon that a ``mu``-GDP mechanism has at ``delta``, from above."""
+    return responses.epsilon_after(mu, 0.0, 1, delta, 1) if mu > 0 else 0.0
+
 
 # Thresholds that are tried on each side; geometric, because good events lie in the tails.
 _CANDIDATES = 100
@@ -29,12 +70,7 @@ Bound = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 class Event:
     """The event score >= threshold, which speaks for D, or score <= threshold, which speaks for its neighbour D'.
 
-    Parameters
-    ----------
-    threshold : float
-        May be infinite.
-    for_d : bool
-        Which of the two.
+    The threshold may be infinite.
     """
 
     threshold: float
@@ -50,12 +86,8 @@ class Event:
 def best_event(score_d: np.ndarray, score_other: np.ndarray, bound: Bound, judging: int) -> tuple[Event, float]:
     """Return the event that promises the largest bound on ``judging`` other runs, and the bound it promises.
 
-    Parameters
-    ----------
-    score_d, score_other : (n,) float64
-        Scores of runs on D and on D', the higher the more they look like D; infinite ones are allowed.
-    bound : callable (hits on the one, hits on the other, trials) -> lower bound
-    judging : int
+    Scores (n,) are of runs on D and on D', the higher the more they look like D; infinite ones are allowed. ``bound``
+    makes a lower bound of the hits on the one, the hits on the other and the trials.
     """
     n = len(score_d)
     one, two = np.sort(score_d), np.sort(score_other)
@@ -81,14 +113,10 @@ _LARGEST = 8.0
 
 
 def learned_scores(train_d: np.ndarray, train_other: np.ndarray, seen: list[np.ndarray]) -> dict[str, list]:
-    """Return the scores of attacks trained on runs on D and D', per attack one (n,) float64 for each of ``seen``.
+    """Return the scores of attacks trained on runs (n, f) on D and D', per attack one (m,) float64 for each of
+    ``seen`` (m, f).
 
     Logistic regression on the numbers and their squares, and gradient-boosted trees.
-
-    Parameters
-    ----------
-    train_d, train_other : (n, f) float64
-    seen : list of (m, f) float64
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
@@ -121,12 +149,8 @@ LIKELIHOOD_RATIO = "likelihood ratio"
 class Seen:
     """What an adversary sees of R independent runs on one data set.
 
-    Parameters
-    ----------
-    ratio : (R,) float64, optional
-        ln p(seen | D) - ln p(seen | D'), where the distribution is known; may be infinite.
-    numbers : (R, f) float64, optional
-        The numbers themselves, for attacks that are learned.
+    Either ln p(seen | D) - ln p(seen | D'), (R,), where the distribution is known, which may be infinite, or the
+    numbers themselves, (R, f), for attacks that are learned.
     """
 
     ratio: np.ndarray | None = None
@@ -135,14 +159,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of a pair of neighbouring data sets.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-    mu : float, optional
-        GDP parameter, where the claim is one of Gaussian DP.
-    """
+    """What is claimed of a pair of neighbouring data sets; mu, where the claim is one of Gaussian DP."""
 
     epsilon: float
     delta: float
@@ -151,18 +168,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Lower bounds and the attacks that gave them.
+    """Lower bounds, that on mu None where it is not claimed, and the attack that gave the one on epsilon.
 
-    Parameters
-    ----------
-    epsilon_lower, mu_lower : float
-        The latter None where mu is not claimed.
-    attack : str
-        Name of the attack behind ``epsilon_lower``.
-    trials : int
-        Runs on either data set that judged.
-    hits, other_hits : int
-        How often the event behind ``epsilon_lower`` occurred on the data set it speaks for, and on the other.
+    ``trials`` runs on either data set judged; the event behind it occurred so often on the data set it speaks for,
+    and on the other.
     """
 
     epsilon_lower: float
@@ -174,54 +183,43 @@ class Verdict:
 
 
 def judge(on_d: Seen, on_other: Seen, claim: Claim, error: float) -> Verdict:
-    """Return lower bounds that hold together, except with probability ``error``.
+    """Return lower bounds that hold together, except with probability ``error``, from equally many runs on D and on
+    D'.
 
-    The best attack and its event are chosen on separate runs; then one event bounds epsilon and, where mu is
-    claimed, another one bounds mu, each at half the error.
-
-    Parameters
-    ----------
-    on_d, on_other : Seen
-        Runs on D and on its neighbour D', equally many.
-    claim : Claim
-    error : float
+    The best attack and its event are chosen on separate runs; then one event bounds epsilon and, where mu is claimed,
+    another one bounds mu, each at half the error.
     """
-    scores, judged = _scores(on_d, on_other)
+    scores = _scores(on_d, on_other)
     each = error if claim.mu is None else error / 2
-    of_epsilon = partial(bounds.epsilon_lower, delta=claim.delta, error=each)
-    trials = len(next(iter(judged.values()))[0])
-    attack, event = _best(scores, of_epsilon, trials)
-    hits = event.hits(*judged[attack])
+    of_epsilon = partial(epsilon_lower, delta=claim.delta, error=each)
+    attack, hits, trials = _hits_of_best(scores, of_epsilon)
     epsilon = float(of_epsilon(*hits, trials))
     if claim.mu is None:
         return Verdict(epsilon, None, attack, trials, *hits)
-    of_mu = partial(bounds.mu_lower, error=each)
-    mu_attack, event = _best(scores, of_mu, trials)
-    mu = float(of_mu(*event.hits(*judged[mu_attack]), trials))
+    of_mu = partial(mu_lower, error=each)
+    mu = float(of_mu(*_hits_of_best(scores, of_mu)[1], trials))
     return Verdict(epsilon, mu, attack, trials, *hits)
 
 
-def _best(scores: Mapping, bound, trials: int) -> tuple[str, Event]:
-    found = {name: best_event(*pair, bound, trials) for name, pair in scores.items()}
+# Per attack the scores (on D, on D') of the runs that choose, and those of the runs that judge.
+Scores = dict[str, tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]]
+
+
+def _hits_of_best(scores: Scores, bound: Bound) -> tuple[str, tuple[int, int], int]:
+    """Return the attack that promises the largest bound, how often its event occurred, and in how many runs."""
+    trials = len(next(iter(scores.values()))[1][0])
+    found = {name: best_event(*choosing, bound, trials) for name, (choosing, _) in scores.items()}
     name = max(found, key=lambda n: found[n][1])
-    return name, found[name][0]
+    return name, found[name][0].hits(*scores[name][1]), trials
 
 
-def _scores(on_d: Seen, on_other: Seen) -> tuple[dict, dict]:
-    """Return per attack the scores (on D, on D') of the runs that choose and of those that judge."""
-    choosing, judging = {}, {}
+def _scores(on_d: Seen, on_other: Seen) -> Scores:
     if on_d.ratio is not None:
-        cut = int(CHOOSE * len(on_d.ratio))
-        pair = (on_d.ratio, on_other.ratio)
-        choosing[LIKELIHOOD_RATIO], judging[LIKELIHOOD_RATIO] = (
-            tuple(r[:cut] for r in pair),
-            tuple(r[cut:] for r in pair),
-        )
-        return choosing, judging
+        cut, pair = int(CHOOSE * len(on_d.ratio)), (on_d.ratio, on_other.ratio)
+        return {LIKELIHOOD_RATIO: (tuple(r[:cut] for r in pair), tuple(r[cut:] for r in pair))}
     runs = len(on_d.numbers)
     first, second = int(TRAIN * runs), int((TRAIN + CHOOSE) * runs)
     one, two = on_d.numbers, on_other.numbers
     seen = [one[first:second], two[first:second], one[second:], two[second:]]
-    for name, score in learned_scores(one[:first], two[:first], seen).items():
-        choosing[name], judging[name] = tuple(score[:2]), tuple(score[2:])
-    return choosing, judging
+    learned = learned_scores(one[:first], two[:first], seen)
+    return {name: (tuple(score[:2]), tuple(score[2:])) for name, score in learned.items()}

@@ -73,17 +73,10 @@ _PACKED_BASE64 = re.compile(rb"(?:H4sI|UEsD|/Td6WFoA|Qlpo|UEFSMQ|U1FMaXRl|KLUv)[
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file.
+    """A part of a file: its bytes, or the numbers (n,) of a column.
 
-    Parameters
-    ----------
-    part : str
-        ``NAME``, ``BYTES``, ``FOOTER``, ``COLUMN`` or ``CLOSED``.
-    where : str
-        Path to it through the packing, e.g. "member 'x' > column 'y'".
-    data : bytes
-    numbers : (n,) float64 array
-        Where it is a column of numbers.
+    ``part`` is ``NAME``, ``BYTES``, ``FOOTER``, ``COLUMN`` or ``CLOSED``; ``where`` the path to it through the
+    packing, e.g. "member 'x' > column 'y'".
     """
 
     part: str
@@ -93,35 +86,27 @@ class Piece:
 
 
 def pieces(data: bytes, where: str = "", depth: int = 0) -> Iterator[Piece]:
-    """Yield the pieces of a file.
-
-    Parameters
-    ----------
-    data : bytes
-        All of the file.
-    where, depth
-        Of what it was packed in.
-    """
+    """Yield the pieces of a whole file; ``where`` and ``depth`` are those of what it was packed in."""
     if data[:4] == b"PAR1" and data[-4:] == b"PAR1":
-        yield from _tried(_parquet, data, where, depth)
+        yield from _tried("parquet", _parquet, data, where, depth)
         return
     yield Piece(BYTES, where or "text", data)
     if depth > _DEEPEST:
         yield Piece(CLOSED, where + "packed too deeply")
         return
-    for fits, open_it in _OPENERS:
+    for name, fits, open_it in _OPENERS:
         if fits(data):
-            yield from _tried(open_it, data, where, depth)
+            yield from _tried(name, open_it, data, where, depth)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         yield Piece(BYTES, where + "UTF-16", data.decode("utf-16", "replace").encode("utf-8", "replace"))
 
 
-def _tried(open_it: Callable, data: bytes, where: str, depth: int) -> Iterator[Piece]:
+def _tried(name: str, open_it: Callable, data: bytes, where: str, depth: int) -> Iterator[Piece]:
     try:
         yield from open_it(data, where, depth + 1)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile,
             sqlite3.Error, RuntimeError, pa.ArrowException):  # fmt: skip
-        yield Piece(CLOSED, f"{where}damaged {open_it.__name__.strip('_')}")
+        yield Piece(CLOSED, f"{where}damaged {name}")
         yield Piece(BYTES, where or "text", data)
 
 
@@ -191,11 +176,10 @@ def _sqlite(data: bytes, where: str, depth: int) -> Iterator[Piece]:
             tables = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             for (name,) in tables:
                 table = name.decode()
-                cursor = base.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
-                for at, column in enumerate(entry[0] for entry in cursor.description):
+                rows = base.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
+                names = [entry[0] for entry in rows.description]
+                for column, values in zip(names, zip(*rows, strict=True), strict=False):
                     here = f"{where}table '{table}', column '{column}'"
-                    rows = base.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
-                    values = [row[at] for row in rows]
                     numbers = [float(v) for v in values if isinstance(v, int | float)]
                     yield Piece(BYTES, here, numbers=np.array(numbers, float))
                     for value in values:
@@ -220,53 +204,38 @@ def _base64(data: bytes, where: str, depth: int) -> Iterator[Piece]:
         yield from pieces(base64.b64decode(text + b"=" * (-len(text) % 4)), where + "base64 > ", depth)
 
 
-def _gzip(data: bytes, where: str, depth: int) -> Iterator[Piece]:
-    # The header may name the file that was packed; it is found in the bytes.
-    yield from pieces(gzip.decompress(data), where + "gzip > ", depth)
+def _unpacked(name: str, unpack: Callable[[bytes], bytes]) -> Callable:
+    """Return what opens a file that is packed whole."""
+
+    def open_it(data: bytes, where: str, depth: int) -> Iterator[Piece]:
+        yield from pieces(unpack(data), f"{where}{name} > ", depth)
+
+    return open_it
 
 
-def _bzip2(data: bytes, where: str, depth: int) -> Iterator[Piece]:
-    yield from pieces(bz2.decompress(data), where + "bzip2 > ", depth)
-
-
-def _xz(data: bytes, where: str, depth: int) -> Iterator[Piece]:
-    yield from pieces(lzma.decompress(data), where + "xz > ", depth)
-
-
-def _zstd(data: bytes, where: str, depth: int) -> Iterator[Piece]:
+def _zstd(data: bytes) -> bytes:
     with pa.CompressedInputStream(io.BytesIO(data), "zstd") as stream:
-        yield from pieces(stream.read(), where + "zstd > ", depth)
+        return stream.read()
 
 
-def _percent(data: bytes, where: str, depth: int) -> Iterator[Piece]:
-    yield from pieces(urllib.parse.unquote_to_bytes(data), where + "percent-encoded > ", depth)
-
-
+# What a file may be, how its bytes begin or look, and what opens it. The header of a gzip may name the file that was
+# packed; it is found in the bytes.
 _OPENERS = (
-    (lambda data: data[:2] == b"\x1f\x8b", _gzip),
-    (lambda data: data[:3] == b"BZh", _bzip2),
-    (lambda data: data[:6] == b"\xfd7zXZ\x00", _xz),
-    (lambda data: data[:4] == b"\x28\xb5\x2f\xfd", _zstd),
-    (lambda data: data[:4] == b"PK\x03\x04", _zip),
-    (lambda data: data[257:262] == b"ustar", _tar),
-    (lambda data: data[:16] == b"SQLite format 3\0", _sqlite),
-    (lambda data: b";base64," in data, _data_uris),
-    (lambda data: _PACKED_BASE64.search(data) is not None, _base64),
-    (lambda data: b"data:" in data and b"%3C" in data, _percent),
+    ("gzip", lambda data: data[:2] == b"\x1f\x8b", _unpacked("gzip", gzip.decompress)),
+    ("bzip2", lambda data: data[:3] == b"BZh", _unpacked("bzip2", bz2.decompress)),
+    ("xz", lambda data: data[:6] == b"\xfd7zXZ\x00", _unpacked("xz", lzma.decompress)),
+    ("zstd", lambda data: data[:4] == b"\x28\xb5\x2f\xfd", _unpacked("zstd", _zstd)),
+    ("zip", lambda data: data[:4] == b"PK\x03\x04", _zip),
+    ("tar", lambda data: data[257:262] == b"ustar", _tar),
+    ("sqlite", lambda data: data[:16] == b"SQLite format 3\0", _sqlite),
+    ("data_uris", lambda data: b";base64," in data, _data_uris),
+    ("base64", lambda data: _PACKED_BASE64.search(data) is not None, _base64),
+    (
+        "percent",
+        lambda data: b"data:" in data and b"%3C" in data,
+        _unpacked("percent-encoded", urllib.parse.unquote_to_bytes),
+    ),
 )
-
-
-def read(path: Path) -> Iterator[Piece]:
-    """Yield the pieces of a file on disk; a link gives its target's name and nothing else."""
-    if path.is_symlink():
-        yield Piece(NAME, "target of a link", str(path.readlink()).encode())
-        return
-    try:
-        data = path.read_bytes()
-    except OSError:
-        yield Piece(CLOSED, "unreadable file")
-        return
-    yield from pieces(data)
 
 
 _BLOCK_BYTES = 1 << 24
@@ -281,17 +250,9 @@ _EVERYWHERE = (NAME, BYTES, FOOTER, COLUMN)
 
 @dataclass(frozen=True)
 class Home:
-    """Where secrets belong.
+    """Where secrets of some kinds belong, and why: in some parts of the files of a pattern.
 
-    Parameters
-    ----------
-    files : str
-        Pattern of paths below the folder that is scanned; ``*`` crosses folders.
-    parts : tuple of str
-        Parts of the file.
-    kinds : tuple of str
-        Kinds of secrets.
-    why : str
+    The pattern is of paths below the folder that is scanned; ``*`` crosses folders.
     """
 
     files: str
@@ -332,17 +293,9 @@ HOMES_OF = {"release": RELEASE_HOMES, "results": HOMES, "snakemake": SNAKEMAKE_H
 
 @dataclass(frozen=True)
 class Finding:
-    """A secret where it should not be, or a file that could not be looked into.
+    """A secret, by its name, where it should not be, or (``CLOSED``) a file that could not be looked into.
 
-    Parameters
-    ----------
-    secret : str
-        Its name, ``CLOSED`` for such a file.
-    kind : str
-    file : Path
-        Below the folder.
-    part, where : str
-        As of a :class:`meterdp.audit.leaks.Piece`.
+    ``file`` lies below the folder; ``part`` and ``where`` are those of a :class:`Piece`.
     """
 
     secret: str
@@ -353,12 +306,7 @@ class Finding:
 
 
 class Scanner:
-    """Looks for many secrets at once.
-
-    Parameters
-    ----------
-    secrets : iterable of Secret
-    """
+    """Looks for many secrets at once."""
 
     def __init__(self, secrets: Iterable[Secret]):
         self._secrets = tuple(secrets)
@@ -462,25 +410,10 @@ def _in_a_word(block: bytes, at: int, needle: Needle) -> bool:
 
 
 def scan(folder, secrets: Iterable[Secret], homes: Sequence[Home] = ()) -> list[Finding]:
-    """Look for secrets in every file below a folder, its names included.
+    """Look for secrets in every file below a folder, or in one file, its names included.
 
-    Parameters
-    ----------
-    folder : path-like
-        Or one file.
-    secrets : iterable of Secret
-    homes : sequence of Home
-        Where which secrets may be; ``HOMES`` if ``folder`` is the results folder.
-
-    Returns
-    -------
-    list of Finding
-        One for each secret and place, in the order of the paths.
-
-    Raises
-    ------
-    InputError
-        If there is no such folder.
+    Returns one finding for each secret and place, in the order of the paths. ``homes`` says where which secrets may
+    be: ``HOMES`` if ``folder`` is the results folder. A folder that is not there is refused.
     """
     root = Path(folder)
     if not root.exists():
@@ -504,9 +437,17 @@ def scan_text(text: str, secrets: Iterable[Secret]) -> list[str]:
 
 
 def _pieces(path: Path, file: Path) -> Iterator[Piece]:
+    """Yield the pieces of what is on disk; of a link its target's name and nothing else."""
     yield Piece(NAME, "name of the file", str(file).encode("utf-8", "surrogateescape"))
-    if path.is_symlink() or path.is_file():
-        yield from read(path)
+    if path.is_symlink():
+        yield Piece(NAME, "target of a link", str(path.readlink()).encode())
+    elif path.is_file():
+        try:
+            data = path.read_bytes()
+        except OSError:
+            yield Piece(CLOSED, "unreadable file")
+        else:
+            yield from pieces(data)
 
 
 def _at_home(home: Home, secret: Secret, file: Path, piece: Piece) -> bool:
@@ -516,11 +457,7 @@ def _at_home(home: Home, secret: Secret, file: Path, piece: Piece) -> bool:
 def read_secrets(path) -> list[Secret]:
     """Read secrets from a CSV with the columns name, kind and value.
 
-    Raises
-    ------
-    InputError
-        If it is no such file, or a secret is so common that it could be met without a leak. The message holds no
-        value.
+    Refused, without the value, if one is so common that it could be met without a leak.
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -541,10 +478,7 @@ def read_secrets(path) -> list[Secret]:
 def meters_of(path) -> list[Secret]:
     """Return the meters of a list as secrets, named by their place in its order; too short ids are left out.
 
-    Raises
-    ------
-    InputError
-        If it is no such list, or all ids are so short that they occur without a leak.
+    Refused if all are so short.
     """
     secrets = []
     for number, meter in enumerate(read_meter_list(path).meter_ids, 1):
@@ -558,13 +492,7 @@ def meters_of(path) -> list[Secret]:
 
 
 def scale_of(recipe) -> LogScale:
-    """Return the scale that the recorded configuration of a study names.
-
-    Raises
-    ------
-    InputError
-        If it names none.
-    """
+    """Return the scale that the recorded configuration of a study names."""
     try:
         return PLAIN.of_kind(read_files([recipe])["profiles"]["log_scale"])
     except (KeyError, TypeError):

@@ -13,22 +13,11 @@ from scipy.stats import binom
 
 
 def chance_of(right: int, guesses: int, coins: int, epsilon: float, delta: float) -> float:
-    """Return an upper bound on the probability of ``right`` or more right guesses under (epsilon, delta)-DP.
+    """Return an upper bound on the probability of v = ``right`` or more right guesses of r under (epsilon, delta)-DP,
+    m coins.
 
-    With f(v) = P(Binomial(r, e^epsilon / (1 + e^epsilon)) >= v) it is
-    f(v) + 2 m delta max_{i = 1..v} (f(v - i) - f(v)) / i, at most 1.
-
-    Parameters
-    ----------
-    right, guesses, coins : int
-        v, r and m, 0 <= v <= r <= m.
-    epsilon, delta : float
-        Not negative.
-
-    Raises
-    ------
-    ValueError
-        If the numbers are not in that order.
+    With f(v) = P(Binomial(r, e^epsilon / (1 + e^epsilon)) >= v) it is f(v) + 2 m delta max_{i = 1..v} (f(v - i) -
+    f(v)) / i, at most 1.
     """
     if not 0 <= right <= guesses <= coins:
         raise ValueError("more right guesses than guesses, or more guesses than coins")
@@ -44,7 +33,7 @@ def chance_of(right: int, guesses: int, coins: int, epsilon: float, delta: float
 def epsilon_lower(right: int, guesses: int, coins: int, delta: float, error: float) -> float:
     """Return the largest epsilon that so many right guesses refute, 0 if none; wrong with chance at most ``error``.
 
-    Parameters are those of :func:`chance_of`. It is finite: all guesses right are explained by a large epsilon.
+    It is finite: all guesses right are explained by a large epsilon.
     """
     if guesses == 0 or chance_of(right, guesses, coins, 0.0, delta) > error:
         return 0.0
@@ -63,13 +52,8 @@ def epsilon_lower(right: int, guesses: int, coins: int, delta: float, error: flo
 def right_guesses(score: np.ndarray, coins: np.ndarray, guesses: int) -> int:
     """Return how many guesses are right: the highest scores are guessed in, the lowest out, half of each.
 
-    Parameters
-    ----------
-    score : (m,) float64
-        Score of each coin, the higher the more it looks like in.
-    coins : (m,) bool
-    guesses : int
-        r, even; chosen before the release is seen.
+    ``score`` and ``coins`` are (m,), the higher the score the more it looks like in; ``guesses`` is even and chosen
+    before the release is seen.
     """
     order = np.argsort(score, kind="stable")
     half = guesses // 2

@@ -9,22 +9,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from meterdp.audit import canaries, one_run
-from meterdp.audit.bounds import epsilon_of_mu
+from meterdp.audit import CANARIES, canaries, one_run
 from meterdp.audit.cases import (
-    ball,
     dpem,
     feeder_totals,
-    group_forecast,
-    label_forecast,
+    forecasts,
     primitives,
     published,
     shared_noise,
     sound,
 )
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
-from meterdp.audit.forms import CANARIES
-from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
+from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, epsilon_of_mu, judge
 from meterdp.audit.tables import AUDIT
 from meterdp.core.job import progress
 from meterdp.core.noise import FreshNumbers, StudyNoise
@@ -34,11 +30,11 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "primitives": primitives.cases,
     "sound": sound.cases,
     "sound_mutants": sound.mutants,
-    "sound_ball": ball.cases,
+    "sound_ball": sound.ball_cases,
     "sound_label_flip": sound.label_cases,
     "sound_shared": shared_noise.cases,
-    "group_forecast": group_forecast.cases,
-    "label_forecast": label_forecast.cases,
+    "group_forecast": forecasts.group_cases,
+    "label_forecast": forecasts.order_cases,
     "feeder_totals": feeder_totals.cases,
     "published": published.cases,
     "published_dpem": dpem.cases,
@@ -63,16 +59,9 @@ def rows_in_all(epsilons: list[float]) -> int:
 
 
 def audit_part(part: str, config: Mapping, parameters: SimulationParameters) -> dict[str, list]:
-    """Return the columns of the table ``audit`` for one part.
+    """Return the columns of the table ``audit`` for one part, a name of :data:`PARTS` or ``CANARIES``.
 
-    Parameters
-    ----------
-    part : str
-        One of :data:`meterdp.audit.forms.NAMES`.
-    config : mapping
-        The whole configuration.
-    parameters : SimulationParameters
-        Of the export in which canaries are planted.
+    ``parameters`` are those of the export in which canaries are planted.
     """
     settings = {**STUDIED, **config["audit"]}
     epsilons = settings["epsilons"]
@@ -94,15 +83,8 @@ def audit_part(part: str, config: Mapping, parameters: SimulationParameters) -> 
 def case_rows(case: Case, trials: int, error: float, seed: int) -> Iterator[dict]:
     """Yield a row for everything that is attacked in one case.
 
-    Parameters
-    ----------
-    case : Case
-    trials : int
-        Runs on either data set, of which the case takes its share.
-    error : float
-        Chance that a row may be wrong.
-    seed : int
-        Of the study noise.
+    ``trials`` are runs on either data set, of which the case takes its share, ``error`` the probability that a row is
+    wrong, and ``seed`` that of the study noise.
     """
     runs = max(int(trials * case.share), 100)
     on_d, on_other = (

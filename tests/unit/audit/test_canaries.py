@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from meterdp.audit import canaries, one_run
-from meterdp.audit.forms import SETTINGS
+from meterdp.audit import SETTINGS, canaries, one_run
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters

@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import wishart
 
-from meterdp.audit.cases import (
-    ball,
-    dpem,
-    feeder_totals,
-    group_forecast,
-    label_forecast,
-    primitives,
-    published,
-    shared_noise,
-    sound,
-)
+from meterdp.audit.cases import dpem, feeder_totals, forecasts, primitives, published, shared_noise, sound
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.study import case_rows
 from meterdp.core.noise import StudyNoise
@@ -50,33 +40,35 @@ def test_broken_building_blocks_are_caught():
     assert rows(kept, 200_000)[0]["exceeded"] == "epsilon"
 
 
-@pytest.mark.parametrize("which", ["replace_one", "add_remove"])
-def test_the_pairs_for_marginals_spend_nearly_all_of_mu_and_no_more(which):
-    """Exact, as below."""
-    pair = sound.pair_with_marginals(4.0, which)
-    spy = Spy(StudyNoise(1, "pair with marginals", which))
-    pair.numbers(pair.d, spy, 40)
-    there = pair.replayed(pair.neighbour, spy.answers, 40)
-    assert len(there) == len(pair.mechanism.plan.steps)
-    moved = [(a - b).reshape(40, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
-    mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
-    assert mu.max() <= pair.mechanism.mu * (1 + 1e-9) and mu.mean() > 0.9 * pair.mechanism.mu
+def pair(kind, epsilon, adjacency):
+    return sound.labelled_pair(epsilon) if kind == "labels" else sound.pair_of(kind, epsilon, adjacency)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-@pytest.mark.parametrize("which", ["replace_one", "add_remove"])
-def test_the_pairs_for_a_library_spend_nearly_all_of_mu_and_no_more(which, epsilon):
-    """Exact, as above; at the smaller epsilon the rule has no rounds of EM."""
-    mechanism = sound.calibrated(epsilon, which, library=sound.LIBRARY)
-    pair = sound.Pair(mechanism, *(sound.LIBRARY_REPLACED if which == "replace_one" else sound.LIBRARY_ADDED))
-    assert bool(mechanism.plan.rounds) == (epsilon == 4.0)
-    for own, other in ((pair.d, pair.neighbour), (pair.neighbour, pair.d)):
-        spy = Spy(StudyNoise(1, "library", which))
-        mechanism.release(own, spy, 200)
-        there = pair.replayed(other, spy.answers, 200)
-        moved = [(a - b).reshape(200, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
+@pytest.mark.parametrize(
+    ("kind", "epsilon", "adjacency", "draws", "least"),
+    [
+        ("labels", 4.0, "label_flip", 200, 0.9),
+        *(("loads", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
+        *(("ball", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
+        *(("marginals", 4.0, adjacency, 40, 0.9) for adjacency in ("replace_one", "add_remove")),
+        *(("library", 4.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
+        *(("library", 1.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
+    ],
+)
+def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(kind, epsilon, adjacency, draws, least):
+    """Exact: along recorded answers every step is Gaussian, with a mu that can be written down."""
+    audited = pair(kind, epsilon, adjacency)
+    mechanism = audited.mechanism
+    if kind == "library":  # at the smaller epsilon the rule has no rounds of EM
+        assert bool(mechanism.plan.rounds) == (epsilon == 4.0)
+    for own, other in ((audited.d, audited.neighbour), (audited.neighbour, audited.d)):
+        spy = Spy(StudyNoise(1, "pair", kind, adjacency))
+        audited.numbers(own, spy, draws)
+        there = audited.replayed(other, spy.answers, draws)
+        assert kind == "labels" or len(there) == len(mechanism.plan.steps)
+        moved = [(a - b).reshape(draws, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
         mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
-        assert mu.max() <= mechanism.mu * (1 + 1e-9) and mu.mean() > 0.85 * mechanism.mu
+        assert mu.max() <= mechanism.mu * (1 + 1e-9) and mu.mean() > least * mechanism.mu
 
 
 def test_what_colluding_nodes_see_stays_within_the_claim_and_mutants_are_caught():
@@ -89,26 +81,6 @@ def test_what_colluding_nodes_see_stays_within_the_claim_and_mutants_are_caught(
 
 
 @pytest.mark.parametrize(
-    "which", ["replace_one", "add_remove", "label_flip", "ball, replace_one", "ball, add_remove"]
-)
-def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(which):
-    """Exact: along recorded answers every step is Gaussian, with a mu that can be written down."""
-    if which == "label_flip":
-        pair = sound.labelled_pair(4.0)
-    elif which.startswith("ball"):
-        pair = ball.pair(4.0, which.removeprefix("ball, "))
-    else:
-        pair = sound.Pair(sound.calibrated(4.0, which), *(sound.REPLACED if which == "replace_one" else sound.ADDED))
-    for own, other in ((pair.d, pair.neighbour), (pair.neighbour, pair.d)):
-        spy = Spy(StudyNoise(1, "pair", which))
-        pair.mechanism.release(own, spy, 200)
-        there = pair.replayed(other, spy.answers, 200)
-        moved = [(a - b).reshape(200, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
-        mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
-        assert mu.max() <= pair.mechanism.mu * (1 + 1e-9) and mu.mean() > 0.9 * pair.mechanism.mu
-
-
-@pytest.mark.parametrize(
     ("mutant", "trials"),
     [
         ("noise of half the scale", 5000),
@@ -117,17 +89,12 @@ def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(whi
         ("marginals with half their noise", 1500),
         ("invalid records dropped", 7500),
         ("noise used again for a second release", 5000),
+        ("replacing accounted for as adding", 5000),
     ],
 )
 def test_broken_sound_releases_are_caught(mutant, trials):
     broken = [case for case in sound.mutants([4.0]) if case.mutant == mutant]
     assert broken and all(row["as_expected"] for case in broken for row in rows(case, trials))
-
-
-def test_replacing_a_household_on_the_budget_of_adding_one_is_caught():
-    (case,) = [case for case in sound.mutants([4.0]) if case.mutant == "replacing accounted for as adding"]
-    (row,) = rows(case, 5000)
-    assert row["exceeded"] in ("mu", "both")
 
 
 def test_a_broken_release_for_labels_is_caught_and_the_unbroken_one_is_not():
@@ -137,7 +104,7 @@ def test_a_broken_release_for_labels_is_caught_and_the_unbroken_one_is_not():
 
 
 def test_the_release_of_records_in_a_ball_holds_and_its_mutants_are_caught():
-    *unbroken, half, accounted = ball.cases([4.0])
+    *unbroken, half, accounted = sound.ball_cases([4.0])
     assert [case.adjacency for case in unbroken] == ["replace_one", "add_remove"]
     for case in unbroken:
         (row,) = rows(replace(case, views=(TRANSCRIPT,)), 3000)
@@ -153,9 +120,9 @@ def test_dp_em_as_printed_spends_more_than_it_claims_and_as_mended_less():
         mechanism = dpem.calibrated(divisor)
         answers = mechanism.settings.sequence(dpem.CLASSES)
         claimed = answers.gaussian / answers.noise_multiplier(mechanism.settings.step_epsilon) ** 2
-        losses, mu_squared = dpem.losses(mechanism, StudyNoise(3, "dpem", divisor), True, 60)
+        losses, mu_squared = dpem.losses(mechanism, StudyNoise(3, "dpem", divisor), True, 30)
         spent[divisor] = mu_squared / claimed
-        assert losses.shape == mu_squared.shape == (60,)
+        assert losses.shape == mu_squared.shape == (30,)
     assert spent["noisy"].max() < 1 and np.median(spent["own"]) > 5
     printed, mended = dpem.cases([4.0])
     (row,) = rows(printed, 6000)
@@ -164,7 +131,7 @@ def test_dp_em_as_printed_spends_more_than_it_claims_and_as_mended_less():
 
 
 def test_group_forecasts_hold_and_their_mutants_are_caught():
-    for case in group_forecast.cases([4.0]):
+    for case in forecasts.group_cases([4.0]):
         if case.mutant is None:
             assert all(row["as_expected"] for row in rows(case, 800)), case.key
         elif "more often" in case.mutant:
@@ -191,7 +158,7 @@ def test_feeder_totals_hold_and_their_mutants_are_caught():
 
 
 def test_an_order_of_files_holds_reaches_most_of_its_claim_and_mutants_are_caught():
-    whole, *broken = label_forecast.cases([4.0])
+    whole, *broken = forecasts.order_cases([4.0])
     (row,) = rows(whole, 20_000)
     assert row["as_expected"] and row["mu_lower"] > 0.9 * whole.claim.mu
     assert len(broken) == 2 and all(rows(case, 20_000)[0]["exceeded"] in ("mu", "both") for case in broken)
@@ -251,4 +218,4 @@ def test_what_is_claimed_of_a_mutant_is_the_claim_of_the_unbroken_mechanism():
         twice = "second release" in case.mutant
         assert (case.claim == unbroken["sound"]) != twice
         assert not twice or case.claim.mu == pytest.approx(unbroken["sound"].mu * 2**0.5)
-    assert sound.release_case(4.0, "replace_one").views == (OUTPUT, TRANSCRIPT)
+    assert sound.release_case("loads", 4.0, "replace_one").views == (OUTPUT, TRANSCRIPT)

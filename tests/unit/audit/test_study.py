@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from meterdp.audit import study
-from meterdp.audit.forms import CANARIES, NAMES
+from meterdp.audit import CANARIES, study
 from meterdp.audit.tables import AUDIT
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
@@ -30,17 +29,13 @@ def table(config, tmp_path_factory):
 
 
 def test_canaries_are_rows_of_their_own_that_say_they_differ_from_run_to_run(config, tmp_path):
-    settings = config | {"audit": config["audit"] | {"canaries": 120}}
+    settings = config | {"audit": config["audit"] | {"canaries": 60}}
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
     columns = study.audit_part(CANARIES, settings, parameters)
     write_table(tmp_path / "canaries.parquet", AUDIT, columns)
     assert columns["seen"] == ["output", "transcript", "transcript"] and not any(columns["seeded"])
-    assert [h + o for h, o in zip(columns["hits"], columns["other_hits"], strict=True)] == [60, 60, 60]
+    assert [h + o for h, o in zip(columns["hits"], columns["other_hits"], strict=True)] == [30, 30, 30]
     assert columns["expected"] == ["holds", "holds", "caught"] and columns["epsilon_lower"][2] > 0.5
-
-
-def test_parts_are_those_of_the_workflow():
-    assert set(NAMES) == {*study.PARTS, CANARIES}
 
 
 def test_a_seeded_part_is_the_same_again_and_says_so(config, table):

@@ -133,12 +133,11 @@ def release_case(divisor: str) -> Case:
         Claim(EPSILON, DELTA),
         (TRANSCRIPT,),
         observe,
-        "hole" if printed else "holds",
+        hole=printed,
         share=0.06,
     )
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:
-    """Yield the audits of DP-EM as printed and as mended, each at its own epsilon."""
-    for divisor in ("own", "noisy"):
-        yield release_case(divisor)
+    """Yield the audits of DP-EM as printed and as mended, at their own epsilon."""
+    yield from map(release_case, ("own", "noisy"))

@@ -11,7 +11,7 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, 
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
-from meterdp.feeders.plan import FeederPublic, Measurement
+from meterdp.feeders.plan import FeederPublic
 from meterdp.privacy.noise import NoiseSource
 
 METERS, FEEDERS, PER_DAY = 24, 3, 6
@@ -32,14 +32,7 @@ class Unprocessed(FeederTotals):
 
 @dataclass(frozen=True)
 class Pair:
-    """A calibrated mechanism, the records of two neighbouring data sets, and what is broken.
-
-    Parameters
-    ----------
-    mechanism : FeederTotals
-    std_factor : float
-        On all noise.
-    """
+    """A calibrated mechanism, and a factor on all its noise."""
 
     mechanism: FeederTotals
     std_factor: float = 1.0
@@ -93,9 +86,8 @@ def case(epsilon: float, count: str, pair: Pair | None = None, mutant: str | Non
         Claim(epsilon, DELTA, mechanism.mu),
         (TRANSCRIPT,) if mutant else (OUTPUT, TRANSCRIPT),
         (pair or Pair(mechanism)).observe,
-        "caught" if mutant else "holds",
         mutant,
-        MUTANT_SHARE if mutant else SHARE,
+        share=MUTANT_SHARE if mutant else SHARE,
     )
 
 
@@ -110,17 +102,13 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     yield case(epsilon, "listed", Pair(listed, std_factor=0.5), "noise of half the scale")
     high = replace(listed, plan=replace(plan, level_limit=3 * plan.level_limit))
     yield case(epsilon, "listed", Pair(high), "levels limited at three times what the noise is for")
-    wide = replace(listed, plan=replace(plan, common=_wide(plan.common), own=_wide(plan.own)))
+    parts = {"common": plan.common, "own": plan.own}
+    parts = {name: replace(part, radius=5 * part.radius) for name, part in parts.items()}
+    wide = replace(listed, plan=replace(plan, **parts))
     yield case(epsilon, "listed", Pair(wide), "shapes clipped at five times the radius the noise is for")
     measured = calibrated(epsilon, "measured", Unprocessed)
     plan = measured.plan
-    heavy = replace(measured, plan=replace(plan, common=_counting(plan.common), own=_counting(plan.own)))
+    parts = {"common": plan.common, "own": plan.own}
+    parts = {name: replace(part, count_weight=2 * part.count_weight) for name, part in parts.items()}
+    heavy = replace(measured, plan=replace(plan, **parts))
     yield case(epsilon, "measured", Pair(heavy), "meters counted at twice the weight that costs nothing")
-
-
-def _counting(measurement: Measurement) -> Measurement:
-    return replace(measurement, count_weight=2 * measurement.count_weight)
-
-
-def _wide(measurement: Measurement) -> Measurement:
-    return replace(measurement, radius=5 * measurement.radius)

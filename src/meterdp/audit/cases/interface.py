@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from meterdp.privacy.noise import NoiseSource
 DELTA = 1e-5
 OUTPUT, TRANSCRIPT = "output", "transcript"
 
-# A claim is expected to hold, a mutant's to be refuted, and so that of a published mechanism with a hole.
-Expected = Literal["holds", "caught", "hole"]
-
 
 @dataclass(frozen=True)
 class Case:
@@ -24,7 +20,6 @@ class Case:
 
     Parameters
     ----------
-    mechanism, family, adjacency : str
     neighbours : str
         What the pair differs in.
     claim : Claim
@@ -33,9 +28,10 @@ class Case:
         What is attacked, such as the output or the transcript; one row of the audit each.
     observe : callable (noise, on_d, runs) -> mapping of view to Seen
         Runs the mechanism on D or on its neighbour.
-    expected : {"holds", "caught", "hole"}
     mutant : str, optional
         What is broken.
+    hole : bool
+        Whether the claim of the unbroken mechanism is known to be wrong.
     share : float
         Share of the configured trials it takes.
     """
@@ -47,8 +43,8 @@ class Case:
     claim: Claim
     views: tuple[str, ...]
     observe: Callable[[NoiseSource, bool, int], Mapping[str, Seen]]
-    expected: Expected = "holds"
     mutant: str | None = None
+    hole: bool = False
     share: float = 1.0
 
     @property
@@ -56,16 +52,17 @@ class Case:
         """Name of its stream of noise."""
         return f"{self.mechanism}, {self.adjacency}, {self.claim.epsilon:g}, {self.mutant}, {self.neighbours}"
 
+    @property
+    def expected(self) -> str:
+        """What becomes of the claim: that of a mutant is "caught", one with a hole is one, others hold."""
+        return "caught" if self.mutant else "hole" if self.hole else "holds"
+
 
 class Spy:
     """A noise source that remembers what it was asked and what it answered; mutants break it.
 
-    Parameters
-    ----------
-    noise : NoiseSource
-    std_factor : callable (number of the measurement, from 0) -> factor on its noise, optional
-    keep : bool
-        Whether every label is kept.
+    ``std_factor`` is the factor on the noise of a measurement, by its number from 0; ``keep`` leaves every label as
+    it is.
     """
 
     def __init__(
@@ -75,24 +72,28 @@ class Spy:
         self.grid = noise.grid
         self.exact: list[np.ndarray] = []
         self.answers: list[np.ndarray] = []
-        self.std: list[float | np.ndarray] = []
+        self.std: list[float | np.ndarray | None] = []
+        self.odds: list[float | None] = []
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
-        """Return ``exact`` with noise of the standard deviation asked for, or of a broken one."""
         std = std * self._std_factor(len(self.std))
         answer = self._noise.add_gaussian(exact, std)
-        self.exact.append(np.array(exact))
-        self.answers.append(answer)
-        self.std.append(std)
+        self._heard(exact, answer, std, None)
         return answer
 
     def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        """Return labels after randomised response, or as they are."""
-        return label if self._keep else self._noise.randomise(label, groups, assignment_epsilon)
+        answer = label if self._keep else self._noise.randomise(label, groups, assignment_epsilon)
+        self._heard(label, answer, None, assignment_epsilon)
+        return answer
 
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return uniform numbers."""
         return self._noise.uniform(shape)
+
+    def _heard(self, exact: np.ndarray, answer: np.ndarray, std, odds: float | None) -> None:
+        self.exact.append(np.array(exact))
+        self.answers.append(answer)
+        self.std.append(std)
+        self.odds.append(odds)
 
 
 class _Enough(Exception):
@@ -102,19 +103,9 @@ class _Enough(Exception):
 def replayed(
     run: Callable[[Callable[[np.ndarray], np.ndarray]], object], answers: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """Return the exact values a run asks noise for when it is handed recorded answers instead.
+    """Return the exact values a run asks noise for when it is handed recorded answers instead, until the last.
 
-    Parameters
-    ----------
-    run : callable (take) -> anything
-        Runs the mechanism with ``take`` (exact -> answer) in the place of noise.
-    answers : sequence of array
-        In order; the run is ended at the last.
-
-    Raises
-    ------
-    ValueError
-        If the run ends before.
+    ``run`` runs the mechanism with a function of the exact values in the place of noise.
     """
     exact: list[np.ndarray] = []
 
@@ -132,14 +123,9 @@ def replayed(
 
 
 def gaussian_log_ratio(answer: np.ndarray, own: np.ndarray, other: np.ndarray, std: float | np.ndarray) -> np.ndarray:
-    """Return ln p(answer | own) - ln p(answer | other) per run, (R,) float64.
+    """Return ln p(answer | own) - ln p(answer | other) of noisy and exact values (R, ...) per run, (R,) float64.
 
-    Parameters
-    ----------
-    answer, own, other : (R, ...) float64
-        Noisy and exact values.
-    std : float or array
-        Of the noise; where it is 0 an answer that differs is impossible.
+    Where the standard deviation of the noise is 0 an answer that differs is impossible.
     """
     axes = tuple(range(1, answer.ndim))
     # The difference of two squares, without their loss of digits.

@@ -32,7 +32,6 @@ def gaussian_noise(epsilon: float, std_factor: float = 1.0, mutant: str | None =
         Claim(epsilon, DELTA, mu),
         (OUTPUT,),
         observe,
-        "caught" if mutant else "holds",
         mutant,
     )
 
@@ -53,7 +52,6 @@ def response(epsilon: float, spent: float | None = None, mutant: str | None = No
         Claim(epsilon, 0.0),
         (OUTPUT,),
         observe,
-        "caught" if mutant else "holds",
         mutant,
     )
 

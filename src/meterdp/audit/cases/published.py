@@ -33,12 +33,7 @@ LEMMA_2_RECORDS, LEMMA_2_DIMENSION = 50, 3
 class OutputDistribution:
     """The distribution of the output of one data set: (5), (6) and the normalised column of (26).
 
-    Parameters
-    ----------
-    private : LabelledRecords
-    design : Design
-    precision : (K, d, d) float64
-        Gamma_k, inverse covariances of the noise on means.
+    ``precision`` (K, d, d) is Gamma_k, the inverse covariances of the noise on means.
     """
 
     private: LabelledRecords
@@ -75,12 +70,9 @@ class OutputDistribution:
 
 
 def wishart_log_density(noise: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-    """Return ln of the density of Wishart_d(I / gamma, d + 1) up to a constant, minus infinity outside its support.
+    """Return ln of the density of Wishart_d(I / gamma, d + 1) at (..., d, d), (...), up to a constant.
 
-    Parameters
-    ----------
-    noise : (..., d, d) float64
-    gamma : (...) float64
+    Minus infinity outside its support.
     """
     d = noise.shape[-1]
     density = 0.5 * d * (d + 1) * np.log(gamma) - 0.5 * gamma * np.trace(noise, axis1=-2, axis2=-1)
@@ -130,7 +122,7 @@ def flip_case(kind: type[KlRelease], epsilon: float) -> Case:
         Claim(epsilon, DELTA),
         (FREQUENCIES, COVARIANCES, OUTPUT),
         observe,
-        "hole",
+        hole=True,
     )
 
 
@@ -158,7 +150,7 @@ def lemma_2_case(epsilon: float) -> Case:
         Claim(epsilon, 0.0),
         (COVARIANCES,),
         observe,
-        "hole",
+        hole=True,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from meterdp.audit.cases import sound
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
-from meterdp.audit.cases.sound import REPLACED, REPLACED_WORDS, calibrated, released_numbers
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.federated.graph import complete
@@ -18,13 +18,15 @@ from meterdp.privacy.noise import NoiseSource
 
 NODES, COLLUDING = 5, 3
 HONEST = NODES - COLLUDING
-WORDS = f"{REPLACED_WORDS}, at one of {NODES} nodes, to {COLLUDING} others"
+REPLACED = sound.PAIRS["loads"]["replace_one"]
+WORDS = f"{sound.WORDS['loads', 'replace_one']}, at one of {NODES} nodes, to {COLLUDING} others"
 _AT_ONCE = 1000
 
 
 def shared(epsilon: float, colluding: int) -> tuple[Proven, SharedSums]:
     """Return the sound release, its noise in shares for so many colluding nodes, and how nodes add up."""
-    public, sums = calibrated(epsilon, "replace_one").public, SharedSums("edge_masks", complete(NODES), colluding)
+    public = sound.calibrated("loads", epsilon, "replace_one").public
+    sums = SharedSums("edge_masks", complete(NODES), colluding)
     return Proven.calibrate(replace(public, sound=replace(public.sound, shares=sums.shares))), sums
 
 
@@ -33,15 +35,7 @@ def colluders_see(
 ) -> Mapping[str, Seen]:
     """Run all nodes and return the loss of the sums the colluding ones, the last, learn, and what is released.
 
-    Parameters
-    ----------
-    mechanism : Proven
-    sums : SharedSums
-    noise : NoiseSource
-    on_d : bool
-    runs : int
-    silent : bool
-        Whether the household's own node adds no noise: a mutant.
+    ``silent`` is a mutant: the household's own node adds no noise.
     """
     own, other = (np.array_split(one.x, NODES) for one in (REPLACED if on_d else REPLACED[::-1]))
     ratios, numbers = [], []
@@ -51,7 +45,7 @@ def colluders_see(
         seed = int(noise.uniform((1,))[0] * 2**52)
         spies = [Spy(StudyNoise(seed, i), lambda _, i=i: 1e-12 if silent and i == 0 else 1.0) for i in range(NODES)]
         released = release_together(mechanism, sums, own, spies, keyed_generator(seed, "masks"), n)
-        numbers.append(released_numbers(released[0]))
+        numbers.append(sound.released_numbers(released[0]))
         honest = spies[:HONEST]
         totals = [sum(answers) for answers in zip(*(spy.answers for spy in spies), strict=True)]
 
@@ -86,7 +80,7 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     for epsilon in epsilons:
         yield case(epsilon)
     epsilon = max(epsilons)
-    unbroken = replace(case(epsilon), views=(TRANSCRIPT,), expected="caught")
+    unbroken = replace(case(epsilon), views=(TRANSCRIPT,))
     for_nobody, right = shared(epsilon, 0), shared(epsilon, COLLUDING)
     yield replace(
         unbroken,

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.audit.bounds import epsilon_of_mu
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
-from meterdp.audit.judge import Claim, Seen
+from meterdp.audit.judge import Claim, Seen, epsilon_of_mu
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.label_flip import ProvenLabelFlip
 from meterdp.mechanisms.proven.library import Library
-from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.mechanism import Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import Mixture
@@ -36,7 +36,82 @@ LIBRARY = Library(
 )
 # So few that at epsilon 1 the public rule learns from the library alone, and at 4 lets a round follow.
 LIBRARY_RECORDS = 150
+BALL = Ball(2.0, (3.0, -1.0))
+BALL_SPREAD = 0.2
 _AT_ONCE = 1000
+
+
+# -- pairs of data sets ----------------------------------------------------------------------------------------------
+
+
+def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
+    """Return records that begin with the given ones; all others are fixed."""
+    others = -1.2 + 0.7 * fixed_normals("audited households", (records - 1, HOURS))
+    return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
+
+
+def in_ball(*first: tuple[float, float]) -> PrivateRecords:
+    """Return records that begin with the given ones, in units of the ball; all others are fixed and inside."""
+    others = BALL_SPREAD * fixed_normals("audited records in a ball", (RECORDS - 1, HOURS))
+    return PrivateRecords(
+        np.array(BALL.centre) + BALL.radius * np.concatenate([np.reshape(first, (-1, HOURS)), others])
+    )
+
+
+LOW, HIGH = (LOW_LOG_KWH, LOW_LOG_KWH), (HIGH_LOG_KWH, HIGH_LOG_KWH)
+_LIBRARY_HIGH = households(HIGH, records=LIBRARY_RECORDS)
+# Kind of release -> adjacency -> D and its neighbour. Of pairs on a grid over the bounds, or of points beyond the
+# surface of the ball, at its centre and between, those that moved the transcript most: by 95 to 100 % of mu.
+PAIRS = {
+    "loads": {
+        "replace_one": (households((0.5, -3.0)), households(HIGH)),
+        "add_remove": (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households()),
+    },
+    "library": {
+        "replace_one": (households(LOW, records=LIBRARY_RECORDS), _LIBRARY_HIGH),
+        "add_remove": (_LIBRARY_HIGH, households(records=LIBRARY_RECORDS)),
+    },
+    "marginals": {
+        "replace_one": (households(HIGH), households(LOW)),
+        "add_remove": (households(HIGH), households()),
+    },
+    "ball": {
+        "replace_one": (in_ball((0.0, 2.0)), in_ball((2.0, 0.0))),
+        "add_remove": (in_ball((0.0, 2.0)), in_ball()),
+    },
+}
+WORDS = {
+    ("loads", "replace_one"): "a household with one small hour or with both hours at the upper bound",
+    ("loads", "add_remove"): "a household with its hours at opposite bounds, present or not",
+    ("library", "replace_one"): (
+        "from a public library: a household with its hours at the upper bound, or at the lower one"
+    ),
+    ("library", "add_remove"): "from a public library: a household with its hours at the upper bound, present or not",
+    ("marginals", "replace_one"): (
+        "a household with both hours at the upper bound, or with both at the lower one; marginals beside the mixture"
+    ),
+    ("marginals", "add_remove"): (
+        "a household with both hours at the upper bound, present or not; marginals beside the mixture"
+    ),
+    ("ball", "replace_one"): "a record beyond the surface of the ball, on one axis or on the other",
+    ("ball", "add_remove"): "a record beyond the surface of the ball, present or not",
+}
+SETTINGS = {
+    "loads": {"rounds": ROUNDS},
+    "library": {"library": LIBRARY},  # with as many rounds as the public rule has
+    "marginals": {"rounds": ROUNDS, "marginal_share": MARGINAL_SHARE},
+}
+SHARE = {"loads": 1.0, "library": 0.5, "marginals": 0.1, "ball": 0.3}
+
+
+def calibrated(kind: str, epsilon: float, adjacency: str, records: int | None = None) -> Proven:
+    """Return the release of a kind of :data:`PAIRS`, with one round but from a library."""
+    if kind == "ball":
+        return calibrate_ball(CLASSES, HOURS, RECORDS, epsilon, DELTA, BALL, adjacency=adjacency, rounds=ROUNDS)
+    records = records or (LIBRARY_RECORDS if kind == "library" else RECORDS)
+    settings = ProvenSettings(adjacency, records_guess=records, **SETTINGS[kind])
+    public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
+    return Proven.calibrate(public)
 
 
 @dataclass(frozen=True)
@@ -76,7 +151,7 @@ class Pair:
 
 
 class PairWithMarginals(Pair):
-    """The same of a sound release that measures marginals beside its mixture."""
+    """The same of a sound release that measures marginals beside its mixture, of every run."""
 
     def numbers(self, private: PrivateRecords, noise: NoiseSource, runs: int) -> np.ndarray:
         """Return mixtures and means of marginals, (runs, f) float64."""
@@ -108,69 +183,10 @@ def released_numbers(released: Released) -> np.ndarray:
     return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1)
 
 
-def calibrated(
-    epsilon: float,
-    adjacency: str,
-    records: int | None = None,
-    marginal_share: float = 0.0,
-    library: Library | None = None,
-) -> Proven:
-    """Return the sound release with one round; from a library as the public rule has it."""
-    records = records or (RECORDS if library is None else LIBRARY_RECORDS)
-    rounds = ROUNDS if library is None else None
-    settings = ProvenSettings(
-        adjacency, records_guess=records, rounds=rounds, marginal_share=marginal_share, library=library
-    )
-    public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
-    return Proven.calibrate(public)
-
-
-def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
-    """Return records that begin with the given ones; all others are fixed."""
-    others = -1.2 + 0.7 * fixed_normals("audited households", (records - 1, HOURS))
-    return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
-
-
-# Of pairs on a grid over the bounds those that moved the transcript most, by 96 and 100 % of mu on average.
-REPLACED = (households((0.5, -3.0)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
-ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
-REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
-ADDED_WORDS = "a household with its hours at opposite bounds, present or not"
-# The same for a library.
-LIBRARY_REPLACED = tuple(households((bound, bound), records=LIBRARY_RECORDS) for bound in (LOW_LOG_KWH, HIGH_LOG_KWH))
-LIBRARY_ADDED = (LIBRARY_REPLACED[1], households(records=LIBRARY_RECORDS))
-
-
-def release_case(epsilon: float, adjacency: str, library: Library | None = None) -> Case:
-    """Return the audit of the sound release."""
-    mechanism = calibrated(epsilon, adjacency, library=library)
-    if library is None:
-        pair = Pair(mechanism, *(ADDED if adjacency == "add_remove" else REPLACED))
-        words = ADDED_WORDS if adjacency == "add_remove" else REPLACED_WORDS
-    else:
-        pair = Pair(mechanism, *(LIBRARY_ADDED if adjacency == "add_remove" else LIBRARY_REPLACED))
-        change = "present or not" if adjacency == "add_remove" else "or at the lower one"
-        words = f"from a public library: a household with its hours at the upper bound, {change}"
-    claim = Claim(epsilon, DELTA, mechanism.mu)
-    share = 1.0 if library is None else 0.5
-    return Case("sound", "sound", adjacency, words, claim, (OUTPUT, TRANSCRIPT), pair.observe, share=share)
-
-
-def pair_with_marginals(epsilon: float, adjacency: str) -> PairWithMarginals:
-    """Return the sound release that spends most on marginals, on a pair at the ends of every level."""
-    mechanism = calibrated(epsilon, adjacency, marginal_share=MARGINAL_SHARE)
-    highest = households((HIGH_LOG_KWH, HIGH_LOG_KWH))
-    other = households() if adjacency == "add_remove" else households((LOW_LOG_KWH, LOW_LOG_KWH))
-    return PairWithMarginals(mechanism, highest, other)
-
-
-def marginals_case(epsilon: float, adjacency: str) -> Case:
-    """Return the audit of the sound release with marginals."""
-    pair = pair_with_marginals(epsilon, adjacency)
-    words = "present or not" if adjacency == "add_remove" else "or with both at the lower one"
-    claim, views = Claim(epsilon, DELTA, pair.mechanism.mu), (OUTPUT, TRANSCRIPT)
-    words = f"a household with both hours at the upper bound, {words}; marginals beside the mixture"
-    return Case("sound", "sound", adjacency, words, claim, views, pair.observe, share=0.1)
+def pair_of(kind: str, epsilon: float, adjacency: str, accounted: str | None = None) -> Pair:
+    """Return a pair, on the budget of its own adjacency or, of a mutant, of another."""
+    of_kind = PairWithMarginals if kind == "marginals" else Pair
+    return of_kind(calibrated(kind, epsilon, accounted or adjacency), *PAIRS[kind][adjacency])
 
 
 def labelled_pair(epsilon: float) -> Pair:
@@ -185,64 +201,86 @@ def labelled_pair(epsilon: float) -> Pair:
     return Pair(ProvenLabelFlip.calibrate(public), d, neighbour)
 
 
+# -- cases -----------------------------------------------------------------------------------------------------------
+
+
+def release_case(kind: str, epsilon: float, adjacency: str) -> Case:
+    """Return the audit of an unbroken release."""
+    pair, words = pair_of(kind, epsilon, adjacency), WORDS[kind, adjacency]
+    name = "sound, ball" if kind == "ball" else "sound"
+    return _case(name, adjacency, words, epsilon, pair, SHARE[kind])
+
+
 def label_case(epsilon: float) -> Case:
     """Return the audit of the sound release for labels."""
-    pair = labelled_pair(epsilon)
-    claim = Claim(epsilon, DELTA, pair.mechanism.mu)
-    words = "the label of a far record"
-    views = (OUTPUT, TRANSCRIPT)
-    return Case("sound_label_flip", "sound", "label_flip", words, claim, views, pair.observe, share=0.5)
+    return _case("sound_label_flip", "label_flip", "the label of a far record", epsilon, labelled_pair(epsilon), 0.5)
+
+
+def _case(name: str, adjacency: str, words: str, epsilon: float, pair: Pair, share: float) -> Case:
+    claim, views = Claim(epsilon, DELTA, pair.mechanism.mu), (OUTPUT, TRANSCRIPT)
+    return Case(name, "sound", adjacency, words, claim, views, pair.observe, share=share)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:
     """Yield the audits of the unbroken releases for one household."""
     for epsilon in epsilons:
         for adjacency in ("replace_one", "add_remove"):
-            yield release_case(epsilon, adjacency)
-            yield release_case(epsilon, adjacency, LIBRARY)
+            yield release_case("loads", epsilon, adjacency)
+            yield release_case("library", epsilon, adjacency)
     for adjacency in ("replace_one", "add_remove"):
-        yield marginals_case(max(epsilons), adjacency)
+        yield release_case("marginals", max(epsilons), adjacency)
+
+
+def ball_cases(epsilons: list[float]) -> Iterator[Case]:
+    """Yield the audits of :func:`meterdp.mechanisms.proven.mechanism.fit_ball`, and of mutants at the largest
+    epsilon.
+    """
+    for epsilon in epsilons:
+        for adjacency in ("replace_one", "add_remove"):
+            yield release_case("ball", epsilon, adjacency)
+    epsilon = max(epsilons)
+    unbroken = release_case("ball", epsilon, "replace_one")
+    yield broken(unbroken, "noise of half the scale", pair_of("ball", epsilon, "replace_one"), lambda i: 0.5)
+    accounted = pair_of("ball", epsilon, "replace_one", "add_remove")
+    yield broken(unbroken, "replacing accounted for as adding", accounted, share=0.8)
 
 
 def label_cases(epsilons: list[float]) -> Iterator[Case]:
     """Yield the audits of the release for labels, and its mutant."""
-    for epsilon in epsilons:
-        yield label_case(epsilon)
+    yield from map(label_case, epsilons)
     yield broken(label_case(max(epsilons)), "noise of half the scale", labelled_pair(max(epsilons)), lambda i: 0.5)
 
 
-# --- mutants --------------------------------------------------------------------------------------------------------
+# -- mutants ---------------------------------------------------------------------------------------------------------
 
 
 def mutants(epsilons: list[float]) -> Iterator[Case]:
     """Yield broken releases for one household, each with the claim of the unbroken one."""
     epsilon = max(epsilons)
-    unbroken = release_case(epsilon, "replace_one")
-    pair = Pair(calibrated(epsilon, "replace_one"), *REPLACED)
+    unbroken, pair = release_case("loads", epsilon, "replace_one"), pair_of("loads", epsilon, "replace_one")
     yield broken(unbroken, "noise of half the scale", pair, lambda i: 0.5)
     last = len(pair.mechanism.plan.steps) - 1
     yield broken(unbroken, "the last round with a third of its noise", pair, lambda i: 1 / 3 if i == last else 1.0)
-    beside = pair_with_marginals(epsilon, "replace_one")
+    beside = pair_of("marginals", epsilon, "replace_one")
     end = len(beside.mechanism.plan.steps) - 1
-    unbroken_beside = marginals_case(epsilon, "replace_one")
+    unbroken_beside = release_case("marginals", epsilon, "replace_one")
     words = "marginals with half their noise"
     yield broken(unbroken_beside, words, beside, lambda i: 0.5 if i == end else 1.0, share=0.1)
     # Entry 0 of each class is its count.
     counts_free = np.where(np.arange(1 + HOURS + HOURS * (HOURS + 1) // 2) == 0, 0.0, 1.0)
     yield broken(unbroken, "counts of the last round exact", pair, lambda i: counts_free if i == last else 1.0)
-    accounted = Pair(calibrated(epsilon, "add_remove"), *REPLACED)
+    accounted = pair_of("loads", epsilon, "replace_one", "add_remove")
     yield broken(unbroken, "replacing accounted for as adding", accounted, share=1.0)
     yield replace(
         unbroken,
         neighbours="a household with a record or an invalid one",
         views=(OUTPUT,),
         observe=_dropping(epsilon),
-        expected="caught",
         mutant="invalid records dropped",
         share=0.2,
     )
-    adapted = Pair(calibrated(epsilon, "replace_one", library=LIBRARY), *LIBRARY_REPLACED)
-    unbroken_library = release_case(epsilon, "replace_one", LIBRARY)
+    adapted = pair_of("library", epsilon, "replace_one")
+    unbroken_library = release_case("library", epsilon, "replace_one")
     yield broken(unbroken_library, "noise of half the scale", adapted, lambda i: 0.5)
     mu = pair.mechanism.mu * 2**0.5
     yield replace(
@@ -250,7 +288,6 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
         claim=Claim(epsilon_of_mu(mu, DELTA), DELTA, mu),
         views=(TRANSCRIPT,),
         observe=_reusing(pair),
-        expected="caught",
         mutant="noise used again for a second release",
         share=0.3,
     )
@@ -262,7 +299,7 @@ def broken(unbroken: Case, mutant: str, pair: Pair, std_factor=lambda i: 1.0, sh
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         return {TRANSCRIPT: pair.observe(noise, on_d, runs, std_factor)[TRANSCRIPT]}
 
-    return replace(unbroken, views=(TRANSCRIPT,), observe=observe, expected="caught", mutant=mutant, share=share)
+    return replace(unbroken, views=(TRANSCRIPT,), observe=observe, mutant=mutant, share=share)
 
 
 def _dropping(epsilon: float):
@@ -270,7 +307,7 @@ def _dropping(epsilon: float):
 
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         private = households((0.5, -3.0)) if on_d else households()
-        mechanism = calibrated(epsilon, "replace_one", len(private.x))
+        mechanism = calibrated("loads", epsilon, "replace_one", len(private.x))
         numbers = released_numbers(mechanism.release(private, noise, runs))
         stated = np.full((runs, 1), float(mechanism.public.records))
         return {OUTPUT: Seen(numbers=np.concatenate([numbers, stated], axis=1))}

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from meterdp.audit.bounds import epsilon_lower, epsilon_of_mu, mu_lower, probability_high, probability_low
-from meterdp.audit.judge import Claim, Seen, best_event, judge, learned_scores
+from meterdp.audit.judge import (
+    Claim,
+    Seen,
+    best_event,
+    epsilon_lower,
+    epsilon_of_mu,
+    judge,
+    learned_scores,
+    mu_lower,
+    probability_high,
+    probability_low,
+)
 from meterdp.privacy import gaussian
 
 DELTA, ERROR = 1e-5, 0.05
