@@ -782,7 +782,7 @@ MUTANTS = (
         f"{PRIVACY}/spent.py",
         "if entry.kind != new.kind:",
         "if False:",
-        f"{RELEASE_TESTS}/test_label_forecasts.py",
+        FORECASTS,
     ),
     Mutant(
         "release: one exchanged file is charged, not the order of all",

@@ -15,7 +15,7 @@ from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
-from tests.unit.release.charged import SOUND
+from tests.unit.release.charged import SOUND, kinds, never
 
 LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1)
 
@@ -43,10 +43,6 @@ def draw(records, noise, earlier):
 
 def written(answers, earlier):
     return {"sum": answers.tobytes(), "parts before": str(len(earlier)).encode()}
-
-
-def never(*_):
-    raise AssertionError("records were read")
 
 
 @pytest.fixture
@@ -91,7 +87,7 @@ def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledge
     assert 0 < np.abs(noisy - 50).max() < 2 * 40
     again = release([part("first", never, never), part("second", never, never)], None, ledger, LIMIT)
     assert again == [first, second]
-    assert [event["kind"] for event in ledger.events()] == [CHARGED, CHARGED, STORED, STORED]
+    assert kinds(ledger) == [CHARGED, CHARGED, STORED, STORED]
 
 
 def test_every_release_gets_a_source_after_its_charge(ledger, monkeypatch):
@@ -99,7 +95,7 @@ def test_every_release_gets_a_source_after_its_charge(ledger, monkeypatch):
 
     class Noted(SafeNoise):
         def add_gaussian(self, exact, std):
-            made.append([event["kind"] for event in ledger.events()])
+            made.append(kinds(ledger))
             return super().add_gaussian(exact, std)
 
     monkeypatch.setattr(module, "SafeNoise", Noted)

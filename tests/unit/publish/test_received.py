@@ -35,19 +35,27 @@ def sealed(folder):
     (folder / "manifest.json").write_text(json.dumps(words))
 
 
+def rewritten(folder, change):
+    """Change the manifest of a folder."""
+    words = json.loads((folder / "manifest.json").read_text())
+    change(words)
+    (folder / "manifest.json").write_text(json.dumps(words))
+
+
 def declared(folder, name):
     """Declare another file, wherever it is."""
     (folder / name).write_text("mine")
-    words = json.loads((folder / "manifest.json").read_text())
-    words["sha256"][name] = hashlib.sha256(b"mine").hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(words))
+    digest = hashlib.sha256(b"mine").hexdigest()
+    rewritten(folder, lambda words: words["sha256"].update({name: digest}))
 
 
 def stated(folder, **changed):
     """State something else in the manifest."""
-    words = json.loads((folder / "manifest.json").read_text())
-    words["privacy"] |= changed
-    (folder / "manifest.json").write_text(json.dumps(words))
+    rewritten(folder, lambda words: words["privacy"].update(changed))
+
+
+def without(folder, key):
+    rewritten(folder, lambda words: words.pop(key))
 
 
 def put(folder, name, text):
@@ -78,13 +86,6 @@ def sparse(path):
     path.unlink()
     with open(path, "wb") as file:
         file.truncate(2**40)
-
-
-def without(folder, key):
-    """Take a key out of the manifest."""
-    words = json.loads((folder / "manifest.json").read_text())
-    del words[key]
-    (folder / "manifest.json").write_text(json.dumps(words))
 
 
 def profiles(folder, guarantee=GUARANTEE):
@@ -244,10 +245,8 @@ def test_neither_a_study_nor_nothing_is_a_release(tmp_path, capsys):
 
 
 def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys):
-    words = json.loads((release / "mixture/manifest.json").read_text())
-    words["population"] = "town\n\x1b[2Jall is well"
-    words["privacy"]["hides"] = ["everything\r\x9b1A"]
-    (release / "mixture/manifest.json").write_text(json.dumps(words))
+    rewritten(release / "mixture", lambda words: words.update(population="town\n\x1b[2Jall is well"))
+    stated(release / "mixture", hides=["everything\r\x9b1A"])
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
     assert "  of town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  hides: everything\\r\\x9b1A\n" in out

@@ -1,6 +1,8 @@
-"""Released forecast files: groups drawn once in a budget period, every forecast charged, stored files after that."""
+"""Released forecast files: groups drawn once in a budget period, every forecast charged, stored files after that.
 
-import copy
+Those that hide whose they are are charged apart, beside nothing that protects readings.
+"""
+
 import io
 import json
 
@@ -8,7 +10,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow, table_bytes
 from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECASTS_AHEAD
@@ -20,16 +21,12 @@ from meterdp.publish.folder import publish
 from meterdp.publish.kinds import CRATE, ENTRY, check_files
 from meterdp.publish.tables import FORECAST_FILE, RELEASED_FORECAST
 from meterdp.release import forecasts
-from meterdp.release.forecasts import intervals_ahead, on_the_list
-from meterdp.release.service import ReleaseService
-from tests.conftest import ROOT
-from tests.unit.release.charged import release_forecasts, spent
+from meterdp.release.forecasts import different_forecasts, intervals_ahead, on_the_list
+from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixture, service, spent
 
-CONFIG = complete(
-    {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-)
-ROSTER = b"meter_id\nm1\n"
 BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
+NAMES_BUDGET = PrivacyBudget("", "class_label", "town", "2025")
+NAMES = {"forecast_protects": "label", "what": ["forecasts"]}
 N = 120
 
 
@@ -37,15 +34,12 @@ N = 120
 def released(tmp_path):
     """A call that releases forecasts of made-up households; records, month and settings can be changed."""
     generator = np.random.default_rng(2)
-    steps = CONFIG["forecast"]["horizon_steps"]
+    steps = DEFAULTS["forecast"]["horizon_steps"]
     x = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
 
-    def call(x=x, month="01", circuit=None, year=2025, **release):
-        config = copy.deepcopy(CONFIG)
-        config["export"] |= {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28"}
-        own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
-        config["release"] |= own | {"forecast_epsilon": 3.0} | release
-        return release_forecasts(x, circuit, ReleaseService(config, ROSTER, simulated=True))
+    def call(x=x, month="01", circuit=None, year=2025, sections=(), **release):
+        town = service(tmp_path, month, year, sections=sections, **{"forecast_epsilon": 3.0} | release)
+        return release_forecasts(x, circuit, town)
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -116,31 +110,29 @@ def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
     assert groups["mu"] < 0.1 and groups["responses"][0][0] < 2.9
 
 
-def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(released, monkeypatch):
-    call, ledger, _ = released
+@pytest.fixture
+def killed_between(released, monkeypatch):
+    """A release that dies between the groups and their forecast."""
 
     def dies(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forecasts, "forecast_folder", dies)
     with pytest.raises(KeyboardInterrupt):
-        call()
+        released[0]()
     monkeypatch.undo()
+    return released
+
+
+def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(killed_between):
+    call, ledger, _ = killed_between
     call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1), ("forecasts", 2)]
 
 
-def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(released, monkeypatch):
+def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(killed_between):
     """Killed between the two requests: the labels were drawn from January, and January is spent."""
-    call, ledger, _ = released
-
-    def dies(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(forecasts, "forecast_folder", dies)
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    monkeypatch.undo()
+    call, ledger, _ = killed_between
     call(month="02")
     with pytest.raises(InputError, match=r"release\.budget_period.*shares days with '2025'"):
         call(budget_period="2025-01")
@@ -238,13 +230,13 @@ def test_a_household_without_a_forecast_is_on_the_list_all_the_same():
     assert np.isnan(on_the_list(ahead.slice(0, 0), np.array([0, 1]), {"horizon_steps": 2})).all()
 
 
-def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(released, monkeypatch):
+def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(released):
     """A plain log adds no word, so that what was released before there were other scales is not drawn again."""
     call, ledger, x = released
     call(forecast_epsilon=1.0)
     scale = {"kind": "signed", "offset_kwh_per_hour": 0.1, "scale_kwh_per_hour": 0.2}
-    monkeypatch.setitem(CONFIG, "profiles", CONFIG["profiles"] | {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]})
-    files = call(x=-3.5 + 0 * x, month="02", forecast_epsilon=1.0)[0]
+    sections = {"profiles": {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]}}
+    files = call(x=-3.5 + 0 * x, month="02", sections=sections, forecast_epsilon=1.0)[0]
     quarter = 0.2 / 4
     for name in (n for n in files if n.endswith(".parquet")):
         rows = pq.read_table(io.BytesIO(files[name])).to_pandas()
@@ -255,3 +247,75 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
     words = [e["words"] for e in ledger.events() if e["kind"] == CHARGED and e["words"]["artefact"] == "forecasts"]
     assert ["log_scale" in w["profiles"] for w in words] == [False, True]
     assert words[1]["profiles"]["log_scale"] == {"kind": "signed", "scale_kwh_per_hour": 0.2}
+
+
+def test_files_say_what_they_hide_and_that_readings_are_not_hidden(released):
+    call, ledger, x = released
+    files, release_id = call(forecast_epsilon=1.0, **NAMES)
+    check_files(files)
+    assert len(set(release_id)) == N and len(files) == 2 * N + 4
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
+    assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
+    page = files["README.md"].decode()
+    assert "The readings themselves are not protected" in page and "in any other order" in page
+    assert "had any one meter's readings been others" not in page
+    rows = np.array(
+        [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["released_log_kwh"].to_numpy() for i in release_id]
+    )
+    assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
+    assert 0.999e-5 < spent(ledger, NAMES_BUDGET).delta(1.0) <= 1e-5
+    assert call(x + 1, forecast_epsilon=1.0, **NAMES) == (files, release_id)
+
+
+def test_days_of_files_that_hide_names_add_up_under_new_names(released):
+    call, ledger, _ = released
+    _, first = call(forecast_epsilon=1.0, **NAMES)
+    _, second = call(month="02", forecast_epsilon=1.0, **NAMES)
+    assert not set(first) & set(second)
+    one = next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED)
+    assert spent(ledger, NAMES_BUDGET).mu == pytest.approx(np.sqrt(2) * one)
+
+
+def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names(released, tmp_path):
+    call, ledger, x = released
+    with pytest.raises(InputError, match="is 'label' beside mixture"):
+        call(forecast_protects="label")
+    release_mixture(x[:, :12], service(tmp_path))
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+        call(forecast_epsilon=1.0, **NAMES)
+    call(month="02", year=2026, forecast_epsilon=1.0, budget_period="2026", **NAMES)
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+        release_mixture(x[:, :12], service(tmp_path, "03", 2026, budget_period="2026"))
+    assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
+
+
+def test_small_neighbourhoods_and_unknown_circuits_are_refused(released):
+    call, ledger, _ = released
+    names = NAMES | {"forecast_groups": "circuit", "forecast_epsilon": 1.0}
+    with pytest.raises(InputError, match="circuit is known"):
+        call(**names)
+    with pytest.raises(InputError, match="fewer than 15 households"):
+        call(circuit=tuple(i // 10 for i in range(N)), **names)
+    assert ledger.events() == []
+    files, _ = call(circuit=tuple(i // 20 for i in range(N)), **names)
+    assert len(files) == 2 * N + 4
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ({"forecast_groups": "one"}, "All files hold one and the same forecast."),
+        ({"forecast_groups": "circuit"}, "The files hold 4 different forecasts; households of a group have the same"),
+        (NAMES | {"forecast_noise_std_log_kwh": 2.0}, "No two files hold the same forecast."),
+    ],
+    ids=["one group", "circuits", "names"],
+)
+def test_the_page_says_how_many_forecasts_there_are(released, release, said):
+    call, _, _ = released
+    files = call(circuit=tuple(number % 4 for number in range(N)), forecast_epsilon=1.0, **release)[0]
+    assert said in files["README.md"].decode()
+
+
+def test_forecasts_that_differ_are_counted():
+    assert "hold 2 different forecasts" in different_forecasts(np.eye(3)[[0, 0, 1]])

@@ -23,7 +23,7 @@ from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED
 from meterdp.release.show import most_by_period
-from tests.unit.release.charged import released, released_all, spent
+from tests.unit.release.charged import fails, kinds, never, released, released_all, spent
 
 BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
 LIMIT = Limit(2.0, 1e-5)
@@ -42,17 +42,8 @@ def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, limit=LIMIT, **mor
     return Request(BUDGET, words, Charge(gaussian.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
 
 
-def kinds(ledger):
-    return [event["kind"] for event in ledger.events()]
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return Ledger(tmp_path / "ledger.sqlite")
-
-
-def never():
-    raise AssertionError("noise was drawn")
+def lost():
+    fails(ArithmeticError("nothing was released"))
 
 
 def test_a_charge_is_on_disk_before_noise_is_drawn(ledger):
@@ -95,11 +86,8 @@ def test_charges_compose_as_gaussian_dp_does_up_to_the_cap(ledger):
 
 
 def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledger):
-    def fails():
-        raise ArithmeticError("nothing was released")
-
     with pytest.raises(ArithmeticError):
-        released(ledger, request(), LIMIT, fails)
+        released(ledger, request(), LIMIT, lost)
     assert kinds(ledger) == [CHARGED]
     released(ledger, request(), LIMIT, lambda: {"a": b"x"})
     assert kinds(ledger) == [CHARGED, CHARGED, STORED]
@@ -305,12 +293,11 @@ def test_one_and_one_point_zero_are_one_request():
 
 def test_a_charge_that_nothing_followed_is_taken_back(ledger):
     def not_ready():
-        raise ConnectionError("a peer is gone")
+        fails(ConnectionError("a peer is gone"))
 
     released(ledger, listed("b", epsilon=1.9), LIMIT, lambda: {"a": b"x"})
-    links = [(listed("a"), lambda earlier: never())]
     with pytest.raises(ConnectionError):
-        released_all(ledger, links, LIMIT, not_ready)
+        released_all(ledger, [(listed("a"), never)], LIMIT, not_ready)
     assert kinds(ledger)[3:] == [LISTED, CHARGED, CANCELLED]
     assert spent(ledger, BUDGET) == listed("b", epsilon=1.9).charge
     released(ledger, listed("a", epsilon=1.99), LIMIT, lambda: {"a": b"x"})
@@ -338,7 +325,7 @@ def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(led
 def test_linked_requests_are_charged_together_or_not_at_all(ledger):
     fits, too_much = (listed("a", name=name, epsilon=epsilon) for name, epsilon in (("one", 1.0), ("two", 1.9)))
     with pytest.raises(InputError, match="would spend more"):
-        released_all(ledger, [(fits, lambda _: never()), (too_much, lambda _: never())], LIMIT)
+        released_all(ledger, [(fits, never), (too_much, never)], LIMIT)
     with pytest.raises(InputError, match="would spend more"):
         ledger.check([fits, too_much], LIMIT)
     assert kinds(ledger) == []
@@ -381,10 +368,6 @@ def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_ev
         released(ledger, listed("a", name="yet more", epsilon=2.5), WIDE, never)
 
 
-def fails():
-    raise ArithmeticError("nothing was released")
-
-
 ASSIGNED = Charge(0.0, TV, ((0.2, 3, 1),))
 
 
@@ -394,10 +377,10 @@ def with_labels(request):
 
 def test_nothing_that_was_not_planned_is_charged_beside_another_attempt(ledger):
     with pytest.raises(ArithmeticError):
-        released(ledger, listed("a"), LIMIT, fails)
+        released(ledger, listed("a"), LIMIT, lost)
     for links in ([listed("a"), with_labels(listed("a", name="labels"))], [with_labels(listed("b", "a"))]):
         with pytest.raises(InputError, match="did not plan"):
-            released_all(ledger, [(one, lambda _: never()) for one in links], LIMIT)
+            released_all(ledger, [(one, never) for one in links], LIMIT)
     released_all(
         ledger, [(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], LIMIT
     )
@@ -408,7 +391,7 @@ def test_another_attempt_with_another_list_makes_the_plan_of_its_meters(ledger):
     """A name of a request that does not hold its list, such as those of the library."""
     first, other = (replace(listed(*meters), parameters={"mechanism": "the same"}) for meters in ("a", "b"))
     with pytest.raises(ArithmeticError):
-        released(ledger, first, LIMIT, fails)
+        released(ledger, first, LIMIT, lost)
     released(ledger, other, LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="did not plan"):
         released(ledger, with_labels(listed("b", name="labels")), LIMIT, never)
@@ -423,7 +406,7 @@ def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledg
         raise ConnectionError("a peer is gone")
 
     with pytest.raises(ConnectionError):
-        released_all(ledger, [(listed("a"), lambda earlier: never())], LIMIT, not_ready)
+        released_all(ledger, [(listed("a"), never)], LIMIT, not_ready)
     assert max(charge.mu for charge in ledger.spent()[BUDGET.period]) == later.charge.mu
     with pytest.raises(InputError, match="did not plan"):
         released(ledger, with_labels(listed("a", name="labels")), LIMIT, never)

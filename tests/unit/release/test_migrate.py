@@ -19,7 +19,7 @@ from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import MOVED
 from meterdp.release.show import migrate
-from tests.unit.release.charged import released, spent
+from tests.unit.release.charged import never, released, spent
 
 BUDGET = PrivacyBudget("one household", "replace_one", "town", "2025")
 LIMIT = Limit(2.0, 1e-5)
@@ -68,10 +68,6 @@ def migrated(path, *requests, **changed):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "ledger.sqlite"
-
-
-def never():
-    raise AssertionError("noise was drawn")
 
 
 def test_the_same_request_gets_its_files_and_costs_nothing(path, capsys):

@@ -15,10 +15,10 @@ from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
-from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.ledger import Request
 from meterdp.privacy.spent import CANCELLED, CHARGED, STORED
 from tests.unit.federated.node.test_failures import pair
-from tests.unit.release.charged import released_all
+from tests.unit.release.charged import fails, kinds, never, released_all
 
 LIMIT = Limit(1.2, 1e-5)  # lets one through
 
@@ -28,25 +28,8 @@ def request(name):
     return Request(budget, {"artefact": "mixture", "mechanism": name}, Charge(gaussian.mu_for(1.0, 1e-5), 1e-13))
 
 
-@pytest.fixture
-def ledger(tmp_path):
-    return Ledger(tmp_path / "ledger.sqlite")
-
-
-def kinds(ledger):
-    return [event["kind"] for event in ledger.events()]
-
-
-def never(earlier):
-    raise AssertionError("noise was drawn")
-
-
 def drawn(earlier):
     return {"a": b"noise"}
-
-
-def fails(error):
-    raise error
 
 
 @pytest.mark.parametrize("error", [InputError("was refused", hint="ask"), KeyboardInterrupt(), SystemExit(143)])

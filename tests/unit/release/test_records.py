@@ -20,7 +20,7 @@ from meterdp.privacy.periods import interval_of
 from meterdp.privacy.spent import CHARGED, STORED
 from meterdp.release.records import LibraryBudget, release_records
 from meterdp.release.show import sentence
-from tests.unit.release.charged import released, spent
+from tests.unit.release.charged import kinds, never, released, spent
 
 BOX = Box((0.0, -1.0), (4.0, 1.0))
 X = np.random.default_rng(0).normal([2.0, 0.0], [0.8, 0.3], (120, 2))
@@ -85,9 +85,6 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monke
             assert json.loads(body)["kind"] == CHARGED
             return super().add_gaussian(exact, std)
 
-    def never(*_):
-        raise AssertionError("noise was drawn")
-
     monkeypatch.setattr("meterdp.privacy.release.SafeNoise", Watched)
     first = release_records(X, BOX, mechanism(), budget, ())
     monkeypatch.setattr(Watched, "add_gaussian", never)
@@ -95,7 +92,7 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monke
     for name in ("weights", "means", "covariances"):
         assert np.array_equal(getattr(first, name), getattr(again, name)), "to the bit"
     ledger = Ledger(budget.ledger)
-    assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
+    assert kinds(ledger) == [CHARGED, STORED]
     charged = spent(ledger, BUDGET)
     assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
     assert "mixture of records by sound" in sentence(ledger).replace("_", " ")
@@ -105,7 +102,7 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monke
     with pytest.raises(AssertionError, match="noise was drawn"):
         release_records(X, BOX, mechanism(0.5), budget, ())
     # That charge is on disk though its release was lost.
-    assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED, CHARGED]
+    assert kinds(ledger) == [CHARGED, STORED, CHARGED]
 
 
 def test_records_of_other_days_are_other_records(budget):

@@ -1,4 +1,4 @@
-"""Forecast files of a study: seeded noise, ids from the salt, manifests, and Fig. 3."""
+"""Forecast files of a study: seeded noise, ids from the salt, manifests, and Fig. 3; those of groups."""
 
 import json
 from datetime import UTC, datetime
@@ -13,12 +13,22 @@ from meterdp.class_noise.query_models import Noise
 from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import salted_ids
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
+from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
-from meterdp.release.study_forecasts import public_settings, release_study_forecasts
+from meterdp.release.study_forecasts import (
+    example_columns,
+    public_settings,
+    release_forecasts,
+    release_study_forecasts,
+    write_group_forecasts,
+)
+from tests.unit.class_noise.examples import wishart
+from tests.unit.groupforecast import made_up
 
 NOISE = {
     "designs": ["none", "white"],
@@ -168,3 +178,97 @@ def test_a_design_that_moves_forecasts_is_applied(forecasts):
     released = release((distributions, as_arrow(NOISE_DESIGNS, columns), curves, load))
     mean = np.array(distributions["mean_log_kwh"].to_pylist())
     assert np.allclose(released.released_log_kwh, 0.5 * mean + shift)
+
+
+def test_the_noise_has_the_designed_distribution():
+    """200,000 draws; entries of the sample covariance within 6.5 standard errors, seeded."""
+    covariance = wishart(np.random.default_rng(0), 1, 3, 5)
+    draws = np.random.default_rng(1).standard_normal((200_000, 3))
+    released = release_forecasts(np.ones((200_000, 3)), Noise(np.repeat(covariance, 200_000, axis=0)), draws)
+    error = np.sqrt((np.outer(np.diag(covariance[0]), np.diag(covariance[0])) + covariance[0] ** 2) / 200_000)
+    assert np.all(np.abs(np.cov(released.T) - covariance[0]) <= 6.5 * error)
+    assert np.allclose(released.mean(axis=0), 1.0, atol=6.5 * np.sqrt(np.diag(covariance[0]).max() / 200_000))
+
+
+def test_a_singular_covariance_is_no_error():
+    released = release_forecasts(
+        np.zeros((2, 2)), Noise(np.stack([np.zeros((2, 2)), np.ones((2, 2))])), np.ones((2, 2))
+    )
+    assert not released[0].any()
+    assert released[1, 0] == pytest.approx(released[1, 1])
+
+
+def test_examples_are_the_chosen_rows():
+    bounds = (0.2, 3.0)
+    generator = np.random.default_rng(3)
+    chosen = np.array([7, 2, 4])
+    history, truth, forecast, released = (generator.standard_normal((10, n)) for n in (6, 4, 4, 4))
+    history[:, 2] = np.nan
+    table = as_arrow(
+        FORECAST_EXAMPLES,
+        example_columns(chosen, history, truth, forecast, released, 0.25, LogScale(*bounds), "white", 0.45),
+    ).to_pandas()
+    assert table.groupby("example").size().to_dict() == {1: 18, 2: 18, 3: 18}
+    for number, row in enumerate(chosen, start=1):
+        part = table[table["example"] == number].groupby("part")
+        assert part.get_group("history")["hours_from_origin"].tolist() == [-1.5, -1.25, -1.0, -0.75, -0.5, -0.25]
+        assert part.get_group("truth")["hours_from_origin"].tolist() == [0.0, 0.25, 0.5, 0.75]
+        assert np.allclose(part.get_group("released")["energy_kwh"], np.clip(np.exp(released[row]), *bounds))
+        assert part.get_group("history")["energy_kwh"].isna().sum() == 1
+    assert "household" not in table
+    assert table["design"].unique().tolist() == ["white"] and table["rho"].unique().tolist() == [0.45]
+
+
+def write_groups(folder, made, metadata=None, epsilon=8):
+    columns = write_group_forecasts(made, "assigned", epsilon, folder, 7, made_up.SALT, "UTC", metadata or {})
+    return as_arrow(CROSSWALK, columns)
+
+
+def test_files_carry_one_forecast_per_group_their_own_ids_and_the_guarantee(tmp_path):
+    made = made_up.study()
+    crosswalk = write_groups(tmp_path, made, {"synthetic": "yes"})
+    files = sorted(tmp_path.glob("*.parquet"))
+    assert [p.stem for p in files] == crosswalk["release_id"].to_pylist()
+    assert not {p.stem for p in files} & set(salted_ids(made_up.SALT, made.household)), (
+        "other ids than the class-based files"
+    )
+    tables = [read_table(p, FORECAST_FILE) for p in files]
+    different = {tuple(t["released_log_kwh"].to_pylist()) for t in tables}
+    assert 1 < len(different) <= GroupForecast.calibrate(made.public("assigned", 8.0)).plan.groups
+    assert tables[0]["interval_start_utc"][0].as_py() == datetime(2025, 11, 2, 20, tzinfo=UTC)
+    facts = metadata_of(files[0])
+    assert facts["synthetic"] == "yes" and "(8, 1e-05)" in facts["guarantee"]
+    assert facts["guarantee"].startswith("not for release")
+    manifest = json.loads(files[0].with_suffix(".json").read_text())
+    assert manifest["privacy"]["adjacency"] == "replace_one" and manifest["release_id"] == files[0].stem
+    again = tmp_path / "again"
+    write_groups(again, made_up.study())
+    assert read_table(again / files[0].name, FORECAST_FILE).equals(tables[0])
+
+
+def test_every_meter_of_the_list_gets_a_file_with_or_without_a_forecast(tmp_path):
+    crosswalk = write_groups(tmp_path, made_up.study())
+    assert (
+        sorted(crosswalk["household"].to_pylist()) == list(range(made_up.METER_COUNT))
+        and made_up.METER_COUNT > made_up.HOUSEHOLDS.size
+    )
+    assert len(list(tmp_path.glob("*.parquet"))) == len(list(tmp_path.glob("*.json"))) == made_up.METER_COUNT
+    shown = {}
+    for row in crosswalk.to_pylist():
+        table = read_table(tmp_path / f"{row['release_id']}.parquet", FORECAST_FILE)
+        shown[row["household"]] = tuple(table["released_log_kwh"].to_pylist())
+    with_forecast = {shown[h] for h in made_up.HOUSEHOLDS.tolist()}
+    assert all(np.isfinite(values).all() for values in shown.values())
+    assert {shown[h] for h in set(shown) - set(made_up.HOUSEHOLDS.tolist())} <= with_forecast, (
+        "the forecast of some group"
+    )
+
+
+def test_no_file_holds_a_forecast_of_its_household(tmp_path):
+    """Whatever the epsilon, a file's numbers are those of a noisy mean, never a record."""
+    made = made_up.study()
+    crosswalk = write_groups(tmp_path, made, epsilon=30)
+    records = {round(v, 9) for v in made.forecasts.forecast_log_kwh[:, -1].ravel()}
+    for name in crosswalk["release_id"].to_pylist():
+        released = read_table(tmp_path / f"{name}.parquet", FORECAST_FILE)["released_log_kwh"].to_pylist()
+        assert not {round(v, 9) for v in released} & records
