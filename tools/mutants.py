@@ -279,7 +279,7 @@ MUTANTS = (
         "src/meterdp/accounting/responses.py",
         "return composed_delta(mu * math.sqrt(releases),",
         "return composed_delta(mu * math.sqrt(max(releases - 1, 1)),",
-        "tests/unit/accounting/test_gdp_with_response.py",
+        "tests/unit/accounting/test_gdp.py",
     ),
     Mutant(
         "off-by-one composition: linear, one step is not paid for",
@@ -775,7 +775,7 @@ MUTANTS = (
         "src/meterdp/privacy/gaussian.py",
         "losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])",
         "losses = one",
-        "tests/unit/accounting/test_gdp_with_response.py",
+        "tests/unit/accounting/test_gdp.py",
     ),
     Mutant(
         "release: files that hide whom they belong to beside a guarantee for readings",

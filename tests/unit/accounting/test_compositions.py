@@ -1,18 +1,21 @@
-"""Linear, advanced, zCDP and moments compositions together; oracles the printed formulas and dp-accounting."""
+"""Every curve of the registry, and compositions of steps; oracles the printed formulas, mpmath and dp-accounting."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import pickle
 import random
 from functools import cache
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
 from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.registry import CURVES
-from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.accounting.sequence import Infeasible, Sequence, largest_step_epsilon
 from meterdp.privacy import gaussian
 
 NAMES = ("linear", "advanced", "zcdp", "moments", "moments_real")
@@ -37,6 +40,48 @@ SEQUENCES = {
     "one of each": Sequence(1, 1, 1e-8),
     "many": Sequence(100_000, 5_000, 1e-20),
 }
+
+
+# -- what every curve of the registry keeps --------------------------------------------------------------------------
+
+EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
+STEPS = Sequence(laplace=4, gaussian=3, step_delta=1e-7)
+# Upper bounds on a curve, which need not have the shape of one.
+BOUNDS = (*NAMES, "moments_far")
+# Parameters of the noise, and the public ones among them that a calibration is given; a new curve adds its own.
+EXAMPLES = {
+    "gdp": ([0.7], []),
+    "gdp_with_response": ([0.7, 0.3, 4], [0.3, 4]),
+    "gaussian_pair": ([np.array([0.3, -0.2]), np.diag([1.0, 0.5]), np.diag([0.8, 0.6])], None),
+    **dict.fromkeys(BOUNDS, ([0.1, STEPS], [STEPS])),
+}
+
+
+def test_every_curve_has_an_example_and_a_title_of_its_own():
+    assert EXAMPLES.keys() == CURVES.keys()
+    assert len({curve.title for curve in CURVES.values()}) == len(CURVES)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_bound_on_delta_never_rises_in_epsilon_and_says_something_at_a_large_one(name):
+    delta = np.array([CURVES[name].delta(*EXAMPLES[name][0], epsilon) for epsilon in EPSILONS])
+    assert np.all((delta >= 0) & (delta <= 1)) and np.all(np.diff(delta) <= 0) and delta[-1] < 1e-5
+
+
+@pytest.mark.parametrize("name", [name for name in CURVES if name not in BOUNDS])
+def test_delta_falls_in_epsilon_and_no_faster_than_a_curve_can(name):
+    """A hockey stick lies in [0, 1], falls, and is convex in e^epsilon."""
+    delta = np.array([CURVES[name].delta(*EXAMPLES[name][0], epsilon) for epsilon in EPSILONS])
+    assert np.all((delta >= 0) & (delta <= 1)) and np.all(np.diff(delta) < 0)
+    slopes = np.diff(delta) / np.diff(np.exp(EPSILONS))
+    assert np.all(np.diff(slopes) >= 0) and slopes[0] >= -1
+
+
+@pytest.mark.parametrize("name", [name for name, curve in CURVES.items() if curve.calibrated])
+def test_what_is_calibrated_spends_the_budget_and_no_more(name):
+    curve, public = CURVES[name], EXAMPLES[name][1]
+    parameter = curve.calibrated(*public, 2.0, 1e-5)
+    assert curve.delta(parameter, *public, 2.0) <= 1e-5 < curve.delta(parameter * (1 + 1e-6), *public, 2.0)
 
 
 # -- the printed formulas of section 5 ------------------------------------------------------------------------------
@@ -153,17 +198,16 @@ def test_sequences_cost_at_least_what_dp_accounting_proves_they_do(name, laplace
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", SEQUENCES)
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0, 50.0, 1e6])
-@pytest.mark.parametrize("delta", [1e-12, 1e-4, 0.5])
-def test_the_budget_of_a_step_is_the_largest_that_fits(name, kind, epsilon, delta):
+def test_the_budget_of_a_step_is_the_largest_that_fits(name, kind):
     curve, sequence = CURVES[name], SEQUENCES[kind]
-    try:
-        found = curve.calibrated(sequence, epsilon, delta)
-    except Infeasible:
-        assert infeasible(name, sequence, epsilon, delta)
-        return
-    assert not infeasible(name, sequence, epsilon, delta)
-    assert curve.delta(found, sequence, epsilon) <= delta < curve.delta(found * (1 + 1e-6), sequence, epsilon)
+    for epsilon, delta in itertools.product([1e-3, 0.1, 1.0, 50.0, 1e6], [1e-12, 1e-4, 0.5]):
+        try:
+            found = curve.calibrated(sequence, epsilon, delta)
+        except Infeasible:
+            assert infeasible(name, sequence, epsilon, delta)
+            continue
+        assert not infeasible(name, sequence, epsilon, delta)
+        assert curve.delta(found, sequence, epsilon) <= delta < curve.delta(found * (1 + 1e-6), sequence, epsilon)
 
 
 def infeasible(name, sequence, epsilon, delta):
@@ -215,10 +259,11 @@ def test_ends(name, kind):
     assert curve.delta(math.inf, sequence, 1.0) == 1.0, "no noise, no privacy"
     assert curve.calibrated(sequence, math.inf, 1e-4) == math.inf
     assert curve.calibrated(sequence, 1.0, 1.0) == math.inf
-    with pytest.raises(ValueError, match="epsilon is not a positive number"):
-        curve.calibrated(sequence, -1.0, 1e-4)
-    for bad in (-0.1, 1.5, math.nan):
-        with pytest.raises(ValueError, match="delta"):
+    for bad in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="epsilon is not a positive number"):
+            curve.calibrated(sequence, bad, 1e-4)
+    for bad in (-1e-9, 1.1, math.nan):
+        with pytest.raises(ValueError, match="delta is outside"):
             curve.calibrated(sequence, 1.0, bad)
 
 
@@ -292,3 +337,77 @@ def test_refined_compositions_allow_more_per_step_in_the_settings_of_the_figures
     budget = {name: CURVES[name].calibrated(sequence, epsilon, 1e-4) for name in NAMES}
     assert min(budget["zcdp"], budget["moments_real"]) > max(budget["linear"], budget["advanced"])
     assert budget["moments_real"] >= budget["zcdp"] * (1 - 1e-9)
+
+
+# -- steps, and the search for their budget --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step_epsilon", [1e-6, 0.02, 0.9])
+@pytest.mark.parametrize("step_delta", [1e-12, 1e-6, 0.3])
+def test_noise_is_that_of_the_paper_and_rho_follows_from_it(step_epsilon, step_delta):
+    sequence = Sequence(3, 7, step_delta)
+    variance = 2 * mpmath.log(mpmath.mpf("1.25") / mpmath.mpf(step_delta)) / mpmath.mpf(step_epsilon) ** 2
+    sigma = sequence.noise_multiplier(step_epsilon)
+    assert sigma == pytest.approx(float(mpmath.sqrt(variance)), rel=1e-14)
+    assert sequence.gaussian_rho(step_epsilon) == pytest.approx(float(7 / (2 * variance)), rel=1e-14)
+    # k Gaussian steps are sqrt(k)/sigma-GDP, and mu-GDP is mu^2/2-zCDP.
+    mu = gaussian.compose(*[1 / sigma] * 7)
+    assert sequence.gaussian_rho(step_epsilon) == pytest.approx(mu**2 / 2, rel=1e-14)
+
+
+@pytest.mark.parametrize("step_delta", [1e-12, 1e-6, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("step_epsilon", [1e-3, 0.1, 0.5, 0.999])
+def test_below_one_a_gaussian_step_costs_the_delta_that_is_printed(step_delta, step_epsilon):
+    assert Sequence(0, 4, step_delta).gaussian_delta(step_epsilon) == 4 * step_delta
+
+
+def test_where_the_noise_is_too_small_for_what_is_printed_the_true_delta_is_charged():
+    """Oracle: dp-accounting's privacy loss distribution of one step, from below."""
+    sequence, step_epsilon = Sequence(0, 1, 1e-6), 20.0
+    pld = privacy_loss_distribution.from_gaussian_mechanism(
+        sequence.noise_multiplier(step_epsilon), pessimistic_estimate=False, value_discretization_interval=1e-3
+    )
+    true = pld.get_delta_for_epsilon(step_epsilon)
+    assert true > 1.5e-6
+    assert sequence.gaussian_delta(step_epsilon) >= true
+    assert sequence.gaussian_delta(step_epsilon) == pytest.approx(true, rel=1e-2)
+
+
+def test_steps_at_their_ends():
+    laplace, mixed = Sequence(5, 0, math.nan), Sequence(1, 1, 1e-6)
+    assert laplace.gaussian_delta(0.3) == laplace.gaussian_rho(0.3) == 0.0, "no delta, and none is needed"
+    assert mixed.noise_multiplier(math.inf) == 0.0 and mixed.gaussian_rho(math.inf) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        *((steps, "one step or more") for steps in ((0, 0, 1e-6), (-1, 2, 1e-6), (2, -1, 1e-6))),
+        *(((0, 1, step_delta), "step_delta") for step_delta in (0.0, 1.0, -1e-6, math.nan)),
+    ],
+)
+def test_steps_that_mean_nothing_are_refused(steps, said):
+    with pytest.raises(ValueError, match=said):
+        Sequence(*steps)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
+def test_budgets_of_a_step_that_mean_nothing_are_refused(bad):
+    sequence = Sequence(1, 1, 1e-6)
+    for of_step in (sequence.noise_multiplier, sequence.gaussian_rho, sequence.gaussian_delta):
+        with pytest.raises(ValueError, match="step_epsilon is not a positive number"):
+            of_step(bad)
+
+
+@pytest.mark.parametrize("point", [1e-200, 1e-7, 0.3, 1.0, 1e9, 1e200])
+def test_the_search_ends_just_below_the_point_wherever_it_starts(point):
+    for start in (1e-3, 1.0, 1e6):
+        found = largest_step_epsilon(lambda x: x <= point, start, 1e-5)
+        assert found <= point <= found * (1 + 1e-13)
+
+
+def test_what_is_infeasible_stays_so_between_processes():
+    """A figure catches it from its workers, and nothing else that users are told."""
+    again = pickle.loads(pickle.dumps(Infeasible("nothing fits", hint="raise delta", field="delta")))
+    assert type(again) is Infeasible
+    assert str(again) == "field 'delta': nothing fits; raise delta."

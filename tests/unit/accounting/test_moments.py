@@ -133,14 +133,6 @@ def test_the_budget_of_a_step_is_below_the_one_by_dp_accounting(sequence):
 # -- the minimum over orders -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sequence", [MIXED, GAUSSIAN, LAPLACE, Sequence(1, 1, 0.5)])
-@pytest.mark.parametrize("step_epsilon", [0.01, 0.3, 2.0])
-def test_the_exponent_is_convex_in_the_order(sequence, step_epsilon):
-    orders = np.linspace(0.01, 60, 4000)
-    exponent = moments.log_tail(orders, step_epsilon, sequence, 0.5)
-    assert np.diff(exponent, 2).min() > -1e-9 * max(1.0, np.abs(exponent).max())
-
-
 def test_no_order_of_a_fine_grid_is_better_than_the_one_found():
     random.seed(6)
     grid = np.geomspace(1e-6, 1e9, 300_001)

@@ -125,17 +125,9 @@ def release_case(divisor: str) -> Case:
         return {TRANSCRIPT: Seen(losses(mechanism, noise, on_d, runs)[0])}
 
     printed = divisor == "own"
-    return Case(
-        mechanism.name if printed else f"{mechanism.name}, divided by noisy counts",
-        mechanism.family,
-        "replace_one",
-        WORDS,
-        Claim(EPSILON, DELTA),
-        (TRANSCRIPT,),
-        observe,
-        hole=printed,
-        share=0.06,
-    )
+    name = mechanism.name if printed else f"{mechanism.name}, divided by noisy counts"
+    claim, family = Claim(EPSILON, DELTA), mechanism.family
+    return Case(name, WORDS, claim, (TRANSCRIPT,), observe, family=family, hole=printed, share=0.06)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:

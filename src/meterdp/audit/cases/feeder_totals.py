@@ -80,13 +80,11 @@ def case(epsilon: float, count: str, pair: Pair | None = None, mutant: str | Non
     mechanism = calibrated(epsilon, count)
     return Case(
         f"feeder_totals ({count})",
-        "sound",
-        "replace_one",
         CHANGES[count],
         Claim(epsilon, DELTA, mechanism.mu),
         (TRANSCRIPT,) if mutant else (OUTPUT, TRANSCRIPT),
         (pair or Pair(mechanism)).observe,
-        mutant,
+        mutant=mutant,
         share=MUTANT_SHARE if mutant else SHARE,
     )
 

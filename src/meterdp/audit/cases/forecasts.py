@@ -89,13 +89,11 @@ def group_case(
     mu = mechanism.plan.mu if groups != "assigned" or mechanism.plan.groups == 1 else None
     return Case(
         f"group_forecast ({groups})",
-        "sound",
-        "replace_one",
         WORDS,
         Claim(epsilon, DELTA, mu),
         (TRANSCRIPT,) if mutant else (OUTPUT, TRANSCRIPT),
         (pair or Pair(mechanism)).observe,
-        mutant,
+        mutant=mutant,
         share=share or SHARE[groups],
     )
 
@@ -153,17 +151,9 @@ def order_case(epsilon: float, std_factor: float = 1.0, mutant: str | None = Non
         ratio = gaussian_log_ratio(answer, own, other, ORDER_STD * std_factor)
         return {OUTPUT: Seen(ratio if on_d else -ratio)}
 
-    return Case(
-        mechanism.name,
-        mechanism.family,
-        "class_label",
-        ORDER_WORDS,
-        Claim(epsilon, DELTA, mechanism.mu),
-        (OUTPUT,),
-        observe,
-        mutant,
-        share=4.0,
-    )
+    whose = {"family": mechanism.family, "adjacency": "class_label"}
+    claim = Claim(epsilon, DELTA, mechanism.mu)
+    return Case(mechanism.name, ORDER_WORDS, claim, (OUTPUT,), observe, **whose, mutant=mutant, share=4.0)
 
 
 def order_cases(epsilons: list[float]) -> Iterator[Case]:

@@ -37,12 +37,12 @@ class Case:
     """
 
     mechanism: str
-    family: str
-    adjacency: str
     neighbours: str
     claim: Claim
     views: tuple[str, ...]
     observe: Callable[[NoiseSource, bool, int], Mapping[str, Seen]]
+    family: str = "sound"
+    adjacency: str = "replace_one"
     mutant: str | None = None
     hole: bool = False
     share: float = 1.0

@@ -24,16 +24,7 @@ def gaussian_noise(epsilon: float, std_factor: float = 1.0, mutant: str | None =
         parts = [min(_AT_ONCE, runs - first) for first in range(0, runs, _AT_ONCE)]
         return {OUTPUT: Seen(np.concatenate([spy.add_gaussian(np.full(n, float(on_d)), 1 / mu) for n in parts]))}
 
-    return Case(
-        "scalar Gaussian",
-        "sound",
-        "replace_one",
-        "a number 1 or 0",
-        Claim(epsilon, DELTA, mu),
-        (OUTPUT,),
-        observe,
-        mutant,
-    )
+    return Case("scalar Gaussian", "a number 1 or 0", Claim(epsilon, DELTA, mu), (OUTPUT,), observe, mutant=mutant)
 
 
 def response(epsilon: float, spent: float | None = None, mutant: str | None = None) -> Case:
@@ -44,16 +35,7 @@ def response(epsilon: float, spent: float | None = None, mutant: str | None = No
         said = noise.randomise(label, GROUPS, spent or epsilon)
         return {OUTPUT: Seen((said == 0).astype(float) - (said == 1))}
 
-    return Case(
-        "randomised response",
-        "sound",
-        "replace_one",
-        "group 1 or 2 of 4",
-        Claim(epsilon, 0.0),
-        (OUTPUT,),
-        observe,
-        mutant,
-    )
+    return Case("randomised response", "group 1 or 2 of 4", Claim(epsilon, 0.0), (OUTPUT,), observe, mutant=mutant)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:

@@ -114,16 +114,9 @@ def flip_case(kind: type[KlRelease], epsilon: float) -> Case:
             whole = sum(one.values()) - sum(two.values())
         return {FREQUENCIES: Seen(frequencies), COVARIANCES: Seen(covariances), OUTPUT: Seen(whole)}
 
-    return Case(
-        mechanism.name,
-        mechanism.family,
-        "label_flip",
-        "the label of a record between two classes",
-        Claim(epsilon, DELTA),
-        (FREQUENCIES, COVARIANCES, OUTPUT),
-        observe,
-        hole=True,
-    )
+    views, words = (FREQUENCIES, COVARIANCES, OUTPUT), "the label of a record between two classes"
+    whose = {"family": mechanism.family, "adjacency": "label_flip"}
+    return Case(mechanism.name, words, Claim(epsilon, DELTA), views, observe, **whose, hole=True)
 
 
 def lemma_2_case(epsilon: float) -> Case:
@@ -142,16 +135,8 @@ def lemma_2_case(epsilon: float) -> Case:
         one, two = (wishart_log_density(drawn - moment, gamma) for moment in moments)
         return {COVARIANCES: Seen(one - two)}
 
-    return Case(
-        "Wishart noise (Lemma 2)",
-        "published",
-        "replace_one",
-        "a zero record or a unit one",
-        Claim(epsilon, 0.0),
-        (COVARIANCES,),
-        observe,
-        hole=True,
-    )
+    name, words = "Wishart noise (Lemma 2)", "a zero record or a unit one"
+    return Case(name, words, Claim(epsilon, 0.0), (COVARIANCES,), observe, family="published", hole=True)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:

@@ -72,7 +72,7 @@ def case(epsilon: float) -> Case:
         return colluders_see(mechanism, sums, noise, on_d, runs)
 
     claim, views = Claim(epsilon, DELTA, mechanism.mu), (OUTPUT, TRANSCRIPT)
-    return Case("sound, shared noise", "sound", "replace_one", WORDS, claim, views, observe, share=0.3)
+    return Case("sound, shared noise", WORDS, claim, views, observe, share=0.3)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:

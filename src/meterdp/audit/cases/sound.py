@@ -218,7 +218,7 @@ def label_case(epsilon: float) -> Case:
 
 def _case(name: str, adjacency: str, words: str, epsilon: float, pair: Pair, share: float) -> Case:
     claim, views = Claim(epsilon, DELTA, pair.mechanism.mu), (OUTPUT, TRANSCRIPT)
-    return Case(name, "sound", adjacency, words, claim, views, pair.observe, share=share)
+    return Case(name, words, claim, views, pair.observe, adjacency=adjacency, share=share)
 
 
 def cases(epsilons: list[float]) -> Iterator[Case]:
