@@ -37,7 +37,6 @@ class PublicSettings:
     eigenvalue_floor: float = 1e-3  # of a released covariance, (log kWh)^2
     # ProvenSettings of meterdp.mechanisms.proven.plan; its own defaults if left out.
     sound: object | None = None
-    sdp_solver: str = "own"  # or "cvxpy": who solves (23)
     log_scale: LogScale = PLAIN  # what takes log kWh to the energy of an hour
 
     def __post_init__(self):

@@ -55,7 +55,7 @@ VERSION, LIBRARY_VERSION = 1, 2
 # Request parameters of every mixture.
 PUBLIC = (
     *("epsilon", "delta", "classes", "dimension", "records"),
-    *("low_log_kwh", "high_log_kwh", "eigenvalue_floor", "sdp_solver"),
+    *("low_log_kwh", "high_log_kwh", "eigenvalue_floor"),
 )
 SOUND = (
     *("adjacency", "records_guess", "classes", "rounds"),
@@ -154,6 +154,7 @@ def parameters_of(public: PublicSettings) -> dict:
     sound = public.sound
     return {
         **public_fields(public, *PUBLIC),
+        "sdp_solver": "own",  # stays part of a request, though there is no choice any more
         "sound": {
             **public_fields(sound, *SOUND),
             "ball": None if sound.ball is None else {"radius": sound.ball.radius, "centre": sound.ball.centre},

@@ -241,7 +241,7 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     """
     members = replace(private, flips="leaving")
     costs = []
-    for k, (covariance, solved) in enumerate(zip(private.fit.mixture.covariances, members.shapes(), strict=True)):
+    for k, (covariance, solved) in enumerate(zip(private.fit.mixture.covariances, members.shapes, strict=True)):
         entering = private.labels != k + 1
         count = np.count_nonzero(~entering)
         changes = (private.x[entering] - private.fit.mixture.means[k]) / (count + 1)

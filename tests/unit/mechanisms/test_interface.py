@@ -59,14 +59,13 @@ def test_derived_quantities_are_computed_once():
     private = records(0, n=200, d=3, k=2)
     assert private.sensitivities is private.sensitivities
     assert private.covariance_costs is private.covariance_costs
-    assert private.shapes() is private.shapes()
-    assert private.shapes("own") is not private.shapes("cvxpy")
+    assert private.shapes is private.shapes
     assert len(private.labels) == len(private.x) == 200
 
 
 def test_plain_shapes_carry_the_weight_identity():
     private = records(0, n=200, d=3, k=2)
-    for whitened, plain, v in zip(private.shapes(), private.shapes(whiten=False), private.differences, strict=True):
+    for whitened, plain, v in zip(private.shapes, private.plain_shapes, private.differences, strict=True):
         reach = np.einsum("ni,ij,nj->n", v, np.linalg.inv(plain.matrix), v)
         assert reach.max() <= 1 + 1e-9
         assert np.trace(plain.matrix) > 0

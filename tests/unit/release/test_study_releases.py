@@ -1,7 +1,7 @@
 """Study-mode releases: seeded, keyed, marked, and drawn here only."""
 
 import ast
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,6 +18,8 @@ from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian
 from meterdp.profiles.vector import Records
+from meterdp.solvers import ellipsoid
+from meterdp.solvers.ellipsoid import solve
 
 MIXTURE = {"classes": 2}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}
@@ -79,11 +81,7 @@ def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(recor
     fit = fit_from(records, start_labels(records, 2, seed=1))
     found = []
     for solver in ("own", "cvxpy"):
-        monkeypatch.setattr(
-            cost_study,
-            "public_settings",
-            lambda *args, solver=solver, **shares: replace(public_settings(*args, **shares), sdp_solver=solver),
-        )
+        monkeypatch.setattr(ellipsoid, "solve", partial(solve, solver=solver))
         found.append(vary(name, records, fit, MECHANISMS, MIXTURE, PROFILES, 5))
     own, cvxpy = found
     assert own[1]["kl_mean"] == pytest.approx(cvxpy[1]["kl_mean"], rel=1e-3)

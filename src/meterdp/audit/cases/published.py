@@ -44,7 +44,7 @@ class OutputDistribution:
     def of(cls, mechanism: KlRelease, private: LabelledRecords) -> OutputDistribution:
         """Return the distribution of what ``mechanism`` releases of these records."""
         design, sigma = mechanism.design(private), private.fit.mixture.covariances
-        shapes = np.stack([s.matrix for s in private.shapes(mechanism.public.sdp_solver)])
+        shapes = np.stack([s.matrix for s in private.shapes])
         scale = lemma_1_multiplier(design.epsilon_k, mechanism.public.delta)
         root = np.linalg.cholesky(sigma)
         return cls(private, design, np.linalg.inv(scale[:, None, None] ** 2 * root @ shapes @ root.swapaxes(1, 2)))

@@ -150,7 +150,7 @@ class ColouredGaussian(GaussianBaseline):
 
         Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
         """
-        shapes = np.stack([s.matrix for s in private.shapes(self.public.sdp_solver, whiten=False)])
+        shapes = np.stack([s.matrix for s in private.plain_shapes])
         return self.multiplier("means") * square_roots(shapes)
 
 

@@ -42,7 +42,7 @@ class KlRelease(LabelFlip):
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         design, mixture = self.design(private), private.fit.mixture
-        shapes = np.stack([s.matrix for s in private.shapes(self.public.sdp_solver)])
+        shapes = np.stack([s.matrix for s in private.shapes])
         scale = lemma_1_multiplier(design.epsilon_k, self.public.delta)
         # Gamma_k^-1 = scale_k^2 L_k M_k L_k' with Sigma_k = L_k L_k' and M_k the whitened shape.
         factors = scale[:, None, None] * np.linalg.cholesky(mixture.covariances) @ square_roots(shapes)
@@ -70,9 +70,9 @@ def members(private: LabelledRecords) -> np.ndarray:
     return np.maximum(np.bincount(private.labels - 1, minlength=private.fit.mixture.classes), 1)
 
 
-def traces(private: LabelledRecords, solver: str) -> np.ndarray:
+def traces(private: LabelledRecords) -> np.ndarray:
     """Return the minimum (K,) of tr(Sigma_k^-1 Gamma_k^-1) in (23) at right-hand side one."""
-    return np.array([np.trace(s.matrix) for s in private.shapes(solver)])
+    return np.array([np.trace(s.matrix) for s in private.shapes])
 
 
 def expected_divergence(private: LabelledRecords, public: PublicSettings, design: Design) -> float:
@@ -80,7 +80,7 @@ def expected_divergence(private: LabelledRecords, public: PublicSettings, design
     in nats.
     """
     multiplier = lemma_1_multiplier(design.epsilon_k, public.delta)
-    per_class = 0.5 * traces(private, public.sdp_solver) * multiplier**2 + private.covariance_costs.cost(design.gamma)
+    per_class = 0.5 * traces(private) * multiplier**2 + private.covariance_costs.cost(design.gamma)
     divergences = design.frequencies * (np.log(design.frequencies / design.frequencies[0]) + per_class)
     return float(design.mapping / design.mapping.sum() @ divergences.sum(axis=1))
 
@@ -142,7 +142,5 @@ class KlPublished(KlRelease):
     proof: ClassVar[str] = "docs/proofs/kl_published.md"
 
     def design(self, private: LabelledRecords) -> Design:
-        fit, solver = private.fit, self.public.sdp_solver
-        return algorithm_1(
-            self.public, fit.counts, members(private), fit.mixture.covariances, traces(private, solver)
-        )
+        fit = private.fit
+        return algorithm_1(self.public, fit.counts, members(private), fit.mixture.covariances, traces(private))

@@ -70,7 +70,7 @@ class KlExact(KlRelease):
         public, fit = self.public, private.fit
         epsilon_0 = EPSILON_0_SHARE * public.epsilon
         budget, count = public.epsilon - epsilon_0, members(private)
-        mean_costs = math.log(2 / public.delta) * traces(private, public.sdp_solver)
+        mean_costs = math.log(2 / public.delta) * traces(private)
         logit = best_split(budget, mean_costs, count, private.covariance_costs)
         frequencies = neighbouring_frequencies(fit.counts)
         design = Design(

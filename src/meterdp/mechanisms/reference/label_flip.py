@@ -335,19 +335,15 @@ class LabelledRecords(PrivateRecords):
         return covariance_costs(self.fit.mixture.covariances)
 
     @cached_property
-    def _solutions(self) -> dict[tuple[str, bool], tuple[sdp.SdpSolution, ...]]:
-        return {}
+    def shapes(self) -> tuple[sdp.SdpSolution, ...]:
+        """Per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
 
-    def shapes(self, solver: str = "own", whiten: bool = True) -> tuple[sdp.SdpSolution, ...]:
-        """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
-
-        Unless whitened, that of minimum trace, with weight I in place of Sigma_k^-1. Solved once per solver:
-        Gamma_k^-1 scales as 1/epsilon_k^2.
+        Solved once: Gamma_k^-1 scales as 1/epsilon_k^2.
         """
-        if (solver, whiten) not in self._solutions:
-            points = self.differences
-            if whiten:
-                lower = np.linalg.cholesky(self.fit.mixture.covariances)
-                points = [np.linalg.solve(root, v.T).T for root, v in zip(lower, points, strict=True)]
-            self._solutions[solver, whiten] = tuple(sdp.solve(z, solver) for z in points)
-        return self._solutions[solver, whiten]
+        lower = np.linalg.cholesky(self.fit.mixture.covariances)
+        return tuple(sdp.solve(np.linalg.solve(root, v.T).T) for root, v in zip(lower, self.differences, strict=True))
+
+    @cached_property
+    def plain_shapes(self) -> tuple[sdp.SdpSolution, ...]:
+        """The same with weight I in place of Sigma_k^-1: the minimum-trace Gamma_k^-1."""
+        return tuple(sdp.solve(v) for v in self.differences)

@@ -94,7 +94,7 @@ def test_mean_noise_has_the_designed_covariance(private, factor, accepted):
     mixture = private.fit.mixture
     for k in range(4):
         lower = np.linalg.cholesky(mixture.covariances[k])
-        shape = lower @ private.shapes()[k].matrix @ lower.T
+        shape = lower @ private.shapes[k].matrix @ lower.T
         covariance = shape * 2 * math.log(2 / settings.delta) / design.epsilon_k[k] ** 2
         noise = released.mixtures.means[:, k] - mixture.means[k]
         length = np.einsum("ri,ij,rj->r", noise, np.linalg.inv(covariance), noise) * factor**2

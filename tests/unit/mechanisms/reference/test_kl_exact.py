@@ -40,7 +40,7 @@ def test_published_constraint_is_met_with_equality(private, epsilon):
     spent = design.epsilon_0 + design.epsilon_k + 3 * design.gamma / (2 * private.fit.counts)
     assert spent == pytest.approx(np.full(3, epsilon), rel=1e-12)
     lower = np.linalg.cholesky(private.fit.mixture.covariances)
-    shapes = np.stack([s.matrix for s in private.shapes()])
+    shapes = np.stack([s.matrix for s in private.shapes])
     scale = (2 * math.log(2 / 1e-5) / design.epsilon_k**2)[:, None, None]
     reach = largest_reach(private, scale * lower @ shapes @ np.swapaxes(lower, 1, 2))
     assert reach == pytest.approx(design.epsilon_k**2 / (2 * math.log(2 / 1e-5)), rel=1e-6)
@@ -68,7 +68,7 @@ def covariance_terms(private):
 def test_split_agrees_with_brute_force_to_one_per_cent(private, covariance_terms, epsilon):
     """Oracle: a grid over eps_0 and every eps_k, the covariance term simulated; 1 % is over five standard errors."""
     counts = private.fit.counts
-    traces = [np.trace(s.matrix) for s in private.shapes()]
+    traces = [np.trace(s.matrix) for s in private.shapes]
     design = KlExact.calibrate(public(private, epsilon)).design(private)
     uniform = design.frequencies.mean(axis=0)
     best, ours = 0.0, 0.0
@@ -144,7 +144,7 @@ def test_noise_has_the_designed_distribution(private, factor, accepted):
     design, mixture = mechanism.design(private), private.fit.mixture
     released = mechanism.release(private, StudyNoise(1, "exact"), 6000)
     lower = np.linalg.cholesky(mixture.covariances)
-    for k, shape in enumerate(private.shapes()):
+    for k, shape in enumerate(private.shapes):
         covariance = 2 * math.log(2 / 1e-5) / design.epsilon_k[k] ** 2 * lower[k] @ shape.matrix @ lower[k].T
         noise = released.mixtures.means[:, k] - mixture.means[k]
         length = np.einsum("ri,ij,rj->r", noise, np.linalg.inv(covariance), noise) * factor**2

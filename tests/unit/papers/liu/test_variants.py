@@ -64,7 +64,7 @@ def test_noise_of_the_proposed_mechanism_is_that_of_own_code(trial, flips):
         found = private.differences[k - 1]
         assert np.sort(np.abs(found), axis=0) == pytest.approx(np.sort(np.abs(changes), axis=0), rel=1e-9, abs=1e-13)
         whitened = np.linalg.solve(np.linalg.cholesky(sigma), changes.T).T
-        trace = np.trace(private.shapes()[k - 1].matrix)
+        trace = np.trace(private.shapes[k - 1].matrix)
         assert trace == pytest.approx(smallest_trace(whitened), rel=2e-5)
         # (22) with the split of the start, epsilon/3 each.
         members = (labels == k).sum()
