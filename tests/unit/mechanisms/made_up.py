@@ -1,11 +1,11 @@
-"""Made-up households for tests of mechanisms: classes of the sizes of Table I, none of them a real reading."""
-
-from __future__ import annotations
+"""Made-up records for tests of mechanisms, none of them a real reading; the oracle of (10); noise to look into."""
 
 from functools import cache
 
 import numpy as np
 
+from meterdp.core.noise import StudyNoise
+from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
@@ -51,3 +51,74 @@ def library(d: int = 12, k: int = 4) -> Library:
     """Return a public library: classes of other made-up households."""
     x = households(77, 2000, d, k)
     return Library(fit_labels(x, kmeans_labels(x, k, 0), FLOOR).mixture, f"made up, {d} hours")
+
+
+def refitted_changes(private: LabelledRecords) -> list[np.ndarray]:
+    """Return per class the changes (F, d) of its mean under all flips that leave no class empty."""
+    x, labels = private.x, private.labels
+    k = labels.max()
+    means = [x[labels == j].mean(axis=0) for j in range(1, k + 1)]
+    changes: list[list[np.ndarray]] = [[] for _ in range(k)]
+    for n in range(len(x)):
+        for target in range(1, k + 1):
+            flipped = labels.copy()
+            flipped[n] = target
+            if target == labels[n] or not (flipped == labels[n]).any():
+                continue
+            for j in (labels[n], target):
+                changes[j - 1].append(x[flipped == j].mean(axis=0) - means[j - 1])
+    return [np.array(c).reshape(-1, x.shape[1]) for c in changes]
+
+
+def largest_reach(private: LabelledRecords, covariances: np.ndarray) -> np.ndarray:
+    """Return per class the largest v' Gamma_k v over all flips, Gamma_k^-1 the covariance (K, d, d) of the noise."""
+    return np.array(
+        [
+            np.einsum("ni,ij,nj->n", v, np.linalg.inv(c), v).max()
+            for v, c in zip(refitted_changes(private), covariances, strict=True)
+        ]
+    )
+
+
+def labelled(x: np.ndarray, labels) -> LabelledRecords:
+    """Return records with these labels 1..K and their fit."""
+    return LabelledRecords(x, fit_labels(x, np.asarray(labels), FLOOR))
+
+
+def fig_1(seed: int, n: int = 1000, k: int = 5, d: int = 3) -> LabelledRecords:
+    """Return a fresh data set of Fig. 1; one with a class of d records or fewer is drawn again."""
+    rng = np.random.default_rng([1, seed])
+    while True:
+        means, g = rng.uniform(-10, 10, (k, d)), rng.normal(size=(k, d, d + 1))
+        labels = rng.choice(k, n, p=rng.dirichlet(np.ones(k)))
+        if np.bincount(labels, minlength=k).min() > d:
+            break
+    # G G' is Wishart(d + 1, I).
+    x = means[labels] + np.einsum("nij,nj->ni", g[labels], rng.normal(size=(n, d + 1)))
+    return labelled(x, labels + 1)
+
+
+def clusters(n: int, d: int, k: int, seed: int = 0, width: float = 0.1) -> np.ndarray:
+    """Return (n, d) records of k round clusters in the unit ball."""
+    rng = np.random.default_rng([seed, n, d, k])
+    means = rng.normal(size=(k, d)) / np.sqrt(d) * 0.6
+    x = means[rng.integers(0, k, n)] + width * rng.normal(size=(n, d)) * np.linspace(1, 0.3, d)
+    return to_unit_ball(x, 1.0)
+
+
+class NotedNoise(StudyNoise):
+    """Study noise that keeps what was drawn, by distribution."""
+
+    def __init__(self, *keys):
+        super().__init__(0, *keys)
+        self.drawn: list[tuple[str, np.ndarray]] = []
+
+    def normal(self, shape):
+        """Draw and keep."""
+        self.drawn.append(("gaussian", super().normal(shape)))
+        return self.drawn[-1][1]
+
+    def laplace(self, shape):
+        """Draw and keep."""
+        self.drawn.append(("laplace", super().laplace(shape)))
+        return self.drawn[-1][1]

@@ -55,23 +55,6 @@ def test_records_must_belong_together_and_be_finite():
         PrivateRecords(x)
 
 
-def test_derived_quantities_are_computed_once():
-    private = records(0, n=200, d=3, k=2)
-    assert private.sensitivities is private.sensitivities
-    assert private.covariance_costs is private.covariance_costs
-    assert private.shapes is private.shapes
-    assert len(private.labels) == len(private.x) == 200
-
-
-def test_plain_shapes_carry_the_weight_identity():
-    private = records(0, n=200, d=3, k=2)
-    for whitened, plain, v in zip(private.shapes, private.plain_shapes, private.differences, strict=True):
-        reach = np.einsum("ni,ij,nj->n", v, np.linalg.inv(plain.matrix), v)
-        assert reach.max() <= 1 + 1e-9
-        assert np.trace(plain.matrix) > 0
-        assert np.trace(plain.matrix) != pytest.approx(np.trace(whitened.matrix))
-
-
 def test_registry_holds_every_mechanism_under_its_name(repository):
     for name, cls in MECHANISMS.items():
         calibrated = mechanism(name).calibrate(GOOD)

@@ -151,7 +151,7 @@ class CovarianceCosts:
     length is integrated by Gauss quadrature, the direction by Sobol points whose weights are corrected, class by
     class, so that the first two moments of tr(Sigma^-1 W) and the mean of tr (Sigma^-1 W)^2 are exact. These rule the
     cost where noise is small: h = 1/4 E tr (Sigma^-1 W)^2 + O(gamma^-3). The relative error stays below 1e-3 up to d
-    = 12, whatever Sigma and gamma (tests/unit/mechanisms/reference/test_wishart_cost.py).
+    = 12, whatever Sigma and gamma (tests/unit/mechanisms/reference/test_label_flip.py).
     """
 
     x: np.ndarray  # (K, Q) eigenvalues of gamma Sigma_k^-1/2 W Sigma_k^-1/2 over all nodes

@@ -24,7 +24,7 @@ from meterdp.mechanisms.dpem.mechanism import (
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import class_sums
-from tests.unit.mechanisms.dpem.made_up import NotedNoise, clusters
+from tests.unit.mechanisms.made_up import NotedNoise, clusters
 
 # Of statistical tests.
 FALSE_ALARM = 1e-10

@@ -16,7 +16,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import EmSettings, Iterate, MixtureModel, moment_em
 from meterdp.mixture.draws import Mixture
 
-RUNS, FALSE_ALARM = 1000, 1e-9
+RUNS, FALSE_ALARM = 400, 1e-9
 STEP_EPSILON, STEP_DELTA = 2.0, 1e-5
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -197,8 +196,3 @@ def test_same_stream_gives_the_same_release(private):
     one, two = (sound.release(private, StudyNoise(7, "twice"), 3).mixtures for _ in range(2))
     assert (one.means == two.means).all()
     assert math.isclose(one.covariances.sum(), two.covariances.sum(), rel_tol=0)
-
-
-def test_a_calibrated_release_cannot_be_changed(private):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Proven.calibrate(settings(private)).mu = 1.0
