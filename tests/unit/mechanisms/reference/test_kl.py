@@ -82,7 +82,7 @@ def test_some_outputs_are_impossible_for_a_neighbour():
 @pytest.mark.parametrize("kind", [KlPublished, KlExact])
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
 def test_noise_has_the_designed_distribution(private, kind, factor, accepted):
-    """Of 6000 draws, errors below 1e-9. Squared lengths (Mahalanobis) of means are chi-square of d degrees of freedom.
+    """Of 6000 draws, errors below 1e-9. Squared Mahalanobis lengths of means are chi-square (d degrees of freedom).
 
     For W ~ Wishart_d(I/gamma, d + 1) on covariances, gamma v'Wv/|v|^2 is chi-square with d + 1 degrees of freedom.
     """
