@@ -22,7 +22,7 @@ from meterdp.publish.received import MANIFEST, RELEASED
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
-    """Return the files of a whole folder with its RO-Crate and its entry for the registry, made anew.
+    """Return the files of a whole folder with its RO-Crate and its entry for the registry of deployments.
 
     Refuses what is no release: without a manifest, or with a file that is not for release.
     """

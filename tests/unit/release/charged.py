@@ -4,7 +4,10 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
+
 from meterdp.core.config import complete, load_schema
+from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
@@ -88,9 +91,15 @@ def released_all(ledger, links, limit, ready=None) -> list[dict[str, bytes]]:
     return release(parts, None, ledger, limit, ready)
 
 
-def released(ledger, request, limit, draw) -> dict[str, bytes]:
+def released(ledger, request, limit, draw=lambda: {"a": b"x"}) -> dict[str, bytes]:
     """Return the files of a request; ``draw`` makes them, if there are none."""
     return released_all(ledger, [(request, lambda earlier: draw())], limit)[0]
+
+
+def refused(ledger, request, limit, words="would spend more") -> None:
+    """Check that a request is refused in these words, before noise is drawn."""
+    with pytest.raises(InputError, match=words):
+        released(ledger, request, limit, never)
 
 
 def release_mixture(log_kwh, service, folder=None) -> dict[str, bytes]:
