@@ -13,33 +13,20 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import (
-    CONFLICTING_ROWS,
-    DUPLICATE_IDENTICAL,
-    METER_NOT_LISTED,
-    NONEXISTENT_LOCAL_TIME,
-    OFF_GRID_STAMP,
-    REASONS,
-    STAMP_OUTSIDE_PERIOD,
-    SUPERSEDED_BY_LATER_ROW,
-    USED,
-    VALUE_MISSING,
-)
+from meterdp.ingest.dense import REASONS
 from meterdp.ingest.settings import UNITS, ExportSettings
 
-PART_OF_SUM, OTHER_REGISTER = (list(REASONS).index(name) for name in ("part_of_sum", "other_register"))
 # Rows that are not used and yet are no sign of a wrong setting.
-_INNOCENT = (
-    USED,
-    PART_OF_SUM,
-    OTHER_REGISTER,
-    METER_NOT_LISTED,
-    VALUE_MISSING,
-    STAMP_OUTSIDE_PERIOD,
-    DUPLICATE_IDENTICAL,
-    SUPERSEDED_BY_LATER_ROW,
-    CONFLICTING_ROWS,
-)
+_INNOCENT = {
+    *("used", "part_of_sum", "other_register", "meter_not_listed", "value_missing", "stamp_outside_period"),
+    *("duplicate_identical", "superseded_by_later_row", "conflicting_rows"),
+}
+_HINTS = {
+    "off_grid_stamp": "correct export.interval_minutes, or export.time_format",
+    "nonexistent_local_time": (
+        "the stamps do not follow this local clock: correct export.stamp_time_zone or time_zone"
+    ),
+}
 # A home; to find the unit that makes sense, not to refuse one that does not.
 _TYPICAL_DAILY_KWH = 10.0
 _MOST_METERS = 200
@@ -74,28 +61,23 @@ def sample_step(meters: int) -> int:
 
 
 def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart):
-    bad = np.delete(np.arange(len(counts)), _INNOCENT)
-    unusable, total = int(counts[bad].sum()), int(counts.sum())
+    rows = dict(zip(REASONS, counts.tolist(), strict=True))
+    bad = {reason: count for reason, count in rows.items() if reason not in _INNOCENT}
+    unusable, total = sum(bad.values()), sum(rows.values())
     if not total or unusable <= settings.max_unusable_share * total:
         return
-    worst = int(bad[counts[bad].argmax()])
-    tokens = list(REASONS.values())[worst].rstrip(".")
-    hint = _REMEDIES.get(worst, "correct the export or its settings")
-    step = minutes_apart() if worst == OFF_GRID_STAMP else None
+    worst = max(bad, key=bad.get)
+    tokens = REASONS[worst].rstrip(".")
+    hint = _HINTS.get(worst, "correct the export or its settings")
+    step = minutes_apart() if worst == "off_grid_stamp" else None
     if step and step != settings.interval_minutes:
         hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
     yield InputError(
         f"has {unusable:,} of {total:,} rows that cannot be used, more than export.max_unusable_share allows; "
-        f"most frequent, {int(counts[worst]):,} times: {tokens[:1].lower()}{tokens[1:]}",
+        f"most frequent, {bad[worst]:,} times: {tokens[:1].lower()}{tokens[1:]}",
         file=path,
         hint=hint,
     )
-
-
-_REMEDIES = {
-    OFF_GRID_STAMP: "correct export.interval_minutes, or export.time_format",
-    NONEXISTENT_LOCAL_TIME: "the stamps do not follow this local clock: correct export.stamp_time_zone or time_zone",
-}
 
 
 def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):

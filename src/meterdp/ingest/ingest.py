@@ -292,7 +292,13 @@ def _refuse(path, settings: ExportSettings, survey: Survey, chunks: Chunks, samp
         return
     for finding in findings(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
         raise finding
-    _refuse_conflicts(path, settings, chunks.repeated[:, 1])
+    conflicts = chunks.repeated[:, 1] > 0
+    if settings.conflicting_rows == "refuse" and conflicts.any():
+        raise InputError(
+            f"has different readings of the same interval for {conflicts.sum():,} of {len(conflicts):,} meters",
+            file=path,
+            hint="correct the export, or set export.conflicting_rows to last or missing",
+        )
 
 
 def refuse_unusable(path, settings: ExportSettings, survey: Survey, chunks: Chunks) -> None:
@@ -310,16 +316,6 @@ def refuse_unusable(path, settings: ExportSettings, survey: Survey, chunks: Chun
 
 def _changed(path) -> InputError:
     return InputError("changed while it was read", file=path, hint="run again once it is complete")
-
-
-def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
-    """Refuse an export with (H,) rows that differ from another of the same interval, if that is the policy."""
-    if settings.conflicting_rows == "refuse" and rows.any():
-        raise InputError(
-            f"has different readings of the same interval for {int((rows > 0).sum()):,} of {len(rows):,} meters",
-            file=path,
-            hint="correct the export, or set export.conflicting_rows to last or missing",
-        )
 
 
 def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks: Chunks) -> None:

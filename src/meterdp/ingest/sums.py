@@ -14,7 +14,7 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
-from meterdp.ingest.clock import clock_changes
+from meterdp.ingest.clock import Clock
 from meterdp.ingest.dense import REASONS
 from meterdp.ingest.settings import ExportSettings
 
@@ -114,7 +114,8 @@ def _usable(parts: Parts, settings: ExportSettings, set_aside: Counter) -> tuple
     parts = _without(parts, ~divides, "interval_differs", set_aside)
     if not len(parts):
         return parts, 0
-    anchor_us = _anchor_us(parts, settings)
+    first_us = int(parts.start_us.min()) if settings.period_us is None else settings.period_us[0]
+    anchor_us = Clock(settings).grid_anchor_us(first_us)
     parts = _without(parts, (parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp", set_aside)
     return _latest(parts, set_aside), anchor_us
 
@@ -181,13 +182,6 @@ def _latest(parts: Parts, set_aside: Counter) -> Parts:
     return parts[~again]
 
 
-def _anchor_us(parts: Parts, settings: ExportSettings) -> int:
-    """Return where the grid of ingestion lies modulo the interval: on the full local hours of its first day."""
-    changes = clock_changes(settings.time_zone)
-    first_us = settings.period_us[0] if settings.period_us is not None else int(parts.start_us.min())
-    return -changes.offset_at(first_us) % settings.interval_us
-
-
 def _runs(*keys: np.ndarray) -> np.ndarray:
     """Return (n,) numbers of the runs of equal keys in columns that are sorted by them."""
     new = np.zeros(len(keys[0]), bool)
@@ -207,7 +201,7 @@ def _lasts(run: np.ndarray) -> np.ndarray:
 
 
 ONE_FEED = "export usage points, meter readings, reading types and interval blocks as one feed"
-_REMEDIES = {
+_HINTS = {
     "interval_differs": "set export.interval_minutes to the intervals of the file, or to a multiple of them",
     "other_register": "set export.flow, or ask for the interval readings of electrical energy",
     "sum_incomplete": "export all registers of each meter, and set export.interval_minutes to their intervals",
@@ -222,7 +216,7 @@ def nothing_left(path, set_aside: Mapping[str, int]) -> InputError:
     return InputError(
         f"holds no usable reading, most are {reason} ({REASONS[reason].rstrip('.')})",
         file=path,
-        hint=_REMEDIES.get(reason, "check that the file holds interval readings"),
+        hint=_HINTS.get(reason, "check that the file holds interval readings"),
     )
 
 

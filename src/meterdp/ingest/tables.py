@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
 
+_HOUSEHOLD = Column("household", INT, "1", "dense index of the household, in order of meter id")
+_METER_ID = Column("meter_id", TEXT, "", "meter id as written in the export")
+_MONTH = Column("month", TEXT, "", "UTC month, e.g. 2025-11")
+
 READINGS = Table(
     "readings",
     "private",
     "Canonical readings of one shard: every household on one regular grid, null where no reading was usable.",
     (
-        Column("household", INT, "1", "dense index of the household, in order of meter id"),
+        _HOUSEHOLD,
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
         Column("energy_kwh", REAL, "kWh", "energy in the interval, negative when exported", nullable=True),
     ),
@@ -22,8 +26,8 @@ METERS = Table(
     "private",
     "Crosswalk from the dense household index to the meter id of the export.",
     (
-        Column("household", INT, "1", "dense index of the household, in order of meter id"),
-        Column("meter_id", TEXT, "", "meter id as written in the export"),
+        _HOUSEHOLD,
+        _METER_ID,
         Column("circuit", TEXT, "", "circuit or feeder of the meter, if the export names one", nullable=True),
         Column("shard", INT, "1", "shard that holds the readings"),
         Column("duplicate_rows", COUNT, "rows", "rows not used because an earlier one says the same"),
@@ -47,8 +51,8 @@ METER_MONTHS = Table(
     "private",
     "Digests of the readings of each meter and UTC month, to tell what the next reading of the export changes.",
     (
-        Column("meter_id", TEXT, "", "meter id as written in the export"),
-        Column("month", TEXT, "", "UTC month, e.g. 2025-11"),
+        _METER_ID,
+        _MONTH,
         Column("reading_count", COUNT, "readings", "readings of the month"),
         Column("digest", COUNT, "1", "digest of the month's readings and where they lie"),
     ),
@@ -60,7 +64,7 @@ INGEST_CHANGES = Table(
     "private",
     "What this reading of the export changed against the last one, per UTC month; empty unless export.incremental.",
     (
-        Column("month", TEXT, "", "UTC month, e.g. 2025-11"),
+        _MONTH,
         Column("same_meters", COUNT, "meters", "meters whose readings of the month are as they were"),
         Column("revised_meters", COUNT, "meters", "meters with other readings of the month than before"),
         Column("new_meters", COUNT, "meters", "meters with readings of the month that had none"),

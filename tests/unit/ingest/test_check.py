@@ -15,7 +15,7 @@ from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, again
 
 NO_LOCAL_CLOCK = {
     *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
-    *("Unix time", "Unix time, milliseconds"),
+    *("Unix time, s", "Unix time, ms"),
 }
 
 

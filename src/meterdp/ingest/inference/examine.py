@@ -215,10 +215,15 @@ def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     return "UTC"
 
 
+def _first_and_last_us(batches: list[Batch]) -> np.ndarray:
+    """Return the first and the last stamp, (2,) int64; at least one can be used."""
+    stamps = np.concatenate([batch.stamp_us[batch.stamp_us != NO_STAMP] for batch in batches])
+    return np.array([stamps.min(), stamps.max()])
+
+
 def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> None:
     """Say that stamps are in standard time where the homes' clock changes and that of the file does not."""
-    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
-    first, last = min(s.min() for s in stamps if len(s)), max(s.max() for s in stamps if len(s))
+    first, last = _first_and_last_us(batches)
     changes = clock_changes(given["time_zone"])
     inside = np.flatnonzero((changes.utc_us > first) & (changes.utc_us < last))
     if given.get("format") in SELF_DESCRIBED or not len(inside):
@@ -259,11 +264,7 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     """Tell starts from ends by the first and the last stamp of the export."""
     if "stamp" in given:
         return
-    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
-    stamps = [s for s in stamps if len(s)]
-    if not stamps:
-        return
-    edges = np.array([min(s.min() for s in stamps), max(s.max() for s in stamps)])
+    edges = _first_and_last_us(batches)
     if all(np.all(batch.stamps_are_utc) for batch in batches):
         changes = clock_changes(given["time_zone"])
         edges = edges + [changes.offset_at(int(edge)) for edge in edges]

@@ -411,7 +411,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         some = [c for c in named if c in left] or [c for c in left if not re.search(_PART_OF_METER, c.name, re.I)]
         some = [c for c in some if left[c] < 0.9 * base or c in named]
         best = min((left[c] for c in some), default=1.0)
-        chosen = next((c for c in _fewest_first(some, named) if left[c] <= best + _SELDOM), None)
+        some = some if named else sorted(some, key=lambda c: len(c.tokens))
+        chosen = next((c for c in some if left[c] <= best + _SELDOM), None)
     elif named:
         chosen = named[0]
     elif not several_files:
@@ -436,10 +437,6 @@ def _changes(column: Column) -> bool:
     """Whether many rows have different entries, as readings do, above all those with decimals, and ids do not."""
     decimals = column.is_number and any("." in word or "," in word for word in column.tokens)
     return len(column.tokens) > max(50, (0.05 if decimals else 0.5) * len(column.entries))
-
-
-def _fewest_first(columns: list[Column], named: list[Column]) -> list[Column]:
-    return columns if named else sorted(columns, key=lambda c: len(c.tokens))
 
 
 def _time_format(column: Column, out: Layout) -> None:

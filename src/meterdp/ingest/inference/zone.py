@@ -131,23 +131,20 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
     fits, contradicts, seen = [], 0, 0
     counted = Hours.of(hours)
     for zone in CLOCKS:
-        verdict = _follows(counted, zone)
-        seen += verdict is not None
-        contradicts += verdict is False
-        if verdict:
-            fits.append(zone)
+        if verdicts := [said for said, _ in _verdicts(counted, zone)]:
+            seen += 1
+            contradicts += not all(verdicts)
+            if all(verdicts):
+                fits.append(zone)
     changes = True if fits else False if seen and contradicts == seen else None
     return ClockEvidence(False, changes, tuple(fits), sleep, counted)
 
 
-def _follows(hours: Hours | None, zone: str) -> bool | None:
-    """Whether local stamps follow a zone's changes, which all are of whole hours; None if they cannot tell."""
-    verdicts = [said for said, _ in _verdicts(hours, zone)]
-    return None if not verdicts else all(verdicts)
-
-
 def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
-    """Return whether stamps follow each change of a zone that they tell of, and whether its hour is there twice."""
+    """Return whether stamps follow each change of a zone that they tell of, and whether its hour is there twice.
+
+    All these changes are of whole hours.
+    """
     if hours is None:
         return []
     changes, verdicts = _changes_between(zone, hours.first, hours.last), []

@@ -35,7 +35,7 @@ CODE_PATTERN = r"^(?:[1-9]\d\d|0[1-9]\d|00[1-9])(?:0[1-9]|[1-4]\d|50)$"
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
-    """Yield the readings of the trial; see :class:`meterdp.ingest.readers.interface.Reader`."""
+    """Yield the readings of the trial; see :class:`~.interface.Format`."""
     settings = replace(
         settings,
         delimiter=" ",

@@ -96,7 +96,7 @@ def batches(
     limit: Limit | None = None,
     listed: Container[str] | None = None,
 ) -> Iterator[Batch]:
-    """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Reader`."""
+    """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Format`."""
     return file_by_file(path, settings, lambda member: _file_batches(member, settings, batch_bytes, limit, listed))
 
 

@@ -5,38 +5,27 @@ A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the c
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Protocol
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
 from meterdp.ingest.readers import cer, green_button, long_csv, nem12, parquet, wide_csv
-from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import Limit
-
-__all__ = ["READERS", "Batch", "Format", "Reader", "format_named", "reader"]
-
-
-class Reader(Protocol):
-    """Read one export format in bounded memory."""
-
-    def __call__(self, path: str | Path, settings: ExportSettings, *, batch_bytes: int = ...) -> Iterator[Batch]:
-        """Yield every reading of an export in the order of the file.
-
-        The export is a file, or a folder or zip of several where the format allows it. About ``batch_bytes`` of it
-        make a batch; the readings do not depend on it. Nothing is left out: what is unusable is for the caller to
-        count. Raises ``InputError`` at the first field that cannot be read, naming file, row and column.
-        """
 
 
 @dataclass(frozen=True)
 class Format:
-    """What the rest of ingestion must know of an export format."""
+    """An export format: its reader, and what the rest of ingestion must know of it.
 
-    batches: Reader
+    ``batches(path, settings, batch_bytes=...)`` yields every reading of an export, which is a file, or a folder or
+    zip of several where the format allows it, in the order of the file and in bounded memory. About ``batch_bytes``
+    of it make a batch; the readings do not depend on it. Nothing is left out: what is unusable is for the caller to
+    count. Raises ``InputError`` at the first field that cannot be read, naming file, row and column.
+    """
+
+    batches: Callable[..., Iterator[Batch]]
     title: str  # what a terminal calls it
     threaded: bool = False  # whether the reader takes ``threads`` and then reads several blocks at once
     # Of a reader that goes through a file before it yields anything: how much of a file a check looks at.
@@ -65,7 +54,7 @@ def format_named(name: str) -> Format:
     return READERS[name]
 
 
-def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Container[str] | None = None) -> Reader:
+def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Container[str] | None = None) -> Callable:
     """Return the reader of a format, or raise ``InputError`` if there is none; it may use so many ``threads``.
 
     ``limit`` and ``listed`` are for a reader that looks at all of a file before it yields anything. A limit says

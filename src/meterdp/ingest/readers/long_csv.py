@@ -29,7 +29,7 @@ ENERGY_COLUMNS = ("KWH/hh (per half hour)", "energy(kWh/hh)")
 def batches(
     path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
 ) -> Iterator[Batch]:
-    """Yield the readings of a long CSV in the order of the file; see `ingest.readers.interface`."""
+    """Yield the readings of a long CSV in the order of the file; see :class:`~.interface.Format`."""
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
     plain = plain_rows(settings, parse_stamps, threads)
 
@@ -96,7 +96,7 @@ def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> 
 def lcl_batches(
     path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
 ) -> Iterator[Batch]:
-    """Yield the readings of a Low Carbon London CSV; see :class:`meterdp.ingest.readers.interface.Reader`."""
+    """Yield the readings of a Low Carbon London CSV; see :class:`~.interface.Format`."""
     settings = replace(
         settings,
         delimiter=",",

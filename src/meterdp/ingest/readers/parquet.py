@@ -37,7 +37,7 @@ MOST_TEXT_BYTES, _FEW_ROWS = 1 << 28, 1 << 8
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
-    """Yield the readings of a Parquet file in the order of its records; see :class:`~.interface.Reader`."""
+    """Yield the readings of a Parquet file in the order of its records; see :class:`~.interface.Format`."""
     path = check_file(path.export if isinstance(path, Member) else path)
     names = [*key_columns(settings), settings.time_column, settings.energy_column]
     parse_stamps = StampParser(settings.time_format, settings.missing_words)

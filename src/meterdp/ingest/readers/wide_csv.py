@@ -30,7 +30,7 @@ _DAY_US = 24 * 3600 * _SECOND_US
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
-    """Yield the readings of a wide CSV row by row; see :class:`meterdp.ingest.readers.interface.Reader`."""
+    """Yield the readings of a wide CSV row by row; see :class:`~.interface.Format`."""
     days = settings.wide_layout == "days"
     time_format = re.split("[ T]", settings.time_format)[0] if days else settings.time_format
     parse_stamps = StampParser(time_format, settings.missing_words)
