@@ -3,6 +3,7 @@
 import numpy as np
 
 from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.settings import studied
 
 PROCESSES = {
     "white": ([], []),
@@ -38,3 +39,9 @@ def with_gaps(x: np.ndarray, share: float, generator: np.random.Generator) -> np
     x[generator.random(x.size) < share] = np.nan
     x[x.size // 3 : x.size // 3 + 40] = np.nan
     return x
+
+
+def settings(**changed) -> dict:
+    """Return a small section ``forecast`` with some keys changed."""
+    small = {"ar_order": 2, "ma_order": 1, "train_days": 14, "horizon_steps": 4, "origins": 20, "starts": 2}
+    return studied(small) | changed

@@ -17,25 +17,9 @@ from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part
+from tests.unit.forecasting.processes import settings
 
-SETTINGS = {
-    "method": "arma",
-    "ar_order": 2,
-    "ma_order": 1,
-    "long_ar_order": 6,
-    "mean": "zero",
-    "largest_root": 0.99,
-    "arma": "kernel",
-    "fit": "forecast",
-    "starts": 2,
-    "max_iterations": 200,
-    "train_days": 14,
-    "refit_days": 5,
-    "cap_days": 14,
-    "calibration_days": 7,
-    "horizon_steps": 4,
-    "origins": 9,
-}
+SETTINGS = settings(long_ar_order=6, refit_days=5, calibration_days=7, origins=9)
 CALENDAR = Calendar(datetime(2025, 10, 12, 22, tzinfo=UTC), 24 * 30, 60, "Europe/Zurich")  # clocks change on day 14
 RUN = [name for name in FORECASTERS if name != "auto_ets"]
 

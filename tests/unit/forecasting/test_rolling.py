@@ -1,14 +1,28 @@
-"""Rolling origins: where they lie, what a forecast may know, and that the tables keep everything."""
+"""Rolling origins: where they lie, what a forecast may know, what holds it, and that the tables keep everything.
+
+On real homes the chain ends in admissible fits and the forecast beats both naive ones.
+"""
 
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
+from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_households, fits_of, summary_columns
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
+from meterdp.forecasting.plausible import (
+    DRIFT_FACTOR,
+    HELD_SHARE,
+    MARKS,
+    innovation_ratio,
+    mark_rows,
+    marks,
+    plausible_bounds,
+)
 from meterdp.forecasting.rolling import (
     Rolling,
     TrainingWindow,
@@ -21,8 +35,17 @@ from meterdp.forecasting.rolling import (
     rolling_origins,
     training_windows,
 )
+from meterdp.forecasting.select import choose_households
+from meterdp.forecasting.state_space import largest_pole
 from meterdp.forecasting.study import window_fit_columns
-from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS
+from meterdp.forecasting.tables import (
+    ARMA_FITS,
+    ARMA_SUMMARY,
+    FORECAST_DISTRIBUTIONS,
+    FORECAST_MARKS_SUMMARY,
+    FORECASTS,
+    INTERVAL_ENDS,
+)
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from tests.unit.forecasting.processes import process, simulate, with_gaps
@@ -221,3 +244,69 @@ def test_fits_survive_their_table():
     assert {row["status"]: row["household_count"] for row in summary} == {
         status: {"arma": 1, "white": 2}.get(status, 0) for status in STATUS_MEANING
     }
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 4, 5, 8, 50])
+def test_bounds_are_those_of_the_readings_before_the_origin(slots):
+    """Oracle: a loop."""
+    generator = np.random.default_rng(slots)
+    x = generator.normal(size=(3, 20))
+    x[generator.random(x.shape) < 0.3] = np.nan
+    low, high = plausible_bounds(x, slots)
+    assert low.shape == high.shape == (3, 21)
+    for origin in range(21):
+        for row in range(3):
+            late = x[row, max(0, origin - slots) : origin]
+            late = late[np.isfinite(late)]
+            wanted = (late.min(), late.max()) if late.size else (-np.inf, np.inf)
+            assert (low[row, origin], high[row, origin]) == wanted
+
+
+def test_drift_of_the_innovations_is_a_mark():
+    """Oracle: the factor the noise was multiplied with."""
+    generator = np.random.default_rng(9)
+    fit, size, end = process("ar1"), 2400, 1200
+    rows = np.stack([simulate(fit, size, generator) for _ in range(4)])
+    rows[1, end:] = simulate(fit, size - end, generator) * 3.0
+    rows[2, end:] = simulate(fit, size - end, generator) * 0.3
+    rows[3, end + 50 :] = np.nan
+    ratio = innovation_ratio([fit] * 4, rows, end, size)
+    assert ratio[0] == pytest.approx(1, abs=0.2) and ratio[1] == pytest.approx(9, rel=0.2)
+    assert ratio[2] == pytest.approx(0.09, rel=0.5) and np.isnan(ratio[3])
+    found = marks(np.array([0.0, 2 * HELD_SHARE, 0.0, 2 * HELD_SHARE]), ratio)
+    assert found == ["as_trained", "drift_held", "drift", "held"]
+    assert DRIFT_FACTOR < 9
+    summary = as_arrow(FORECAST_MARKS_SUMMARY, {k: [r[k] for r in mark_rows(found)] for k in mark_rows(found)[0]})
+    assert summary["household_count"].to_pylist() == [1, 1, 1, 1] and summary["mark"].to_pylist() == list(MARKS)
+
+
+FIFTEEN_DAYS, SLOTS_A_WEEK, STEPS, HOMES = 1440, 672, 12, 12
+
+
+@pytest.fixture(scope="module")
+def homes(shared_data):
+    """Twelve homes by the fixed order: log load of three weeks and the weekly mean of the training window."""
+    readings = pd.read_parquet(shared_data / "ch_bamberg_15min" / "elcons_15min_long.parquet")
+    wide = readings.pivot_table(index="vid", columns=["week", "slot"], values="kwh").to_numpy()[
+        :, : 3 * SLOTS_A_WEEK + SLOTS_A_WEEK
+    ]
+    wide = wide[(wide > 0).mean(axis=1) > 0.9]
+    log_kwh = np.log(np.maximum(wide[choose_households(np.arange(len(wide)), HOMES)], 1e-3))
+    slot = np.arange(log_kwh.shape[1]) % SLOTS_A_WEEK
+    means = np.stack(
+        [log_kwh[:, :FIFTEEN_DAYS][:, slot[:FIFTEEN_DAYS] == s].mean(axis=1) for s in range(SLOTS_A_WEEK)], axis=1
+    )
+    return log_kwh, means[:, slot]
+
+
+def test_forecasts_of_real_homes_beat_the_naive_ones(homes):
+    log_kwh, season = homes
+    fits = fit_households((log_kwh - season)[:, :FIFTEEN_DAYS], ArmaSettings(iteration_limit=30))
+    assert all(fit.status.startswith("arma") for fit in fits)
+    assert all(max(largest_pole(fit.ar), largest_pole(-fit.ma)) < 1 for fit in fits)
+    calendar = Calendar(datetime(2018, 10, 29, tzinfo=UTC), log_kwh.shape[1], 15, "UTC")
+    origins = rolling_origins(FIFTEEN_DAYS, log_kwh.shape[1], STEPS, 40)
+    rolling = Rolling(training_windows(calendar, 15, None, origins), origins, STEPS, None, 0)
+    rolled = roll(LogLoad(np.arange(HOMES), log_kwh, season, calendar), [fits], rolling).forecasts
+    nmse = {row["method"]: row["nmse"] for row in forecast_errors(rolled) if row["scale"] == "log_kwh"}
+    assert nmse["arma"] < min(nmse["last_value"], nmse["last_week"])

@@ -1,5 +1,6 @@
-"""Forecasts of one shard of a study."""
+"""Forecasts of one shard of a study, and past the end of the readings."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,8 +11,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaSettings, fit_households, fits_of
-from meterdp.forecasting.rolling import interval_ends
-from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts, window_fit_columns
+from meterdp.forecasting.rolling import Rolling, TrainingWindow, interval_ends, roll
+from meterdp.forecasting.study import forecast_ahead, point_forecasts, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (
     ARMA_FITS,
     FORECAST_DISTRIBUTIONS,
@@ -24,28 +25,10 @@ from meterdp.forecasting.tables import (
 )
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.seasonal import Season, seasonal_part
+from tests.unit.forecasting.processes import settings
 
-SETTINGS = {
-    "train_days": 14,
-    "refit_days": 4,
-    "cap_days": None,
-    "calibration_days": 7,
-    "horizon_steps": 4,
-    "origins": 20,
-    "interval_levels": [0.5, 0.9],
-}
-PROCESS = {
-    "method": "arma",
-    "ar_order": 2,
-    "ma_order": 1,
-    "long_ar_order": 3,
-    "mean": "zero",
-    "largest_root": 0.99,
-    "arma": "kernel",
-    "fit": "forecast",
-    "starts": 1,
-    "max_iterations": 50,
-}
+SETTINGS = settings(refit_days=4, cap_days=None, calibration_days=7)
 SCALE = LogScale(0.01, 100.0)
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 24 * 21, 60, "Europe/Zurich")
 
@@ -59,9 +42,9 @@ def load():
     return LogLoad(np.array([2, 5, 9], np.int32), values + season, season, CALENDAR)
 
 
-def fits(load, settings=SETTINGS):
+def fits(load, section=SETTINGS):
     made = ArmaSettings(order=(2, 1), iteration_limit=5)
-    windows = rolling_of(load.calendar, settings).windows
+    windows = rolling_of(load.calendar, section).windows
     return [fit_households(load.residual_log_kwh[:, window.slots], made) for window in windows]
 
 
@@ -120,7 +103,7 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
     tables = (FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
-    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, PROCESS | SETTINGS)).num_rows == 0
+    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, SETTINGS)).num_rows == 0
 
 
 def test_bad_households_are_forecast_without_a_crash(load):
@@ -154,8 +137,8 @@ def test_a_forecast_across_a_clock_change_follows_local_time(change, offsets):
     calendar = Calendar(end - timedelta(hours=24 * 16), 24 * 16, 60, "Europe/Zurich")
     season = (calendar.minute_of_day / 60.0)[None, :]
     load = LogLoad(np.array([0], np.int32), season.copy(), season, calendar)
-    settings = {**SETTINGS, "horizon_steps": 8, "origins": 1}
-    found = shard_forecasts(load, fits(load, settings), settings, LogScale(1e-9, 1e9))
+    one = SETTINGS | {"horizon_steps": 8, "origins": 1}
+    found = shard_forecasts(load, fits(load, one), one, LogScale(1e-9, 1e9))
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert (table["interval_start_utc"].diff().dropna() == pd.Timedelta(hours=1)).all()
     energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()
@@ -167,3 +150,72 @@ def test_a_forecast_across_a_clock_change_follows_local_time(change, offsets):
     assert np.allclose(table["forecast_log_kwh"], hours)
     assert np.allclose(np.log(energy["median_kwh"]), hours)
     assert [pd.Timestamp(t).tz_convert("UTC") for t in local] == energy["interval_start_utc"].tolist()
+
+
+AHEAD = settings(cap_days=5, horizon_steps=6)
+DAYS = 17
+
+
+def profiles(method):
+    return {
+        "seasonal": method,
+        "seasonal_scale": "log",
+        "smoothing_hours": 1.0,
+        "rolling_days": 10,
+        "rolling_day_decay": 0.8,
+        "rolling_other_day_weight": 0.5,
+    }
+
+
+def hourly(slots, log_kwh, zone="Europe/Berlin"):
+    """The first ``slots`` of hourly log hourly; a forecast past the end takes no season from it."""
+    calendar = Calendar(datetime(2025, 3, 16, 23, tzinfo=UTC), slots, 60, zone)
+    known = log_kwh[:, :slots]
+    return LogLoad(np.arange(len(known), dtype=np.int32), known, np.full(known.shape, np.nan), calendar)
+
+
+@pytest.fixture
+def log_kwh():
+    generator = np.random.default_rng(8)
+    hours = np.arange(24 * DAYS)
+    wave = np.sin(2 * np.pi * hours / 24) + 0.5 * (hours // 24 % 7 > 4)
+    noise = generator.standard_normal((4, hours.size))
+    noise[:, 1:] += 0.6 * noise[:, :-1]
+    noise[1, 30:40] = np.nan
+    return wave + 0.3 * noise
+
+
+@pytest.mark.parametrize("method", ["rolling", "time_of_week", "time_of_day", "smoothed"])
+def test_it_is_the_rolling_forecast_of_that_origin(log_kwh, method):
+    """Oracle: a study's rolling forecast with its training window at the end; clocks change in that window."""
+    slots, horizon = 24 * (DAYS - 1) + 5, AHEAD["horizon_steps"]
+    whole, train = hourly(24 * DAYS, log_kwh), slice(slots - 24 * 14, slots)
+    season = seasonal_part(
+        log_kwh, whole.calendar, Season.from_config(profiles(method), train, horizon, whole.calendar.interval_minutes)
+    )
+    study = replace(whole, seasonal_log_kwh=season)
+    fits = fit_households(study.residual_log_kwh[:, train], ArmaSettings.from_config(AHEAD))
+    rolling = Rolling([TrainingWindow(train, np.array([0]))], np.array([slots]), horizon, 24 * 5, 0)
+    wanted = roll(study, [fits], rolling).forecasts.forecast_log_kwh[:, 0]
+    found = forecast_ahead(hourly(slots, log_kwh), AHEAD, profiles(method))
+    assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+
+
+def test_a_forecast_follows_from_ones_own_readings_alone(log_kwh):
+    before = forecast_ahead(hourly(24 * DAYS, log_kwh), AHEAD, profiles("rolling"))
+    log_kwh[2] = np.random.default_rng(1).normal(size=log_kwh.shape[1]) * 7
+    after = forecast_ahead(hourly(24 * DAYS, log_kwh), AHEAD, profiles("rolling"), threads=2)
+    changed = (before != after).any(axis=1)
+    assert changed.tolist() == [False, False, True, False]
+
+
+def test_a_household_without_a_late_reading_has_no_forecast_and_a_short_period_is_no_error(log_kwh):
+    log_kwh[1, -24 * 14 :] = np.nan
+    found = forecast_ahead(hourly(24 * DAYS, log_kwh), AHEAD, profiles("rolling"))
+    assert np.isnan(found[1]).all() and np.isfinite(np.delete(found, 1, axis=0)).all()
+    assert np.isfinite(forecast_ahead(hourly(30, log_kwh), AHEAD, profiles("rolling"))).all()
+
+
+def test_no_household_is_no_error():
+    none = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
+    assert forecast_ahead(none, AHEAD, profiles("rolling")).shape == (0, 6)
