@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -44,7 +45,7 @@ class Runner:
         program: tuple[str, ...] = ("snakemake",),
     ):
         """Command line and environment of a run; without a number of cores on a cluster."""
-        (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(self.folder / "cache"),
@@ -72,6 +73,38 @@ class Runner:
         assert process.poll() is None, f"the run ended before {appears} appeared"
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@dataclass
+class Planner:
+    """Plans a study in ``folder`` with the workflow of ``checkout``."""
+
+    folder: Path
+    checkout: Path = ROOT
+
+    def snakemake(self, config: dict, *words: str) -> str:
+        """Run Snakemake on a configuration and return what it printed."""
+        words = ("--workflow-profile", "none", *words)
+        return Runner(self.folder).run(config, *words, snakefile=self.checkout / "workflow/Snakefile").stdout
+
+    def plan(self, config: dict, *words: str) -> list[str]:
+        """Return the rule of every planned job; asserts that there is a plan."""
+        text = self.snakemake(config, "--dry-run", *words)
+        assert "This was a dry-run" in text or "Nothing to be done" in text, (config, text[-3000:])
+        return re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
+
+    def pretend_finished(self, config: dict, *words: str) -> None:
+        """Make a study look finished: all its files, empty, recorded as made with this configuration."""
+        for line in self.snakemake(config, "--summary", *words).splitlines():
+            name, *columns = line.split("\t")
+            path = self.folder / name
+            if columns and name != "output_file":
+                folder = path.parent if path.suffix else path
+                folder.mkdir(parents=True, exist_ok=True)
+                if path.suffix:
+                    path.touch()
+        done = self.snakemake(config, "--touch", "--forceall", *words)
+        assert "(100%) done" in done, done[-3000:]
 
 
 @pytest.fixture

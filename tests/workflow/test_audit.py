@@ -3,8 +3,7 @@
 from meterdp.audit.study import PARTS
 from meterdp.audit.tables import AUDIT
 from meterdp.core.parquet import metadata_of, read_table
-from tests.workflow.conftest import TINY, Runner
-from tests.workflow.planning import Planner
+from tests.workflow.conftest import TINY, Planner, Runner
 
 CONFIG = TINY | {"audit": {"epsilons": [2], "trials": 1000}}
 

@@ -8,7 +8,7 @@ import yaml
 
 from meterdp.core.choices import names_in
 from meterdp.core.config import load_schema
-from tests.workflow.planning import ROOT, Planner
+from tests.workflow.conftest import ROOT, Planner
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from meterdp.core.provenance import modules_behind
-from tests.workflow.planning import ROOT, Planner
+from tests.workflow.conftest import ROOT, Planner
 
 WORKFLOW = {str(p): p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/**/*.smk")]}
 PROFILES = {p.parent.name: yaml.safe_load(p.read_text()) for p in ROOT.glob("workflow/profiles/*/config.yaml")}

@@ -4,27 +4,26 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.warm import warm_snakemake
-from tests.workflow.conftest import HANGS, ROOT, TINY
-from tests.workflow.planning import snakemake
-
-SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
+from tests.workflow.conftest import HANGS, ROOT, TINY, Runner
 
 
-def call(*words, program=(SNAKEMAKE,)):
+def call(*words):
     return subprocess.run(
-        [*program, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
+        [*warm_snakemake(), *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=HANGS,
     )
 
 
 def test_lint_has_nothing_to_say():
-    done = call("--lint", program=warm_snakemake())
+    done = call("--lint")
     assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
 
 
@@ -53,10 +52,8 @@ def test_the_workflow_is_a_module_of_another_under_names_with_a_prefix(tmp_path)
     path = snakefile_of_another(tmp_path, f'"{ROOT}/workflow/Snakefile"', "rules.meterdp_release.input")
     # Whether its own configuration is a template is for the other workflow to say.
     own = {"__use_yte__": True, "meterdp": {**TINY, "results_dir": "homes"}}
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(own))
     (tmp_path / "homes/study").mkdir(parents=True, mode=0o755)
-    words = ("--snakefile", path, "--workflow-profile", "none", "--cores", "2", "--configfile", "config.yaml")
-    said = snakemake(tmp_path, *words, "--dry-run")
+    said = Runner(tmp_path).run(own, "--workflow-profile", "none", "--dry-run", snakefile=path).stdout
     assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in said, said[-3000:]
     assert stat.S_IMODE((tmp_path / "homes/study").stat().st_mode) == 0o700, "as an earlier version left it"
     planned = set(re.findall(r"^rule (\w+):", said, re.MULTILINE))
@@ -88,5 +85,5 @@ def test_the_workflow_is_a_module_from_a_git_server_and_runs_the_installed_packa
 
 def test_the_snakefile_of_the_workflow_lists_its_rules():
     """That of the root runs in test_tutorial.py."""
-    done = call("--snakefile", str(ROOT / "workflow/Snakefile"), "--list", program=warm_snakemake())
+    done = call("--snakefile", str(ROOT / "workflow/Snakefile"), "--list")
     assert done.returncode == 0 and "study" in done.stdout

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.workflow.planning import ROOT, Planner
+from tests.workflow.conftest import ROOT, Planner
 
 PACKAGE = "src/meterdp"
 

@@ -7,8 +7,7 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS
 from meterdp_papers.registry import catalogue
-from tests.workflow.conftest import TINY, Runner
-from tests.workflow.planning import Planner
+from tests.workflow.conftest import TINY, Planner, Runner
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 import meterdp.core.provenance as provenance
 from meterdp.core.config import complete, load_schema
 from meterdp.core.provenance import modules_behind, source_hash
-from tests.workflow.planning import ROOT, Planner
+from tests.workflow.conftest import ROOT, Planner
 
 FOLDER = ROOT / "workflow/scripts"
 # By name as code_of() takes it.
@@ -108,7 +108,8 @@ def checkout(tmp_path_factory):
 
 def source_file(checkout, module):
     base = checkout.joinpath("src", *module.split("."))
-    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    alone = base.with_suffix(".py")  # beside which a branch may have left an empty folder
+    return alone if alone.exists() else base / "__init__.py"
 
 
 def test_the_hash_of_a_script_changes_with_the_modules_python_loads_for_it_and_with_no_other(

@@ -188,8 +188,9 @@ def interval_rows(
     variance plus s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a
     design shifts is not in it: the recipient does not know it.
     """
-    mean = forecasts.forecast_log_kwh if released is None else released.mean_log_kwh
-    noise = np.zeros_like(mean) if released is None else np.broadcast_to(released.noise_std_log_kwh, mean.shape)
+    shown = released or Released("none", "", 0.0, forecasts.forecast_log_kwh, np.zeros(1))
+    mean = shown.mean_log_kwh
+    noise = np.broadcast_to(shown.noise_std_log_kwh, mean.shape)
     seen = np.isfinite(forecasts.actual_log_kwh)
     judged = seen.any(axis=(1, 2))
     if not judged.any() and released is None:
@@ -215,9 +216,9 @@ def interval_rows(
                 {
                     "method": "arma" if released is None else "released",
                     "interval": interval,
-                    "design": "none" if released is None else released.design,
-                    "query_model": "" if released is None else released.query_model,
-                    "rho": 0.0 if released is None else float(released.rho),
+                    "design": shown.design,
+                    "query_model": shown.query_model,
+                    "rho": float(shown.rho),
                     "level": float(level),
                     "coverage": coverage,
                     "coverage_se": coverage_se,
