@@ -1,13 +1,11 @@
-"""Released forecasts: one file and manifest per household under a random release id, the crosswalk, and examples.
+"""Forecast files: one file and manifest per household under a random release id, and the crosswalk.
 
 Ramakrishna et al., Algorithm 2 and section V-B. A file named by household would reveal the label that the noise is
 to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written in the order of their
 ids: neither names nor times of writing say which household is which.
 
-What every manifest of a forecast file says: its guarantee, times, columns and bounds; a study's says so, too.
-
-A recipient needs no tool to read it: plain JSON of public settings. What is special to a kind of forecast is its own
-module's to say.
+A recipient needs no tool to read a manifest: plain JSON of public settings. What is special to a kind of forecast is
+its own module's to say.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +29,38 @@ from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.tables import FORECAST_FILE
 
 
+@dataclass(frozen=True)
+class Intervals:
+    """The k intervals of a forecast: their starts, (k,) datetime64 in UTC, and the scale of the energy in one."""
+
+    start_utc: np.ndarray
+    minutes: float
+    time_zone: str
+    scale: LogScale
+
+    def stated(self, table: Table) -> dict:
+        """Return what a manifest says of the times, columns and bounds of files of a table."""
+        stamps = np.asarray(self.start_utc, "datetime64[us]")
+        return {
+            "time": {
+                "zone": self.time_zone,
+                "interval_minutes": self.minutes,
+                "first_interval_start_utc": f"{np.datetime_as_string(stamps[0], 's')}Z",
+                "first_interval_start_local": local_text(stamps[:1], self.time_zone)[0],
+                "steps": int(stamps.size),
+            },
+            "columns": {c.name: {"unit": c.unit, "means": c.description} for c in table.columns},
+            "clipped_to_kwh": [float(b) for b in self.scale.bounds_kwh],
+            "log_scale": self.scale.stated,
+            "meterdp_version": meterdp.__version__,
+        }
+
+
 def write_forecast_files(
     folder: str | os.PathLike,
     release_ids: np.ndarray,
     released_log_kwh: np.ndarray,
-    interval_start_utc: np.ndarray,
-    scale: LogScale,
+    intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
 ) -> None:
@@ -46,9 +71,7 @@ def write_forecast_files(
     released forecast: it would need the household's own variance, which the noise does not cover and which tells
     households apart.
     """
-    for name, data in forecast_files(
-        FORECAST_FILE, release_ids, released_log_kwh, interval_start_utc, scale, manifest, metadata
-    ):
+    for name, data in forecast_files(FORECAST_FILE, release_ids, released_log_kwh, intervals, manifest, metadata):
         with atomic_path(Path(folder) / name) as temporary:
             temporary.write_bytes(data)
 
@@ -57,8 +80,7 @@ def forecast_files(
     table: Table,
     release_ids: np.ndarray,
     released_log_kwh: np.ndarray,
-    interval_start_utc: np.ndarray,
-    scale: LogScale,
+    intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
 ) -> Iterator[tuple[str, bytes]]:
@@ -70,8 +92,8 @@ def forecast_files(
         raise ValueError("a release id may hold letters, digits, '-' and '_' only")
     common = {
         "step": np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32),
-        "interval_start_utc": utc_column(interval_start_utc),
-        "interval_start_local": local_text(interval_start_utc, manifest["time"]["zone"]),
+        "interval_start_utc": utc_column(intervals.start_utc),
+        "interval_start_local": local_text(intervals.start_utc, intervals.time_zone),
     }
     # What all manifests share is much, and is written once.
     shared = _indented({**manifest, **metadata}).removeprefix("{")
@@ -81,7 +103,7 @@ def forecast_files(
             "release_id": [str(ids[row])] * released_log_kwh.shape[1],
             **common,
             "released_log_kwh": released_log_kwh[row],
-            "released_kwh": scale.clipped_kwh(released_log_kwh[row]),
+            "released_kwh": intervals.scale.clipped_kwh(released_log_kwh[row]),
         }
         data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
         yield name, data
@@ -106,10 +128,7 @@ def study_manifest(
     hides: Sequence[str],
     does_not_hide: Sequence[str],
     made_by: Mapping,
-    interval_start_utc: np.ndarray,
-    interval_minutes: float,
-    time_zone: str,
-    scale: LogScale,
+    intervals: Intervals,
 ) -> dict:
     """Return what the manifests of all files of one draw have in common.
 
@@ -121,29 +140,5 @@ def study_manifest(
         "guarantee": f"{STUDY_MODE}; {guarantee}",
         "privacy": {**privacy, "hides": list(hides), "does_not_hide": list(does_not_hide)},
         **made_by,
-        **what_is_in_it(FORECAST_FILE, interval_start_utc, interval_minutes, time_zone, scale),
-    }
-
-
-def what_is_in_it(
-    table: Table,
-    interval_start_utc: np.ndarray,
-    interval_minutes: float,
-    time_zone: str,
-    scale: LogScale,
-) -> dict:
-    """Return times, columns and bounds of files of ``table``."""
-    stamps = np.asarray(interval_start_utc, "datetime64[us]")
-    return {
-        "time": {
-            "zone": time_zone,
-            "interval_minutes": interval_minutes,
-            "first_interval_start_utc": f"{np.datetime_as_string(stamps[0], 's')}Z",
-            "first_interval_start_local": local_text(stamps[:1], time_zone)[0],
-            "steps": int(stamps.size),
-        },
-        "columns": {c.name: {"unit": c.unit, "means": c.description} for c in table.columns},
-        "clipped_to_kwh": [float(b) for b in scale.bounds_kwh],
-        "log_scale": scale.stated,
-        "meterdp_version": meterdp.__version__,
+        **intervals.stated(FORECAST_FILE),
     }

@@ -47,7 +47,7 @@ from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.publish.forecast_files import forecast_files, what_is_in_it
+from meterdp.publish.forecast_files import Intervals, forecast_files
 from meterdp.publish.tables import RELEASED_FORECAST
 from meterdp.release.service import (
     PLACES,
@@ -399,15 +399,14 @@ def forecast_folder(
     config = service.config
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     stamps = intervals_ahead(service.period[1], released_log_kwh.shape[1], minutes, zone)
-    scale = LogScale.of_interval(config["profiles"], minutes)
+    intervals = Intervals(stamps, minutes, zone, LogScale.of_interval(config["profiles"], minutes))
     manifest = {
         **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
         "guarantee": f"{sentence(guarantee)}, of {said.covers}",
         **said.facts,
-        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, scale),
+        **intervals.stated(RELEASED_FORECAST),
     }
-    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, scale, manifest, service.metadata)
-    files = dict(forecast_files(*each))
+    files = dict(forecast_files(RELEASED_FORECAST, ids, released_log_kwh, intervals, manifest, service.metadata))
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = service.page(
         "Forecasts for",

@@ -29,11 +29,7 @@ from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
-from meterdp.publish.forecast_files import (
-    crosswalk_columns,
-    study_manifest,
-    write_forecast_files,
-)
+from meterdp.publish.forecast_files import Intervals, crosswalk_columns, study_manifest, write_forecast_files
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
 _HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
@@ -93,13 +89,12 @@ def class_label_manifest(
     rho: float,
     convention: str,
     pairs: list[dict],
-    interval_start_utc: np.ndarray,
-    scale: LogScale,
-    public: Mapping,
+    intervals: Intervals,
+    generation: Mapping,
 ) -> dict:
     """Return what the manifests of all files have in common.
 
-    ``pairs`` are from :func:`guarantee_pairs`, ``public`` from :func:`public_settings`.
+    ``pairs`` are from :func:`guarantee_pairs`, ``generation`` is a part of :func:`public_settings`.
     """
     return study_manifest(
         guarantee_sentence(design, query_model, rho, convention, pairs),
@@ -125,12 +120,9 @@ def class_label_manifest(
                     "per_entry": "the mean squared error per step",
                 }[convention],
             },
-            "generation": dict(public["generation"]),
+            "generation": dict(generation),
         },
-        interval_start_utc,
-        public["interval_minutes"],
-        public["time_zone"],
-        scale,
+        intervals,
     )
 
 
@@ -193,23 +185,14 @@ class StudyRelease:
 
     release_ids: np.ndarray
     released_log_kwh: np.ndarray
-    interval_start_utc: np.ndarray
-    scale: LogScale
+    intervals: Intervals
     manifest: dict
     crosswalk: dict
     examples: dict
 
     def write_files(self, folder, metadata: Mapping[str, str]) -> None:
         """Write one file and manifest per household."""
-        write_forecast_files(
-            folder,
-            self.release_ids,
-            self.released_log_kwh,
-            self.interval_start_utc,
-            self.scale,
-            self.manifest,
-            metadata,
-        )
+        write_forecast_files(folder, self.release_ids, self.released_log_kwh, self.intervals, self.manifest, metadata)
 
 
 def release_study_forecasts(
@@ -260,10 +243,11 @@ def release_study_forecasts(
         design,
         rho,
     )
-    convention, stamps = class_noise["accuracy_convention"], calendar.start_utc[steps]
+    intervals = Intervals(calendar.start_utc[steps], public["interval_minutes"], public["time_zone"], scale)
     pairs = guarantee_pairs(curves.to_pandas(), *key)
-    words = class_label_manifest(*key, convention, pairs, stamps, scale, public)
-    return StudyRelease(ids, released, stamps, scale, words, crosswalk_columns(ids, household), examples)
+    convention = class_noise["accuracy_convention"]
+    manifest = class_label_manifest(*key, convention, pairs, intervals, public["generation"])
+    return StudyRelease(ids, released, intervals, manifest, crosswalk_columns(ids, household), examples)
 
 
 # Releases whose joint cost a manifest names, each with fresh labels and noise.
@@ -290,12 +274,7 @@ def _epsilon_after(mechanism: GroupForecast, releases: int) -> float:
     return math.ceil(100 * together) / 100
 
 
-def group_manifest(
-    mechanism: GroupForecast,
-    interval_start_utc: np.ndarray,
-    scale: LogScale,
-    time_zone: str,
-) -> dict:
+def group_manifest(mechanism: GroupForecast, intervals: Intervals) -> dict:
     """Return what the manifests of all files of a study have in common."""
     stated, plan, public = mechanism.guarantee, mechanism.plan, mechanism.public
     guarantee = (
@@ -318,10 +297,7 @@ def group_manifest(
                 "centre_log_kwh": public.centre_log_kwh,
             }
         },
-        interval_start_utc,
-        public.interval_hours * 60,
-        time_zone,
-        scale,
+        intervals,
     )
 
 
@@ -346,7 +322,7 @@ def write_group_forecasts(
     released = mechanism.release(study.records(-1), StudyNoise(seed, "group forecast files", groups, repr(epsilon)))
     own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]
     ids = salted_ids(own_salt, study.household)
-    stamps = study.interval_start_utc
-    manifest = group_manifest(mechanism, stamps, study.scale, time_zone)
-    write_forecast_files(folder, ids, released.released_log_kwh, stamps, study.scale, manifest, metadata)
+    intervals = Intervals(study.interval_start_utc, mechanism.public.interval_hours * 60, time_zone, study.scale)
+    manifest = group_manifest(mechanism, intervals)
+    write_forecast_files(folder, ids, released.released_log_kwh, intervals, manifest, metadata)
     return crosswalk_columns(ids, study.household)

@@ -18,6 +18,7 @@ from meterdp.groupforecast.mechanism import (
     nearest,
 )
 from meterdp.groupforecast.plan import GroupPublic
+from meterdp.publish.forecast_files import Intervals
 from meterdp.release.study_forecasts import group_manifest
 
 N, K = 300, 6
@@ -171,7 +172,7 @@ def test_another_number_of_households_is_refused(x):
 def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     mechanism = calibrate(2.0, records=4321)
     stamps = np.datetime64("2025-11-02T08:00") + np.arange(K) * np.timedelta64(15, "m")
-    manifest = group_manifest(mechanism, stamps, LogScale(0.0025, 25.0), "Europe/Zurich")
+    manifest = group_manifest(mechanism, Intervals(stamps, 15, "Europe/Zurich", LogScale(0.0025, 25.0)))
     stated = mechanism.guarantee
     assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 2.0, 1e-5)
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"

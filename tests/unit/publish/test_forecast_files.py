@@ -6,20 +6,20 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.publish.forecast_files import crosswalk_columns, write_forecast_files
+from meterdp.publish.forecast_files import Intervals, crosswalk_columns, write_forecast_files
 from meterdp.publish.tables import CROSSWALK, FORECAST_FILE
 
 IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
 BOUNDS = (0.2, 3.0)
-SCALE = LogScale(*BOUNDS)
+INTERVALS = Intervals(STAMPS, 15, "Europe/Zurich", LogScale(*BOUNDS))
 GUARANTEE = "Study only: no guarantee."
-MANIFEST = {"guarantee": GUARANTEE, "time": {"zone": "Europe/Zurich"}}
+MANIFEST = {"guarantee": GUARANTEE}
 
 
 def test_files_are_complete_and_carry_the_guarantee(tmp_path):
     released = np.random.default_rng(2).standard_normal((3, 4))
-    write_forecast_files(tmp_path / "out", IDS, released, STAMPS, SCALE, MANIFEST, {"synthetic": "yes"})
+    write_forecast_files(tmp_path / "out", IDS, released, INTERVALS, MANIFEST, {"synthetic": "yes"})
     names = sorted(f"{i}.{kind}" for i in IDS for kind in ("json", "parquet"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
     for row, release_id in enumerate(IDS):
@@ -37,7 +37,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
 
 def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
     """Nothing else may tell households apart: same schema, metadata, row count."""
-    write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, SCALE, MANIFEST, {})
+    write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), INTERVALS, MANIFEST, {})
     schemas = [pq.read_schema(p) for p in tmp_path.glob("*.parquet")]
     assert len(schemas) == 3 and all(s.equals(schemas[0], check_metadata=True) for s in schemas)
 
@@ -45,7 +45,7 @@ def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
 @pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "../c"], ["a", "b", ""]])
 def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
     with pytest.raises(ValueError, match="release id"):
-        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, SCALE, MANIFEST, {})
+        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), INTERVALS, MANIFEST, {})
     assert not list(tmp_path.iterdir())
 
 
