@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import meterdp.core.provenance as provenance
-from meterdp.core.config import complete, load_schema
 from meterdp.core.provenance import modules_behind, source_hash
+from tests.conftest import config_of
 from tests.workflow.conftest import ROOT, Planner
 
 FOLDER = ROOT / "workflow/scripts"
@@ -194,7 +194,7 @@ def backwards(value):
 
 
 def test_the_order_of_keys_and_spelt_out_defaults_are_no_reason_to_run(finished):
-    filled = complete(CONFIG, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    filled = config_of(CONFIG)
     assert finished.plan(backwards(filled)) == []
     something = finished.plan(CONFIG | {"mixture": {"classes": 2}})
     assert "fit_mixture" in something and "ingest" not in something

@@ -7,8 +7,9 @@ imports in ``run``.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,15 @@ class Command:
     add_arguments: Callable[[argparse.ArgumentParser], object]
     run: Callable[[argparse.Namespace], int]
     needless: tuple[str, ...] = ()
+
+
+def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> None:
+    parser.add_argument("--config", type=Path, action="append", metavar="FILE", help=words, **more)
+
+
+def configurations(files: Sequence[Path]) -> tuple[dict, dict]:
+    """Return what configurations of a study say, later ones on top, and its schema."""
+    from meterdp.core.config import load_schema, read_files
+    from meterdp.core.provenance import shipped
+
+    return read_files([str(file) for file in files]), load_schema(shipped("workflow/schemas/config.schema.yaml"))

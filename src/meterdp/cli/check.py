@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from meterdp.cli import Command
-from meterdp.core.provenance import shipped
+from meterdp.cli import Command, configurations, take_configurations
 from meterdp.errors import REFUSAL, InputError
 
 EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings.csv.gz --config my.yaml")
@@ -17,14 +16,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "export", nargs="?", help="file, folder or zip of the readings; else that of the configuration"
     )
-    parser.add_argument(
-        "--config",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="configuration(s) of a study: say only whether they describe the export",
-    )
+    words = "configuration(s) of a study: say only whether they describe the export"
+    take_configurations(parser, words, default=[])
     parser.add_argument("--time-zone", metavar="ZONE", help="IANA zone of the homes, e.g. Europe/Zurich")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed configuration to a new file")
     parser.add_argument(
@@ -32,9 +25,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="with --config: nothing is done if this result of reading the export is younger than both",
-    )
-    parser.add_argument(
-        "--schema", type=Path, default=shipped("workflow/schemas/config.schema.yaml"), help=argparse.SUPPRESS
     )
 
 
@@ -59,9 +49,9 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Say whether the settings describe the export, and if not, what does not fit and what would."""
-    from meterdp.core.config import load_schema, looked_through, read_files
+    from meterdp.core.config import looked_through
 
-    given = read_files([str(file) for file in arguments.config])
+    given, schema = configurations(arguments.config)
     section = given["export"] = dict(given.get("export") or {})
     if arguments.export is not None:
         section["path"] = arguments.export
@@ -71,7 +61,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from meterdp.ingest.inference.examine import looked_at
 
     source = " + ".join(map(str, arguments.config))
-    config, problems = looked_through(given, load_schema(arguments.schema), source)
+    config, problems = looked_through(given, schema, source)
     export, odd, listed = config["export"], [], False
     proposed = any(_is_of_layout(problem, section) for problem in problems)
     if not any((problem.field or "").startswith("export.") for problem in problems):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.cli import Command
-from meterdp.core.provenance import shipped
+from meterdp.cli import Command, configurations, take_configurations
 from meterdp.errors import InputError
 
 
@@ -65,28 +64,21 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _raise_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--config",
-        type=Path,
-        action="append",
-        required=True,
-        metavar="FILE",
-        help="configuration(s) of a release: names the ledger, the meters and the budget period",
-    )
+    words = "configuration(s) of a release: names the ledger, the meters and the budget period"
+    take_configurations(parser, words, required=True)
     parser.add_argument("--epsilon", type=float, required=True, help="what each meter may spend from now on in all")
     parser.add_argument("--delta", type=float, help="the delta it is stated at (release.cap_delta)")
 
 
 def _raise(arguments: argparse.Namespace) -> int:
     """Add the limit to the ledger."""
-    from meterdp.core.config import complete, load_schema, read_files
+    from meterdp.core.config import complete
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.privacy.guarantee import Limit, PrivacyBudget
     from meterdp.privacy.ledger import Ledger
     from meterdp.release.settings import check_settings, public_name, touched_periods
 
-    schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
-    config = complete(read_files([str(file) for file in arguments.config]), schema)
+    config = complete(*configurations(arguments.config))
     check_settings(config, simulated=False)
     release = config["release"]
     limit = Limit(arguments.epsilon, release["cap_delta"] if arguments.delta is None else arguments.delta)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
-from meterdp.cli import Command
+from meterdp.cli import Command, configurations, take_configurations
 from meterdp.core.choices import names_in
 from meterdp.core.provenance import shipped
 from meterdp.errors import REFUSAL, InputError
@@ -28,21 +28,16 @@ _TO_FILL_IN = {
 
 def _check_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("export", nargs="?", help="the export, in the place of export.path; it is not read")
-    parser.add_argument(
-        "--config", type=Path, action="append", default=[], metavar="FILE", help="configuration(s), later ones on top"
-    )
-    parser.add_argument(
-        "--schema", type=Path, default=shipped("workflow/schemas/config.schema.yaml"), help=argparse.SUPPRESS
-    )
+    take_configurations(parser, "configuration(s), later ones on top", default=[])
 
 
 def _check(arguments: argparse.Namespace) -> int:
     """Print every refusal and return 1, or print what the release would charge."""
-    from meterdp.core.config import load_schema, looked_through, read_files
+    from meterdp.core.config import looked_through
     from meterdp.release.settings import refusals_of
     from meterdp.simulate.parameters import describe_simulated
 
-    given, schema = read_files([str(file) for file in arguments.config]), load_schema(arguments.schema)
+    given, schema = configurations(arguments.config)
     if arguments.export is not None:
         given["export"] = {**(given.get("export") or {}), "path": arguments.export}
     source = " + ".join(map(str, arguments.config)) or "config"

@@ -277,7 +277,7 @@ def released_forecasts(
         for design, own, rho in noises:
             if own == model and design != "none":
                 first.setdefault((design, rho), model)
-    for (design, rho), model in progress(sorted(first.items()), "released forecasts", total=len(first)):
+    for (design, rho), model in progress(sorted(first.items()), "released forecasts"):
         household, noise = noises[design, model, rho]
         if not np.array_equal(household, judged.household):
             raise ValueError("forecasts and noise are not of the same households in the same order")

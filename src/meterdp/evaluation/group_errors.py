@@ -29,7 +29,7 @@ def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
     rows += [_row(method, m) for method, values in shown.items() for m in _measures(study, [values])]
     settings = study.settings
     wanted = [(g, float(e)) for g in settings["groups"] for e in settings["epsilons"]]
-    for groups, epsilon in progress(wanted, "group forecasts", total=len(wanted)):
+    for groups, epsilon in progress(wanted, "group forecasts"):
         mechanism = KeptGroups.calibrate(study.public(groups, epsilon))
         noise = StudyNoise(seed, "group forecast", groups, repr(epsilon))
         draws = (_release_all(study, mechanism, noise) for _ in range(settings["draws"]))

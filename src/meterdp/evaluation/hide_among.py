@@ -51,7 +51,7 @@ def hide_among_rows(
     ]
     groups: dict[int, list[np.ndarray]] = {}
     rows = []
-    for size, design in progress(wanted, "hiding among k", total=len(wanted)):
+    for size, design in progress(wanted, "hiding among k"):
         row = {"size": size, "design": design, "epsilon": asked["epsilon"], "delta": asked["delta"]}
         if size > len(forecast):
             rows.append(row | _EMPTY | {"meaning": TOO_LARGE.format(len(forecast))})

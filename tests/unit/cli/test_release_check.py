@@ -9,7 +9,7 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.cli.release import list_of_meters
-from meterdp.core.config import complete, load_schema
+from meterdp.core.config import load_schema
 from meterdp.errors import REFUSAL
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger
@@ -18,10 +18,9 @@ from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.parameters import SimulationParameters, describe_simulated
-from tests.conftest import ROOT
+from tests.conftest import ROOT, config_of
 from tests.unit.release.charged import released
 
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
 NAMED |= {"insist": True}  # so few homes are not worth their epsilon
 
@@ -55,7 +54,7 @@ def check(tmp_path, capsys):
 
 
 def service_of(config, simulated=False):
-    settings = complete(config, load_schema(SCHEMA))
+    settings = config_of(config)
     if simulated:
         describe_simulated(settings)
     return ReleaseService(settings, list_of_meters(settings, simulated), simulated)
@@ -169,7 +168,8 @@ def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path
 
 
 def test_every_folder_of_a_release_can_be_asked_for(homes):
-    what = load_schema(SCHEMA)["properties"]["release"]["properties"]["what"]["items"]["enum"]
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    what = schema["properties"]["release"]["properties"]["what"]["items"]["enum"]
     assert set(asking.MODULES) == set(what)
     homes["release"] |= {"what": what, "feeder_typical_daily_kwh": 10, "forecast_groups": "circuit"}
     folders, refused = asked(service_of(homes))
