@@ -151,18 +151,6 @@ def test_the_state_of_a_folder_is_that_of_all_its_files(tmp_path):
     assert state_of(folder / "a.csv") is None and "csv" not in seen[-1]
 
 
-@pytest.mark.parametrize("zipped", [False, True])
-def test_a_file_is_a_meter_called_after_it(tmp_path, frame, whole, zipped):
-    files = {
-        f"{'x/' * (meter == 'a2')}{meter}.csv": csv_text(
-            [(t, text(v)) for t, v in zip(rows["local"], rows["kwh"], strict=True)], "interval_start,kwh"
-        )
-        for meter, rows in frame.groupby("meter")
-    }
-    setting = ExportSettings(time_zone=ZONE, meter_column=None)
-    same(ingested(pack(tmp_path / "e", files, zipped=zipped), setting), whole)
-
-
 def test_the_name_without_extensions(tmp_path):
     names = {"17.csv": "17", "17.csv.gz": "17", "4.5.txt": "4.5", "17": "17", ".csv": ".csv", "a.b.CSV.zip": "a.b"}
     for name, meter in names.items():
