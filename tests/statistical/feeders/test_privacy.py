@@ -1,8 +1,4 @@
-"""Privacy of the feeder totals, measured: the loss between neighbouring records against the claimed curve.
-
-Both measurements are Gaussian, so the privacy loss of a run is a closed form of what was asked and answered. The test
-takes the record of the released code itself and replays it on a neighbour.
-"""
+"""Privacy of the feeder totals, measured: the loss between neighbouring records against the claimed curve."""
 
 from __future__ import annotations
 
@@ -17,10 +13,9 @@ from meterdp.core.noise import StudyNoise
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.privacy import gaussian
+from tests.statistical.replay import exceeding, gaussian_loss, margin, recorded, replayed
 
 DRAWS = 400
-# Largest deviation of a mean of DRAWS numbers in [0, 1], with probability at most 1e-9 (Hoeffding).
-MARGIN = math.sqrt(math.log(1e9) / (2 * DRAWS))
 REPLAYED = 3
 N, T, FEEDERS = 30, 6, 3
 LEVELS = (0.0, 0.5, 1.0, 2.0)
@@ -47,29 +42,17 @@ def neighbours():
 
 
 def record(mechanism, x, seed, draws=DRAWS):
-    """Release ``draws`` times through the public call; keep every (step, exact, answer) and the result."""
-    noise, runs = StudyNoise(seed, "feeder privacy"), []
+    """Release ``draws`` times through the public call; return the log and the result of each."""
+    noise, done = StudyNoise(seed, "feeder privacy"), []
 
-    class Spied(FeederTotals):
-        def run(self, energy_kwh, measure):
-            log = []
-
-            def spy(step, exact):
-                log.append((step, exact.copy(), measure(step, exact)))
-                return log[-1][2]
-
-            released = super().run(energy_kwh, spy)
-            runs.append((log, released))
-            return released
-
+    class Brief(FeederTotals):
         def _totals(self, common, own):
             # What follows the noise takes most of the time and is looked at in a few runs only.
-            return super()._totals(common, own) if len(runs) < REPLAYED else None
+            done.append(None)
+            return super()._totals(common, own) if len(done) <= REPLAYED else None
 
-    spied = Spied(mechanism.public, mechanism.plan)
-    for _ in range(draws):
-        spied.release(FeederRecords(x), noise)
-    return runs
+    brief = Brief(mechanism.public, mechanism.plan)
+    return recorded(brief, lambda spied: [spied.release(FeederRecords(x), noise) for _ in range(draws)])
 
 
 def losses(mechanism, runs, neighbour):
@@ -77,23 +60,17 @@ def losses(mechanism, runs, neighbour):
 
     Along the recorded answers of the first runs the neighbour's release must be the same to the bit.
     """
-    there = []
-    log, _ = runs[0]
-    answers = iter([answer for _, _, answer in log])
-    mechanism.run(neighbour, lambda step, exact: there.append(exact.copy()) or next(answers))
-    loss = np.zeros(len(runs))
-    for i, (log, released) in enumerate(runs):
-        for (step, own, answer), other in zip(log, there, strict=True):
-            loss[i] += (((answer - other) ** 2).sum() - ((answer - own) ** 2).sum()) / (2 * step.noise_std**2)
-        if i < REPLAYED:
-            recorded = iter([answer for _, _, answer in log])
-            again = mechanism.run(neighbour, lambda step, exact, recorded=recorded: next(recorded))
-            for name in ("total_kwh", "devices", "error_kwh"):
-                assert np.array_equal(getattr(again, name), getattr(released, name)), "only answers may tell"
-    mu2 = sum(
-        ((own - other) ** 2).sum() / step.noise_std**2 for (step, own, _), other in zip(log, there, strict=True)
-    )
-    return loss, math.sqrt(mu2)
+    for log, released in runs[:REPLAYED]:
+        there, again = replayed(lambda answer: mechanism.run(neighbour, answer), log)
+        for name in ("total_kwh", "devices", "error_kwh"):
+            assert np.array_equal(getattr(again, name), getattr(released, name)), "only answers may tell"
+    # Sums follow from records alone, so the neighbour's are those of any answers.
+    parts = [
+        [gaussian_loss(step, own, other, answer) for (step, own, answer), other in zip(log, there, strict=True)]
+        for log, _ in runs
+    ]
+    loss, mu2 = np.array(parts).sum(axis=1).T
+    return loss, math.sqrt(mu2[0])
 
 
 @pytest.mark.parametrize("count", ["listed", "measured"])
@@ -108,7 +85,7 @@ def test_replacing_a_meter_stays_below_the_claimed_curve(epsilon, count):
             assert 0.2 * mechanism.mu < mu <= mechanism.mu * (1 + 1e-12)
             assert kstest((loss - mu**2 / 2) / mu, "norm").pvalue > 1e-9
             for level in LEVELS:
-                assert np.maximum(0, -np.expm1(level - loss)).mean() <= gaussian.delta(mechanism.mu, level) + MARGIN
+                assert exceeding(loss, level) <= gaussian.delta(mechanism.mu, level) + margin(DRAWS)
 
 
 def test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own():

@@ -1,8 +1,4 @@
-"""Privacy of the sound forecast, measured: the loss between neighbouring households against the claimed curve.
-
-Given the earlier answers every step is a Gaussian measurement or a randomised response, so the privacy loss of a run
-is a closed form of its record. The test takes the record of the released code itself and replays it on a neighbour.
-"""
+"""Privacy of the sound forecast, measured: the loss between neighbouring households against the claimed curve."""
 
 from __future__ import annotations
 
@@ -18,12 +14,12 @@ from meterdp.accounting.responses import delta_with_response, mu_beside
 from meterdp.core.noise import StudyNoise, randomised_response
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, assigned_levels
+from tests.statistical.replay import exceeding, gaussian_loss, margin, recorded, replayed
 
 # What a run spends is exact, so few runs see too little noise; 500 still tell labels kept too often from the claim.
 # Tests of frequencies take more.
 DRAWS, MANY = 500, 2000
-# Largest deviation of a mean of DRAWS numbers in [0, 1], with probability at most 1e-9 (Hoeffding).
-MARGIN = math.sqrt(math.log(1e9) / (2 * DRAWS))
+MARGIN = margin(DRAWS)
 N, STEPS = 40, 4
 LEVELS = (0.0, 0.5, 1.0, 2.0, 4.0)
 CIRCUIT = tuple((np.arange(N) % 4).tolist())
@@ -34,6 +30,11 @@ def calibrate(epsilon, groups="assigned"):
     return GroupForecast.calibrate(GroupPublic(epsilon, 1e-5, N, STEPS, 1.0, groups=groups, circuit=CIRCUIT))
 
 
+def claimed(plan, level):
+    """The delta at ``level`` that a plan is charged for."""
+    return delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, level)
+
+
 @pytest.fixture(scope="module")
 def x():
     generator = np.random.default_rng(11)
@@ -41,77 +42,38 @@ def x():
 
 
 def record(mechanism, x, seed, draws=DRAWS):
-    """Release ``draws`` times through the public call; keep every (kind, step, exact, randomised) and the result."""
-    noise, runs = StudyNoise(seed, "group privacy"), []
-    kind = type(mechanism)
-
-    class Spied(kind):
-        def run(self, x, measure, assign):
-            log = []
-
-            def spy_measure(step, stack):
-                noisy = measure(step, stack)
-                log.append(("measure", step, stack.copy(), noisy))
-                return noisy
-
-            def spy_assign(label, groups, a):
-                said = assign(label, groups, a)
-                log.append(("assign", a, label.copy(), said))
-                return said
-
-            released = super().run(x, spy_measure, spy_assign)
-            runs.append((log, released))
-            return released
-
-    spied = Spied(mechanism.public, mechanism.plan)
-    for _ in range(draws):
-        spied.release(ForecastRecords(x), noise)
-    return runs
+    """Release ``draws`` times through the public call; return the log and the result of each."""
+    noise = StudyNoise(seed, "group privacy")
+    return recorded(mechanism, lambda spied: [spied.release(ForecastRecords(x), noise) for _ in range(draws)])
 
 
-def replay(mechanism, neighbour, log, released):
-    """Return the exact values of ``neighbour`` along recorded answers; the release must be the same to the bit."""
-    exact, answers = [], iter(log)
-
-    def measure(step, stack):
-        kind, _, _, noisy = next(answers)
-        assert kind == "measure"
-        exact.append(stack.copy())
-        return noisy
-
-    def assign(label, groups, a):
-        kind, _, _, said = next(answers)
-        assert kind == "assign"
-        exact.append(label.copy())
-        return said
-
-    again = mechanism.run(neighbour, measure, assign)
-    assert next(answers, None) is None, "every step is taken again"
-    assert np.array_equal(again.group, released.group)
-    assert np.array_equal(again.group_log_kwh, released.group_log_kwh)
-    return exact
+def measurements(log):
+    """The entries of a log that are no assignment: the step of one is an epsilon."""
+    return [entry for entry in log if not isinstance(entry[0], float)]
 
 
 def losses(mechanism, runs, neighbour):
     """Return the privacy loss, the Gaussian mu and the assignment loss of every run.
 
-    On the way the loss of each measurement must be N(mu^2/2, mu^2), by its sum of squares; false alarm 1e-9 a step.
+    Along recorded answers the release must be the same to the bit. On the way the loss of each measurement must be
+    N(mu^2/2, mu^2), by its sum of squares; false alarm 1e-9 a step.
     """
     loss, mu2, assigned = np.zeros((3, len(runs)))
     squares = {}
     for i, (log, released) in enumerate(runs):
-        for (kind, step, own, answer), other in zip(log, replay(mechanism, neighbour, log, released), strict=True):
-            if kind == "measure":
-                variance = step.noise_std**2
-                here = (((answer - other) ** 2).sum() - ((answer - own) ** 2).sum()) / (2 * variance)
-                moved = ((own - other) ** 2).sum() / variance
-                loss[i] += here
-                mu2[i] += moved
-                if moved > 1e-12:  # below that the difference of two sums is rounding
-                    squares.setdefault(step.name, []).append((here - moved / 2) ** 2 / moved)
-            else:
+        exact, again = replayed(lambda answer: mechanism.run(neighbour, answer, answer), log)
+        assert np.array_equal(again.group, released.group)
+        assert np.array_equal(again.group_log_kwh, released.group_log_kwh)
+        for (step, own, answer), other in zip(log, exact, strict=True):
+            if isinstance(step, float):
                 assert (own != other).sum() <= 1, "one household changes its own label only"
                 assigned[i] += step * ((answer == own).sum() - (answer == other).sum())
+                continue
+            here, moved = gaussian_loss(step, own, other, answer)
+            loss[i] += here
+            mu2[i] += moved
+            if moved > 1e-12:  # below that the difference of two sums is rounding
+                squares.setdefault(step.name, []).append((here - moved / 2) ** 2 / moved)
     for values in squares.values():
         assert min(chi2.sf(sum(values), len(values)), chi2.cdf(sum(values), len(values))) > 0.5e-9
     return loss + assigned, np.sqrt(mu2), assigned
@@ -158,9 +120,8 @@ def test_replacing_a_household_stays_below_the_claimed_curve(x, groups, epsilon,
         assert mu.max() <= plan.mu * (1 + 1e-9)
         assert np.abs(assigned).max() <= plan.assignment_epsilon * (1 + 1e-12)
         for level in LEVELS:
-            measured = np.maximum(0, -np.expm1(level - loss)).mean()
-            assert measured <= delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, level) + MARGIN
-    assert delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
+            assert exceeding(loss, level) <= claimed(plan, level) + MARGIN
+    assert claimed(plan, epsilon) <= 1e-5
 
 
 def test_the_claim_is_not_wasteful(x):
@@ -171,8 +132,7 @@ def test_the_claim_is_not_wasteful(x):
     loss, mu, assigned = losses(mechanism, record(mechanism, one, 1), two)
     assert mu.max() > 0.5 * plan.mu
     assert np.abs(assigned).max() == pytest.approx(plan.assignment_epsilon)
-    measured = np.maximum(0, -np.expm1(1.0 - loss)).mean()
-    assert measured > 0.8 * delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, 1.0)
+    assert exceeding(loss, 1.0) > 0.8 * claimed(plan, 1.0)
 
 
 def test_who_sees_only_the_files_cannot_beat_the_claim_and_nearly_reaches_it(x):
@@ -206,25 +166,21 @@ def test_noise_has_the_calibrated_scale(x, groups):
     """
     mechanism = calibrate(6.0, groups)
     plan = mechanism.plan
-    runs = record(mechanism, x, 3, MANY)
-    steps = [step for kind, step, _, _ in runs[0][0] if kind == "measure"]
+    logs = [measurements(log) for log, _ in record(mechanism, x, 3, MANY)]
+    steps = [step for step, _, _ in logs[0]]
     assert [step.name for step in steps] == {"assigned": ["common", "groups"], "one": ["common"]}.get(
         groups, ["circuits"]
     ), "every step is taken once, in order"
-    left = 1.2 * math.sqrt(1 - assigned_levels(plan.groups, plan.assignment_epsilon)[0] ** 2 @ shares(plan))
+    levels, shares = assigned_levels(plan.groups, plan.assignment_epsilon)
+    left = 1.2 * math.sqrt(1 - levels**2 @ shares)
     radii = {"common": 1.2, "circuits": 1.2, "groups": left}
     spent = math.sqrt(sum((2 * radii[s.name] * math.sqrt(STEPS) / s.noise_std) ** 2 for s in steps))
     mu = mu_beside(plan.assignment_epsilon, plan.groups if groups == "assigned" else 1, 6.0, 1e-5)
     assert spent == pytest.approx(mu, rel=1e-12)
     for position, step in enumerate(steps):
-        measured = [[entry for entry in log if entry[0] == "measure"][position] for log, _ in runs]
-        noise = np.array([(answer - own).ravel() for _, _, own, answer in measured]) / step.noise_std
+        noise = np.array([(log[position][2] - log[position][1]).ravel() for log in logs]) / step.noise_std
         for factor, accepted in ((1.0, True), (1.3, False), (0.77, False)):
             assert (kstest(noise.ravel() * factor, "norm").pvalue > 1e-9) == accepted
-
-
-def shares(plan):
-    return assigned_levels(plan.groups, plan.assignment_epsilon)[1]
 
 
 def test_labels_are_kept_as_often_as_charged(x):
@@ -234,8 +190,8 @@ def test_labels_are_kept_as_often_as_charged(x):
     """
     mechanism, draws = calibrate(4.0), 3000
     plan = mechanism.plan
-    logs = [next(e for e in log if e[0] == "assign") for log, _ in record(mechanism, x, 4, draws)]
-    kept = sum(int((own == said).sum()) for _, _, own, said in logs)
+    assignments = [entry for log, _ in record(mechanism, x, 4, draws) for entry in log if isinstance(entry[0], float)]
+    kept = sum(int((own == said).sum()) for _, own, said in assignments)
     keep = math.exp(plan.assignment_epsilon) / (math.exp(plan.assignment_epsilon) + plan.groups - 1)
     assert binomtest(kept, draws * N, keep).pvalue > 1e-9
     assert binomtest(kept, draws * N, 1 - 1.1 * (1 - keep)).pvalue < 1e-9, "a tenth fewer changed labels is seen"
@@ -250,7 +206,7 @@ def test_every_number_and_label_has_randomness_of_its_own(x):
     runs = record(calibrate(2.0), x, 8, MANY)
     rows = []
     for log, _ in runs:
-        parts = [(answer - own) if kind == "measure" else answer == own for kind, _, own, answer in log]
+        parts = [answer == own if isinstance(step, float) else answer - own for step, own, answer in log]
         rows.append(np.concatenate([np.ravel(part).astype(float) for part in parts]))
     data = np.array(rows)
     pairs = data.shape[1] * (data.shape[1] - 1) / 2
@@ -274,9 +230,7 @@ def test_a_mutant_that_randomises_too_little_is_caught(x, mutant):
     if mutant == "noise":
         assert mu.max() > plan.mu
     else:
-        measured = [np.maximum(0, -np.expm1(level - loss)).mean() for level in LEVELS]
-        claimed = [delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, level) for level in LEVELS]
-        assert max(m - c for m, c in zip(measured, claimed, strict=True)) > MARGIN
+        assert max(exceeding(loss, level) - claimed(plan, level) for level in LEVELS) > MARGIN
 
 
 @pytest.mark.parametrize(("groups", "a"), [(2, 0.3), (5, 1.5)])

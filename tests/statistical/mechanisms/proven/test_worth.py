@@ -12,8 +12,9 @@ import sys
 import numpy as np
 import pytest
 
+from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
-from meterdp.release.worth import worth_of
+from meterdp.release.worth import check_worth, worth_of
 from tests.conftest import ROOT
 
 FEW = 3
@@ -29,25 +30,33 @@ def benchmark():
 
 
 @pytest.fixture(scope="module")
-def utilities(benchmark):
-    return benchmark["simulated"](500)
+def judged(benchmark):
+    """Whether it is refused, and mean hours of mixtures and profiles over the real ones, of a few releases of 500
+    homes.
+
+    For each utility; the expectation was made with none of them.
+    """
+    return [benchmark["judge"](energy, 1, FEW)[1:] for energy in benchmark["simulated"](500).values()]
 
 
-@pytest.mark.parametrize(("households", "epsilon", "expected"), [(100, 1, True), (500, 1, False)])
-def test_mean_hours_of_a_release_are_within_a_factor_of_two_or_it_is_refused(
-    benchmark, utilities, households, epsilon, expected
-):
-    for energy in utilities.values():
-        _, refused, mixture, synthetic = benchmark["judge"](energy[:households], epsilon, FEW)
-        assert refused == expected
-        assert refused or not (benchmark["absurd"](mixture) | benchmark["absurd"](synthetic)).any()
-
-
-def test_the_expected_error_covers_what_happens(benchmark, utilities):
-    """Mean over hours and releases of what mixtures miss, on utilities that the expectation was not made with."""
+def public_of(benchmark, households):
     config = benchmark["CONFIG"]
-    public = public_settings(1, 1e-5, (500, 12), config["mechanisms"], config["mixture"], config["profiles"])
-    worth = worth_of(public, config)
-    missed = [np.abs(benchmark["judge"](energy, 1, FEW)[2] - 1).mean() for energy in utilities.values()]
-    assert np.mean(missed) < worth.error_q95
+    return public_settings(1, 1e-5, (households, 12), config["mechanisms"], config["mixture"], config["profiles"])
+
+
+def test_a_release_of_too_few_homes_is_refused_whatever_they_use(benchmark):
+    with pytest.raises(InputError):
+        check_worth(public_of(benchmark, 100), benchmark["CONFIG"])
+
+
+def test_mean_hours_of_a_release_are_within_a_factor_of_two(benchmark, judged):
+    for refused, mixture, synthetic in judged:
+        assert not refused
+        assert not (benchmark["absurd"](mixture) | benchmark["absurd"](synthetic)).any()
+
+
+def test_the_expected_error_covers_what_happens(benchmark, judged):
+    """Mean over hours and releases of what mixtures miss."""
+    worth = worth_of(public_of(benchmark, 500), benchmark["CONFIG"])
+    assert np.mean([np.abs(mixture - 1).mean() for _, mixture, _ in judged]) < worth.error_q95
     assert worth.error < worth.guess
