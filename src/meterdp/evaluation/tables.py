@@ -154,7 +154,7 @@ FORECAST_INTERVALS = Table(
     "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
     (
         Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
-        Column("interval", TEXT, "", "'calibrated' on the household's own past errors, or 'distribution': of (57)"),
+        Column("interval", TEXT, "", "'calibrated' on past errors, or 'law': of distribution (57)"),  # words: keep
         *_DESIGN,
         Column("level", REAL, "1", "probability the interval should cover"),
         Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
