@@ -8,7 +8,7 @@ outside through :class:`meterdp.privacy.noise.NoiseSource`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -84,22 +84,34 @@ class Released:
     marginals: object | None = None
 
 
-class Mechanism(Protocol):
+@dataclass(frozen=True)
+class Mechanism:
     """A calibrated release mechanism: frozen, public, and without randomness of its own."""
 
+    public: PublicSettings
     name: ClassVar[str]  # as in the registry
     sees: ClassVar[Sees]
     family: ClassVar[Family]
-    most_draws: ClassVar[int | None]  # releases that a study averages over at most, where one takes long
-    public: PublicSettings
+    most_draws: ClassVar[int | None] = None  # releases that a study averages over at most, where one takes long
+    # Of the guarantee.
+    unit: ClassVar[str]
+    adjacency: ClassVar[str]
+    accountant: ClassVar[str]
+    proof: ClassVar[str]
 
     @classmethod
-    def calibrate(cls, public: PublicSettings) -> Mechanism:
+    def calibrate(cls, public: PublicSettings) -> Self:
         """Fix everything that does not depend on a record."""
+        raise NotImplementedError
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the release claims."""
+        """What the release claims; the proof note says under which conditions, or why it does not hold."""
+        public = self.public
+        return Guarantee(
+            self.unit, self.adjacency, public.epsilon, public.delta, self.accountant, self.proof, self.family
+        )
 
     def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times, independently."""
+        raise NotImplementedError

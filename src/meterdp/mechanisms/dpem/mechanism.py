@@ -26,12 +26,12 @@ from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Sequence
 from meterdp.core.noise import fixed_normals
 from meterdp.errors import InputError
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import ClassSums, class_sums, raise_eigenvalues
 from meterdp.mixture.study import NO_PRIOR, Prior
-from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.guarantee import Family
 from meterdp.privacy.noise import NoiseSource
 
 # Room for rounding of a norm that is one.
@@ -261,16 +261,19 @@ EIGENVALUE_FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
-class DpEmZcdp:
+class DpEmZcdp(Mechanism):
     """DP-EM under zCDP, calibrated."""
 
-    public: PublicSettings
     settings: EmSettings  # in the units of the ball
     name: ClassVar[str] = "dpem_zcdp"
     sees: ClassVar[Sees] = "records"
     # A run reads all records ten times, and is so far off that a hundred runs tell by how much.
     most_draws: ClassVar[int | None] = 100
     family: ClassVar[Family] = "published"
+    unit: ClassVar[str] = "the whole profile of one household"
+    adjacency: ClassVar[str] = "replace_one"
+    accountant: ClassVar[str] = CURVES["zcdp"].title
+    proof: ClassVar[str] = "docs/proofs/dpem_zcdp.md"
 
     @classmethod
     def calibrate(cls, public: PublicSettings) -> DpEmZcdp:
@@ -280,19 +283,6 @@ class DpEmZcdp:
         settings = EmSettings(ITERATIONS, "GGG", step_delta=STEP_DELTA, eigenvalue_floor=floor)
         budget = CURVES["zcdp"].calibrated(settings.sequence(public.classes), public.epsilon, public.delta)
         return cls(public, replace(settings, step_epsilon=budget))
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the paper claims; docs/proofs/dpem_zcdp.md says why it does not hold."""
-        return Guarantee(
-            unit="the whole profile of one household",
-            adjacency="replace_one",
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=CURVES["zcdp"].title,
-            proof="docs/proofs/dpem_zcdp.md",
-            family=self.family,
-        )
 
     @property
     def start(self) -> Mixture:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PublicSettings, Released, Sees
+from meterdp.mechanisms.interface import Mechanism, PublicSettings, Released, Sees
 from meterdp.mechanisms.proven.domain import Loads
 from meterdp.mechanisms.proven.plan import LAST_ROUND, ROUND_GROWTH
 from meterdp.mechanisms.proven.rounds import release_in_chunks, run_rounds
@@ -21,7 +21,7 @@ from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy import gaussian
-from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.guarantee import Family
 from meterdp.privacy.mechanism import Measure, NoisyQuery
 from meterdp.privacy.noise import NoiseSource
 
@@ -30,16 +30,18 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class ProvenLabelFlip:
+class ProvenLabelFlip(Mechanism):
     """A Gaussian mixture of labelled records under label-flip DP, calibrated."""
 
-    public: PublicSettings
     mu: float  # of the whole release
     steps: tuple[NoisyQuery, ...]  # the rounds; their mu^2 add up to mu^2
     name: ClassVar[str] = "sound_label_flip"
     sees: ClassVar[Sees] = "labels"
-    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
+    unit: ClassVar[str] = "class label of one record; its readings are not protected"
+    adjacency: ClassVar[str] = "label_flip"
+    accountant: ClassVar[str] = gaussian.STEPS
+    proof: ClassVar[str] = "docs/proofs/sound_label_flip.md"
 
     @classmethod
     def calibrate(cls, public: PublicSettings) -> ProvenLabelFlip:
@@ -53,19 +55,6 @@ class ProvenLabelFlip:
             for t, share in enumerate(shares / shares.sum())
         )
         return cls(public, mu, tuple(steps))
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What docs/proofs/sound_label_flip.md proves, for noise that is truly Gaussian."""
-        return Guarantee(
-            unit="class label of one record; its readings are not protected",
-            adjacency="label_flip",
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=gaussian.STEPS,
-            proof="docs/proofs/sound_label_flip.md",
-            family=self.family,
-        )
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         def run(x: np.ndarray, measure: Measure, size: int) -> Released:

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.proven.adapt import adapt
 from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
 from meterdp.mechanisms.proven.marginals import Marginals, Reference, feature_sum
@@ -50,10 +50,9 @@ from meterdp.privacy.noise import GaussianSource
 
 
 @dataclass(frozen=True)
-class Proven:
+class Proven(Mechanism):
     """A Gaussian mixture under replace-one or add-remove DP, calibrated."""
 
-    public: PublicSettings
     # Of the whole release, the largest that is (epsilon, delta)-DP. Where nodes share the noise: of what the
     # colluding ones see.
     mu: float
@@ -62,8 +61,9 @@ class Proven:
     plan: Plan
     name: ClassVar[str] = "sound"
     sees: ClassVar[Sees] = "records"
-    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
+    accountant: ClassVar[str] = gaussian.STEPS
+    proof: ClassVar[str] = "docs/proofs/sound.md"
 
     @classmethod
     def calibrate(cls, public: PublicSettings) -> Proven:
@@ -86,18 +86,13 @@ class Proven:
         return settings.ball or Loads.of(self.public, settings.level_log_kwh, settings.hour_correlation)
 
     @property
-    def guarantee(self) -> Guarantee:
-        """What docs/proofs/sound.md proves, for noise that is truly Gaussian."""
-        adjacency = self.public.sound.adjacency
-        return Guarantee(
-            unit=self.domain.units[adjacency],
-            adjacency=adjacency,
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=gaussian.STEPS,
-            proof="docs/proofs/sound.md",
-            family=self.family,
-        )
+    def unit(self) -> str:
+        """What is protected, by domain and adjacency."""
+        return self.domain.units[self.adjacency]
+
+    @property
+    def adjacency(self) -> str:
+        return self.public.sound.adjacency
 
     @property
     def total_variation(self) -> float:

@@ -15,7 +15,7 @@ square error of the means subject to (10), that is (23) with weight I in place o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.reference.label_flip import LabelFlip, LabelledRecords, lemma_1_multiplier, square_roots
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.noise import NoiseSource
 
 PARTS = 3
@@ -129,8 +130,11 @@ class IidLaplace(Baseline):
     """Laplace noise of scale (l1 sensitivity) / (epsilon / 3) on every entry of weights, means, covariances."""
 
     name: ClassVar[str] = "iid_laplace"
-    pure: ClassVar[bool] = True
     proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return replace(super().guarantee, delta=0.0)
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")

@@ -21,9 +21,9 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.special import chdtri, ndtri
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Sees
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Sees
 from meterdp.mixture.gmm import Fit
-from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.guarantee import Family
 from meterdp.solvers import ellipsoid as sdp
 
 # Whose difference vectors (10) ranges over: "all" is every record whose label may flip, "leaving" the members of the
@@ -245,24 +245,17 @@ def _directions(d: int) -> np.ndarray:
 SMALLEST_EPSILON = 1e-6
 
 
-@dataclass(frozen=True)
-class LabelFlip:
-    """Base of the published and exact families; a subclass adds its names and ``release``."""
+class LabelFlip(Mechanism):
+    """Base of the published and exact families, whose claim the proof notes refute."""
 
-    public: PublicSettings
-    name: ClassVar[str]
     sees: ClassVar[Sees] = "labels"
-    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "published"
-    pure: ClassVar[bool] = False  # whether the claim has delta = 0
-    accountant: ClassVar[str]
-    proof: ClassVar[str]
+    unit: ClassVar[str] = "class label of one household"
+    adjacency: ClassVar[str] = "label_flip"
 
     @classmethod
     def calibrate(cls, public: PublicSettings) -> Self:
-        """Keep the public settings, unless epsilon is too small for floating-point numbers; the noise depends on the
-        data (defect L4).
-        """
+        """Keep the public settings; the noise depends on the data (defect L4)."""
         if public.epsilon < SMALLEST_EPSILON:
             raise InputError(
                 "is so small that the noise leaves no digit of the parameters",
@@ -270,19 +263,6 @@ class LabelFlip:
                 hint=f"use {SMALLEST_EPSILON} or more",
             )
         return cls(public)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The claim of the paper, which the proof note refutes."""
-        return Guarantee(
-            unit="class label of one household",
-            adjacency="label_flip",
-            epsilon=self.public.epsilon,
-            delta=0.0 if self.pure else self.public.delta,
-            accountant=self.accountant,
-            proof=self.proof,
-            family=self.family,
-        )
 
 
 def lemma_1_multiplier(epsilon: float | np.ndarray, delta: float) -> float | np.ndarray:
