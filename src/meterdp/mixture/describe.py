@@ -21,9 +21,7 @@ LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
 def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScale = PLAIN) -> dict[str, np.ndarray]:
-    """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I), of valid log profiles
-    (N, d).
-    """
+    """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I)."""
     k = fit.mixture.classes
     counts, means, scatter = class_statistics(x, fit.labels, k)
     safe = np.maximum(counts, 1)
@@ -41,8 +39,7 @@ def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScal
 
 
 def mardia(x: np.ndarray) -> tuple[float, float]:
-    """Return Mardia's skewness and the z-score of his kurtosis of one class of records (N, d), N > d, in general
-    position.
+    """Return Mardia's skewness and the z-score of his kurtosis of records (N, d), N > d, in general position.
 
     The skewness (1/N^2) sum_ij m_ij^3, m_ij = z_i'z_j with whitened z, equals the squared norm of the mean of z x z x
     z: linear in N instead of quadratic.
@@ -96,9 +93,7 @@ def _reach(fit: Mixture, released: Sequence[Mixture], k: int) -> tuple[float, fl
 
 
 def _extended(grid: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return ``grid`` with more points at the same distance until it reaches from ``low`` to ``high``, at most three
-    times as many.
-    """
+    """Return ``grid`` with points added until it reaches ``low`` and ``high``, at most to three times its length."""
     step, most = grid[1] - grid[0], len(grid) - 1
     before, after = (
         int(np.clip(np.ceil(max(beyond, 0.0) / step), 0, most)) for beyond in (grid[0] - low, high - grid[-1])

@@ -34,9 +34,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class MixtureDraws:
-    """R mixtures released by R independent runs of one mechanism, (7) of Liu et al.; shapes of :class:`Mixture`
-    behind R.
-    """
+    """R mixtures released by R runs of one mechanism, (7) of Liu et al.: R times the arrays of :class:`Mixture`."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -70,9 +68,7 @@ class MixtureDraws:
 
 
 def sample(mixture: Mixture, n: int, noise: NoiseSource) -> tuple[np.ndarray, np.ndarray]:
-    """Draw n independent records, log kWh, and their classes 1..K: (n, d) and (n,) int32. From a released mixture
-    this is post-processing.
-    """
+    """Draw n independent records (n, d), log kWh, and their classes 1..K, (n,) int32."""
     cumulative = np.cumsum(mixture.weights)
     index = np.searchsorted(cumulative, noise.uniform((n,)) * cumulative[-1], side="right")
     z = noise.normal((n, mixture.dimension))

@@ -33,8 +33,7 @@ class Fit:
 
 
 def raise_eigenvalues(matrices: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Raise eigenvalues of symmetric matrices (..., d, d) below a positive ``floor`` to it, and say which (...) had
-    any.
+    """Raise eigenvalues of matrices (..., d, d) below a positive ``floor`` to it, and say which (...) had any.
 
     The Frobenius projection onto {A : A >= floor I}; the others are returned untouched.
     """
@@ -63,8 +62,7 @@ def class_statistics(x: np.ndarray, labels: np.ndarray, k: int) -> tuple[np.ndar
 def share_statistics(
     x: np.ndarray, mixture: Mixture, fewest: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return shares (K, n), counts (K,), means (K, d) and scatter (K, d, d) of records under the classes of a
-    mixture.
+    """Return shares (K, n), counts (K,), means (K, d) and scatter (K, d, d) of records under classes of a mixture.
 
     The half-way house of one step of EM: posterior probabilities of the classes, their sums, and weighted means and
     sums of squares and products about these. A class that fewer records than ``fewest`` belong to keeps its mean.

@@ -87,9 +87,7 @@ def most_classes(households: int, hours: int) -> int:
 
 
 def too_many_classes(counts: np.ndarray, hours: int) -> bool:
-    """Return whether a mixture has more classes than its households, ``counts`` of each, can carry, or most of them
-    are small.
-    """
+    """Return whether a mixture has more classes than its households ``counts`` (K,) can carry, or most are small."""
     counts = np.asarray(counts)
     small = np.count_nonzero(counts < fewest_households(hours))
     return len(counts) > 1 and bool(len(counts) > most_classes(counts.sum(), hours) or 2 * small > len(counts))

@@ -30,9 +30,7 @@ from meterdp.profiles.vector import Records
 
 
 def start_labels(records: Records, classes: int, seed: int, elsewhere: Mixture | None = None) -> np.ndarray:
-    """Return the K-means class of every valid record, or the most probable one of a start from elsewhere,
-    (n,) int32.
-    """
+    """Return the class of every valid record, (n,) int32: of K-means, or the most probable one from elsewhere."""
     require_records(records, classes)
     x = records.log_kwh[records.valid]
     return kmeans_labels(x, classes, seed) if elsewhere is None else most_probable(x, elsewhere)
@@ -156,9 +154,7 @@ class Prior:
     def parameters(
         self, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, records: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return MAP estimates from those of maximum likelihood of N ``records`` (...): weights (..., K), means and
-        covariances.
-        """
+        """Return MAP weights (..., K), means and covariances from those of maximum likelihood of N (...)."""
         counts = (np.asarray(records)[..., None] * weights)[..., None]
         kappa, d = self.mean_records, means.shape[-1]
         outer = (kappa * counts / (kappa + counts))[..., None] * means[..., :, None] * means[..., None, :]

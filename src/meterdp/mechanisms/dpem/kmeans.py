@@ -159,8 +159,7 @@ def analyze_gauss_std(records: int, epsilon: float, delta: float, change: float 
 def noisy_second_moment(
     x: np.ndarray, epsilon: float, delta: float, noise: NoiseSource, change: float = CHANGE, misread: bool = False
 ) -> np.ndarray:
-    """Return the second moment (d, d) of records (N, d) in the unit ball with one symmetric matrix of Gaussian noise,
-    by Analyze Gauss.
+    """Return the second moment (d, d) of records (N, d) in the unit ball with Gaussian noise, by Analyze Gauss.
 
     ``epsilon``, infinite for no noise, and ``delta`` are of the whole analysis; ``change`` is as in
     :func:`analyze_gauss_std`. ``misread`` gives the noise its variance where the standard deviation belongs (defect
@@ -192,8 +191,7 @@ def fit_factors(
     loadings: Literal["new", "old"] = "new",
     least_variance: float = LEAST_VARIANCE,
 ) -> Factors:
-    """Run EM on a second moment (d, d), private or not, with noise not positive definite: at no further cost of
-    privacy.
+    """Run EM on a second moment (d, d), private or not: at no further cost of privacy.
 
     ``loadings`` says which W stands in Psi^new = diag(Lambda - W G W' Psi^-1 Lambda); the paper leaves it open. "new"
     is EM, whose likelihood never falls; both have the same fixed points. ``least_variance`` is a public floor of

@@ -57,9 +57,7 @@ def to_unit_ball(x: np.ndarray, radius: float, centre: np.ndarray | float = 0.0)
 
 
 def check_records(x: np.ndarray, classes: int) -> None:
-    """Refuse fewer records than classes, missing entries, and, as a ValueError, records outside the unit ball:
-    :func:`to_unit_ball` comes first.
-    """
+    """Refuse fewer records than classes, missing entries and, as a ValueError, records outside the unit ball."""
     if len(x) < classes:
         raise InputError(
             "there are fewer records than classes",
@@ -111,8 +109,7 @@ class Perturbation:
 
 
 def mirrored(matrices: np.ndarray) -> np.ndarray:
-    """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is
-    revealed."""
+    """Return matrices (..., d, d) with upper triangles copied to the lower ones, so that nothing else is revealed."""
     below = np.tri(*matrices.shape[-2:], -1, dtype=bool)
     return np.where(below, np.swapaxes(matrices, -1, -2), matrices)
 
@@ -232,8 +229,7 @@ def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
-    """Return public start classes in the unit ball, from public standard normal numbers (K, d); the paper does not
-    print its own.
+    """Return start classes in the unit ball, from public normal numbers (K, d); the paper does not print its own.
 
     Equal weights, every covariance I/d, which fills the ball, and means from N(0, spread^2 I/d), shortened to the
     ball: about ``spread`` from its centre in any dimension.

@@ -67,8 +67,7 @@ WEIGHTS = AdaptWeights(count=0.7, mean=0.5, square=0.7, energy=0.7)
 
 
 def adapt_share(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[float, int]:
-    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal`` and K ``classes`` of
-    the library.
+    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal`` and K.
 
     A configuration may say how many; by default none for a small export, and ``most_rounds`` at most.
     """

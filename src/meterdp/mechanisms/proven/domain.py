@@ -37,8 +37,7 @@ SPREAD_SCALES = (0.5, 1.2)
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean (R, d) and covariance (R,
-    d, d).
+    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean and covariance.
 
     Classes differ in level, along the response of every hour to the household's mean, and in scale: a wide class for
     restless households beside narrow ones. About three scales to a level.

@@ -63,8 +63,7 @@ class ProvenLabelFlip(Mechanism):
         return release_in_chunks(run, private.x, noise, draws, self.public.classes)
 
     def run(self, x: np.ndarray, labels: np.ndarray, measure: Measure, draws: int) -> Released:
-        """Run the rounds on records (N, d) with labels 1..K, letting ``measure`` turn each exact stack (draws, ...)
-        into a noisy one.
+        """Run the rounds on labels 1..K, letting ``measure`` turn each exact stack (draws, ...) into a noisy one.
 
         Labels are touched in the arguments of ``measure`` only.
         """

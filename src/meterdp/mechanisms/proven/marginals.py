@@ -72,9 +72,7 @@ def statistics_of(dimension: int) -> int:
 
 
 def sensitivity(adjacency: str, dimension: int) -> float:
-    """Return the l2 sensitivity of the sum of :func:`features` of d hours under "replace_one" or "add_remove", Lemma
-    4 of docs/proofs/sound.md.
-    """
+    """Return the l2 sensitivity of the sum of :func:`features` of d hours, Lemma 4 of docs/proofs/sound.md."""
     adding = adjacency == "add_remove"
 
     def cosines(count: int) -> float:

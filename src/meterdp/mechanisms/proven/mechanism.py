@@ -113,9 +113,7 @@ class Proven(Mechanism):
         return radius * self.plan.rounds[-1].noise_std / self.domain.round_weights.mean / count
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
-        """Run the mechanism ``draws`` times. Marginals, if any, are measured for the first draw only: the others tell
-        what a mixture costs.
-        """
+        """Run the mechanism; marginals are measured for the first draw only: the others tell what a mixture costs."""
         if noise.grid != self.public.sound.grid:
             raise ValueError("the mechanism was calibrated for another grid than that of the noise")
         released = release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
@@ -125,8 +123,7 @@ class Proven(Mechanism):
         return replace(released, marginals=self.run_marginals(private.x, first, measure_with(noise, noise.grid))[0])
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
-        """Run the steps on all records (N, d), letting ``measure`` turn each exact stack (draws, ...) into a noisy
-        one.
+        """Run the steps on all records, letting ``measure`` turn each exact stack (draws, ...) into a noisy one.
 
         Records are touched in the arguments of ``measure`` only; every other line works on its results. The privacy
         test replays a run on neighbouring records by handing back recorded answers.
@@ -167,9 +164,7 @@ class Proven(Mechanism):
         return released, self.run_marginals(x, released, measure) if self.plan.step("marginals") else []
 
     def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
-        """Take the last step, the marginals beside every mixture that :meth:`run` released; ``measure`` takes a stack
-        (R, q).
-        """
+        """Take the last step, the marginals beside every mixture that :meth:`run` released, of a stack (R, q)."""
         self._check(x)
         low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
         x, step = self.domain.clip(x), self.plan.step("marginals")

@@ -183,9 +183,7 @@ def signal_of(mu: float, records: int, dimension: int, settings: ProvenSettings)
 
 
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: ProvenSettings) -> Plan:
-    """Return the measurements of a release of ``mu``-GDP; under ``add_remove`` the settings' public guess takes the
-    place of N.
-    """
+    """Return the measurements of a ``mu``-GDP release; under ``add_remove`` the guess takes the place of N."""
     counted = settings.adjacency == "add_remove"
     signal = signal_of(mu, records, dimension, settings)
     whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)

@@ -35,8 +35,7 @@ def run_rounds(
     grid: float = 0.0,
     with_prior: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
 ) -> Released:
-    """Run private EM from released or public start classes, one round or more; records are clipped here, some at a
-    time.
+    """Run private EM from released or public start classes, one round or more; records are clipped here.
 
     ``measure`` turns the stack (R, K, q) of a step into a noisy one. ``records`` (R,) is N, public or released,
     ``given`` (N, K) the indicators of given labels, in place of responsibilities; what every record adds is rounded
@@ -114,9 +113,7 @@ def release_in_chunks(
     draws: int,
     classes: int,
 ) -> Released:
-    """Call ``run``, (x, measure, draws) -> Released, with Gaussian noise for as many draws at a time as memory
-    allows.
-    """
+    """Call ``run``, (x, measure, draws) -> Released, for as many draws at a time as memory allows."""
     measure = measure_with(noise, noise.grid)
     size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
     parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]

@@ -29,8 +29,7 @@ class StackWeights:
     moment: float  # c
 
     def sensitivity(self, adjacency: str, classes: int | None = None) -> float:
-        """Return the exact l2 sensitivity under "replace_one", "add_remove" or "label_flip", Lemma 2 of
-        docs/proofs/sound.md.
+        """Return the exact l2 sensitivity under an adjacency, also "label_flip", Lemma 2 of docs/proofs/sound.md.
 
         ``classes`` is 1 where all records share one class, so that none can change it; otherwise any number.
         """

@@ -76,9 +76,7 @@ def traces(private: LabelledRecords) -> np.ndarray:
 
 
 def expected_divergence(private: LabelledRecords, public: PublicSettings, design: Design) -> float:
-    """Return the expected divergence (8) of a design with its mapping normalised, exactly and not by the bound (12),
-    in nats.
-    """
+    """Return the expected divergence (8) of a design, its mapping normalised, exactly and not by (12), in nats."""
     multiplier = lemma_1_multiplier(design.epsilon_k, public.delta)
     per_class = 0.5 * traces(private) * multiplier**2 + private.covariance_costs.cost(design.gamma)
     divergences = design.frequencies * (np.log(design.frequencies / design.frequencies[0]) + per_class)

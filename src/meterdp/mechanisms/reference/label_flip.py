@@ -216,8 +216,7 @@ def _corrected_weights(values: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 @cache
 def _squared_lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Gauss nodes and weights of the chi-square distribution with d (d + 1) degrees of freedom (Golub and
-    Welsch)."""
+    """Return Gauss nodes and weights of chi-square with d (d + 1) degrees of freedom (Golub and Welsch)."""
     count = 4 + 12 // d
     alpha, j = d * (d + 1) / 2 - 1, np.arange(count)
     nodes, vectors = eigh_tridiagonal(2 * j + 1 + alpha, np.sqrt(j[1:] * (j[1:] + alpha)))

@@ -44,15 +44,6 @@ def test_rho_of_all_answers_is_what_epsilon_and_delta_allow(epsilon, delta):
     assert CURVES["zcdp"].delta(mechanism.settings.step_epsilon, mechanism.settings.sequence(6), epsilon) <= delta
 
 
-def test_guarantee_says_whose_record_and_that_it_is_for_study():
-    guarantee = DpEmZcdp.calibrate(public(1409, 12)).guarantee
-    assert (guarantee.family, guarantee.adjacency, guarantee.accountant) == (
-        "published",
-        "replace_one",
-        CURVES["zcdp"].title,
-    )
-
-
 def test_a_release_is_fit_in_the_ball_mapped_back():
     n, d = 300, 4
     x = households(0, n, d, 3)

@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.adapt import (
     ENOUGH_FOR_ROUNDS,
@@ -193,22 +192,6 @@ def test_a_public_rule_says_whether_rounds_follow(adjacency):
         ProvenSettings(classes=3, library=public)
 
 
-@pytest.mark.parametrize(("n", "d", "epsilon"), [(1, 1, 0.01), (60, 6, 0.5), (500, 24, 0.5), (5000, 6, 8.0)])
-def test_releases_are_mixtures_in_the_public_range(n, d, epsilon):
-    public = library(d)
-    x = households(5, n, d, 4)
-    settings = PublicSettings(epsilon, 1e-5, 1, d, n, LOW, HIGH, FLOOR, sound=ProvenSettings(library=public))
-    released = Proven.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "adapt"), 20)
-    mixtures = released.mixtures
-    assert mixtures.weights.shape == (20, public.classes)
-    assert mixtures.weights.sum(axis=1) == pytest.approx(1)
-    assert mixtures.weights.min() > 0
-    assert np.linalg.eigvalsh(mixtures.covariances).min() >= FLOOR * (1 - 1e-6)
-    assert LOW <= mixtures.means.min() <= mixtures.means.max() <= HIGH
-    assert np.isfinite(mixtures.means).all()
-    assert released.responsibilities_model.weights.shape == mixtures.weights.shape
-
-
 def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_households():
     """The bar of the design, on other households of classes the library knows, at another level."""
     x = households(77, 8000)
@@ -221,15 +204,3 @@ def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_househ
         mixtures = Proven.calibrate(settings).release(train, StudyNoise(2, "bar"), 10).mixtures
         found[name] = mean_log_likelihood(test, mixtures).mean()
     assert found["library"] >= found["own start"] + 1.0
-
-
-def test_with_many_households_rounds_refine_the_library():
-    """Oracle: one maximisation step on the exact responsibilities, without noise, as for the own start."""
-    x = households(1, 6000)
-    settings = PublicSettings(8.0, 1e-5, 6, 12, 6000, LOW, HIGH, FLOOR, sound=ProvenSettings(library=library(12)))
-    sound = Proven.calibrate(settings)
-    assert sound.plan.rounds
-    released = sound.run(x, lambda step, stack: np.array(stack), 1)
-    fit, _ = reference_fits(x, released.responsibilities_model, FLOOR)
-    ours, best = (mean_log_likelihood(x, m)[0] for m in (released.mixtures, fit))
-    assert best - ours < 0.15

@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.proven.domain import Ball, spread_classes
+from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball, fit_ball
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mechanisms.proven.posterior import diagonal_covariance
@@ -254,21 +254,6 @@ def test_a_small_variance_is_told_from_a_large_one_when_noise_allows():
     # No variance is let below 0.02 of the mean one.
     assert np.diag(found) == pytest.approx(np.maximum(truth, 0.02 * truth.mean()), rel=0.5)
     assert np.abs(found - np.diag(np.diag(found))).max() < 0.02
-
-
-@pytest.mark.parametrize(("k", "d"), [(1, 3), (2, 1), (3, 10), (12, 4)])
-def test_start_classes_of_a_ball_are_feasible_and_differ(k, d):
-    rng = np.random.default_rng(k)
-    root = rng.normal(size=(5, d, d + 2))
-    covariance, mean = root @ root.transpose(0, 2, 1) / d, rng.normal(size=(5, d))
-    means, covariances = spread_classes(mean, covariance, k)
-    assert means.shape == (5, k, d)
-    assert np.linalg.eigvalsh(covariances).min() > 0
-    assert means.mean(axis=1) == pytest.approx(mean)
-    assert (
-        len({(m.round(9).tobytes(), c.round(9).tobytes()) for m, c in zip(means[0], covariances[0], strict=True)})
-        == k
-    )
 
 
 def test_the_example_of_the_documentation_runs(repository, capsys):

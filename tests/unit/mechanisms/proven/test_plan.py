@@ -10,7 +10,7 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.mechanisms.proven import plan as sound_plan
-from meterdp.mechanisms.proven.domain import start_classes
+from meterdp.mechanisms.proven.domain import spread_classes, start_classes
 from meterdp.mechanisms.proven.plan import (
     ProvenSettings,
     default_classes,
@@ -78,18 +78,25 @@ def test_no_rule_takes_a_record():
     assert all(f.type in kinds or "Literal" in f.type for f in dataclasses.fields(ProvenSettings))
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7, 13])
-def test_start_classes_are_feasible_and_spread_around_the_released_mean(k):
+@pytest.mark.parametrize(
+    ("starts", "k", "d"),
+    [
+        *((start_classes, k, 12) for k in (1, 2, 3, 5, 7, 13)),
+        *((spread_classes, *kd) for kd in ((1, 3), (2, 1), (12, 4))),
+    ],
+)
+def test_start_classes_are_feasible_and_spread_around_the_released_mean(starts, k, d):
     rng = np.random.default_rng(k)
-    root = rng.normal(size=(4, 12, 14)) + 0.5
-    covariance = root @ root.transpose(0, 2, 1) / 14
-    mean = rng.normal(size=(4, 12))
-    means, covariances = start_classes(mean, covariance, k)
-    assert means.shape == (4, k, 12)
+    root = rng.normal(size=(4, d, d + 2)) + 0.5
+    covariance = root @ root.transpose(0, 2, 1) / (d + 2)
+    mean = rng.normal(size=(4, d))
+    means, covariances = starts(mean, covariance, k)
+    assert means.shape == (4, k, d)
     assert np.linalg.eigvalsh(covariances).min() > 0
     if k == 1:
         assert covariances[:, 0] == pytest.approx(covariance)
-        assert means[:, 0] == pytest.approx(mean)
+    if k == 1 or starts is spread_classes:
+        assert means.mean(axis=1) == pytest.approx(mean)
     distinct = {(m.round(9).tobytes(), c.round(9).tobytes()) for m, c in zip(means[0], covariances[0], strict=True)}
     assert len(distinct) == k, "classes that start alike stay alike"
 
