@@ -2,8 +2,6 @@
 
 RO-Crate 1.2, an attached package. Everything in it is a word of the manifest, a public setting, or the name, size and
 digest of a file that leaves with it; no path, no time but the day of the release, no name of a machine or of a user.
-
-What only the publisher can say of a release, taken from the configuration.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private", listed=True)
     listed = read_meter_list(settings.study["export"]["meters"]).meter_ids
     check_meters(sorted(meter_ids), listed, len(records.log_kwh))
-    said = settings.agreement.settings["release"]["meters"][settings.number]
-    if len(listed) != said:
+    agreed = settings.agreement.settings
+    if len(listed) != agreed["release"]["meters"][settings.number]:
         raise InputError(
             "has not as many meters as the agreement says of this node",
             file=settings.study["export"]["meters"],
@@ -76,7 +76,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         mechanism = MixtureBetweenNodes(
             sound,
             service,
-            _shared(shared, settings),
+            SharedNoise(shared.shares, {"by": "node", "scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes"),
             "mixture between nodes",
             {"run": links.run.hex()},
             settings,
@@ -141,11 +141,6 @@ def _agree(links: Links, public: PublicSettings) -> None:
     for node, theirs in links.swap(Kind.PLAN, 0, 0, own).items():
         if (theirs != own).any():
             raise links.fault(node, Reason.OTHER_PLAN)
-
-
-def _shared(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
-    agreed = settings.agreement.settings
-    return SharedNoise(shared.shares, {"by": "node", "scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
 
 
 def _released(

@@ -24,8 +24,6 @@ from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.service import (
     Calibrated,
     ReleaseService,
-    as_json,
-    checksums,
     public_fields,
     request_parameters,
     sentence,
@@ -192,6 +190,7 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         }
 
     stamps = np.tile(ends, len(feeders.name))
+    spoken = [f"{text}Z" for text in np.datetime_as_string(stamps.astype("datetime64[s]"))]
     totals = of_feeders(len(ends)) | {"total_consumption_active_import": total_wh.ravel()}
     errors = of_feeders(1) | {
         "standard_error_wh": np.rint(WH_PER_KWH * released.error_kwh).astype(np.int64),
@@ -201,16 +200,14 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "feeders.parquet": table_bytes(
             RELEASED_FEEDERS, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
         ),
-        "feeders.csv": _csv(totals | {"data_collection_log_timestamp": _spoken_utc(stamps)}),
+        "feeders.csv": _csv(totals | {"data_collection_log_timestamp": spoken}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
     manifest = service.manifest(
         "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
     )
     manifest |= {"feeder_totals": _facts(mechanism, window)}
-    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(released, made_by)
-    return service.described(files)
+    return service.folder(files, manifest, _page(released, made_by))
 
 
 def _facts(mechanism: FeederTotals, window: Window) -> dict:
@@ -283,10 +280,6 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )
-
-
-def _spoken_utc(stamps: np.ndarray) -> list[str]:
-    return [f"{text}Z" for text in np.datetime_as_string(stamps.astype("datetime64[s]"))]
 
 
 def _csv(columns: dict[str, Sequence]) -> bytes:

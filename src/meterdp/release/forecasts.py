@@ -55,7 +55,6 @@ from meterdp.release.service import (
     Releasable,
     ReleaseService,
     as_json,
-    checksums,
     public_fields,
     request_parameters,
     sentence,
@@ -127,17 +126,14 @@ def recipients(config: Mapping, listed: MeterList) -> list[str]:
 
 def expected(config: Mapping, listed: int) -> str | None:
     """Say how far a household's forecast is expected to be off, from public numbers; None where that is not known."""
-    release, households = config["release"], _households(config, listed)
+    release = config["release"]
+    households = min(release["forecast_households"] or listed, listed)
     by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"
     if not by_readings or households < FEWEST_IN_GROUP:
         return None
     kept = KeptGroups.calibrate(group_public(config, households, None))
     words = level_sentence(kept.public, kept.plan)
     return f"Forecasts for {households:,} listed meters at epsilon {release['forecast_epsilon']:g}: {words}."
-
-
-def _households(config: Mapping, listed: int) -> int:
-    return min(config["release"]["forecast_households"] or listed, listed)
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
@@ -407,8 +403,7 @@ def forecast_folder(
         **intervals.stated(RELEASED_FORECAST),
     }
     files = dict(forecast_files(RELEASED_FORECAST, ids, released_log_kwh, intervals, manifest, service.metadata))
-    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = service.page(
+    page = service.page(
         "Forecasts for",
         f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
         f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
@@ -425,7 +420,7 @@ def forecast_folder(
         means=said.means,
         expected=said.expected,
     )
-    return service.described(files)
+    return service.folder(files, manifest, page)
 
 
 def different_forecasts(released_log_kwh: np.ndarray) -> str:

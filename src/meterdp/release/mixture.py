@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.log_scale import LOG, LogScale
+from meterdp.core.log_scale import LOG
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.errors import InputError
@@ -42,7 +42,6 @@ from meterdp.release.service import (
     Calibrated,
     ReleaseService,
     as_json,
-    checksums,
     public_fields,
     request_parameters,
     sentence,
@@ -217,9 +216,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
-    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mixture, rules, made_by)
-    return service.described(files)
+    return service.folder(files, manifest, _page(mixture, rules, made_by))
 
 
 def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> dict:
@@ -245,18 +242,6 @@ def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> di
     }
 
 
-def _typical(scale: LogScale) -> str:
-    return (
-        "the mean of its logarithm" if scale.kind == LOG else "its mean on the scale `log_scale` of `manifest.json`"
-    )
-
-
-def _title(shared: SharedNoise | None) -> str:
-    if shared is None or shared.holders != "nodes":
-        return "Typical load profiles of"
-    return f"Typical load profiles of the households of {shared.shares.nodes} parties, among them"
-
-
 def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
@@ -268,13 +253,18 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     beside = " so that single hours, energy and peak are those measured beside it" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
+    title, typical = "Typical load profiles of", "the mean of its logarithm"
+    if shared is not None and shared.holders == "nodes":
+        title = f"{title} the households of {shared.shares.nodes} parties, among them"
+    if scale.kind != LOG:
+        typical = "its mean on the scale `log_scale` of `manifest.json`"
     return service.page(
-        _title(shared),
+        title,
         f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
         "no household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
-            f"the typical energy per hour ({_typical(scale)}) and how much households differ from it. Meters "
+            f"the typical energy per hour ({typical}) and how much households differ from it. Meters "
             "without usable readings count as a household of one and the same, publicly known use",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",

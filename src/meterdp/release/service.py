@@ -182,8 +182,10 @@ class ReleaseService:
             "meterdp_version": meterdp.__version__,
         }
 
-    def described(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Return the files of a folder, with what they say of themselves to archives and to the public registry."""
+    def folder(self, files: Mapping[str, bytes], manifest: Mapping, page: bytes) -> dict[str, bytes]:
+        """Return all files of a folder: manifest with checksums, page, and what archives and the registry read."""
+        manifest = as_json({**manifest, "sha256": checksums(files)})
+        files = {**files, "manifest.json": manifest, "README.md": page}
         return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
 
     @property

@@ -3,7 +3,8 @@
 One block for everything released under one name: every charge with its date, and what all of them cost together. A
 meter may be in several blocks; what counts is what it has spent in all. :mod:`meterdp.report.ledger` draws the same.
 
-Bring a ledger of an earlier version into the form of this one: same events, same requests, files beside it.
+:func:`migrate` brings a ledger of an earlier version into the form of this one: same events, same requests, files
+beside it.
 """
 
 from __future__ import annotations
