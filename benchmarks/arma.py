@@ -32,9 +32,9 @@ from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_arma
 
 ORDER = (6, 5)
 OURS = {
-    "likelihood, 1 start": ArmaSettings(order=ORDER, method="kernel", fit="likelihood", starts=1),
-    "likelihood, default starts": ArmaSettings(order=ORDER, method="kernel", fit="likelihood"),
-    "forecast": ArmaSettings(order=ORDER, method="kernel", fit="forecast"),
+    "likelihood, 1 start": ArmaSettings(order=ORDER, fit="likelihood", starts=1),
+    "likelihood, default starts": ArmaSettings(order=ORDER, fit="likelihood"),
+    "forecast": ArmaSettings(order=ORDER, fit="forecast"),
 }
 OTHERS = {
     "statsmodels ARIMA, default": peers.statsmodels_arima,

@@ -1,15 +1,15 @@
-"""ARMA(p, q) fit of one deseasonalised log-load series, with a fallback chain instead of a crash.
+"""ARMA(p, q) fits of deseasonalised log-load series, with a fallback chain instead of a crash, and the fits as a
+table.
 
 Two simpler processes stand beside it under the same settings: an autoregression of high order, and none at all.
 
 Section V of Ramakrishna et al.; the exact Gaussian likelihood, gaps allowed, is maximised by the compiled search of
-:mod:`meterdp.forecasting.kernel.search` or by statsmodels. Whatever the input, a fit comes back whose AR part is
-stationary and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
+:mod:`meterdp.forecasting.kernel.search`. Whatever the input, a fit comes back whose AR part is stationary and whose
+MA part is invertible by a margin, and whose status says which step of the chain gave it.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -18,21 +18,30 @@ from itertools import repeat
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.job import progress
 from meterdp.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
 from meterdp.forecasting.kernel.likelihood import MAX_ORDER
-from meterdp.forecasting.kernel.search import innovations, maximise
+from meterdp.forecasting.kernel.search import ROOT_MARGIN, innovations, maximise
 from meterdp.forecasting.state_space import concentrated_likelihood, largest_pole
 
 STATUS_MEANING = {
     "arma": "ARMA(p, q): the search converged",
     "arma_limit": "ARMA(p, q): the search stopped at its iteration limit",
     "arma_bound": "ARMA(p, q): the search converged with a partial autocorrelation at its bound",
+    # Of a search that is no more; a row of the published table arma_summary, which counts none.
     "arma_restart": "ARMA(p, q) from a second start, because the first gave no admissible fit (statsmodels)",
     "ar": "AR(p) by Yule-Walker: asked for, or because no admissible ARMA fit was found",
     "white": "mean only: asked for, or too few readings, or a constant series",
 }
+
+
+# Under ``fit="forecast"``, artanh of each partial autocorrelation over its bound has a normal prior with mean zero
+# and these standard deviations, infinity for none.
+AR_PRIOR_SD, MA_PRIOR_SD = 3.0, 0.6
+# Partial autocorrelations of both parts have modulus at most one less this, by ``fit``.
+PACF_MARGINS = {"likelihood": 1e-4, "forecast": 0.01}
+# With fewer readings than this times p + q + 1, only the mean is fitted.
+MINIMUM_READINGS_PER_PARAMETER = 10
 
 
 @dataclass(frozen=True)
@@ -47,47 +56,24 @@ class ArmaSettings:
         p and q of (59), 0..24 each.
     mean : {"estimated", "zero"}
         Of the residual: estimated from the training window, or zero because the season is a mean of late readings.
-    method : {"kernel", "statsmodels"}
-        Compiled search from several starts, or statsmodels' state space model from one or two.
     fit : {"likelihood", "forecast"}
         Maximise the likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle: a
-        higher likelihood is not a better forecast (kernel only).
+        higher likelihood is not a better forecast.
     starts, iteration_limit : int
-        Start points of the search (kernel only), and iterations of the optimiser per start.
-    tolerance_nats : float
-        A step that gains less log-likelihood than this ends a descent; the best of them go on to a hundredth of it.
-    root_margin : float
-        Every reciprocal root of the AR and MA polynomials has modulus at most ``1 - root_margin``. Closer to one the
-        likelihood of the state space form is not to be trusted, and forecasts do not improve.
-    pacf_margin, forecast_pacf_margin : float
-        Partial autocorrelations of both parts have modulus at most one less this (kernel only), the second under
-        ``fit="forecast"``.
+        Start points of the search, and iterations of the optimiser per start.
     forecast_root_margin : float
         Under ``fit="forecast"`` roots of the AR part that are closer than this to one are all moved away from it by
         a common factor, and the variance is estimated again: what is nearly a random walk drifts off for days.
-    ar_prior_sd, ma_prior_sd : float
-        Under ``fit="forecast"``, artanh of each partial autocorrelation over its bound has a normal prior with mean
-        zero and this standard deviation; infinity for none.
-    minimum_readings_per_parameter : int
-        With fewer readings than this times p + q + 1, only the mean is fitted.
     """
 
     process: str = "arma"
     order: tuple[int, int] = (6, 5)
     long_ar_order: int = 24
     mean: str = "estimated"
-    method: str = "kernel"
     fit: str = "likelihood"
     starts: int = 9
     iteration_limit: int = 1000
-    tolerance_nats: float = 1e-3
-    root_margin: float = 1e-4
-    pacf_margin: float = 1e-4
-    forecast_pacf_margin: float = 0.01
     forecast_root_margin: float = 0.01
-    ar_prior_sd: float = 3.0
-    ma_prior_sd: float = 0.6
-    minimum_readings_per_parameter: int = 10
 
     def __post_init__(self):
         if min(self.order) < 0 or sum(self.order) == 0 or max(self.order) > MAX_ORDER:
@@ -105,8 +91,7 @@ class ArmaSettings:
         for field, allowed in (
             ("process", tuple(PROCESSES)),
             ("mean", ("estimated", "zero")),
-            ("method", ("kernel", "statsmodels")),
-            ("fit", ("likelihood", "forecast")),
+            ("fit", tuple(PACF_MARGINS)),
         ):
             if getattr(self, field) not in allowed:
                 raise InputError(
@@ -120,14 +105,9 @@ class ArmaSettings:
                 field="starts" if self.starts < 1 else "iteration_limit",
                 hint="use a positive integer",
             )
-        margins = self.root_margin, self.pacf_margin, self.forecast_pacf_margin, self.forecast_root_margin
-        if not all(0 < margin < 1 for margin in margins):
+        if not 0 < self.forecast_root_margin < 1:
             raise InputError(
                 "a margin of the ARMA fits is not between 0 and 1", field="margin", hint="use for example 1e-4"
-            )
-        if not min(self.ar_prior_sd, self.ma_prior_sd) > 0:
-            raise InputError(
-                "a standard deviation of the prior is not positive", field="prior_sd", hint="use inf for no prior"
             )
 
     @classmethod
@@ -138,17 +118,16 @@ class ArmaSettings:
             order=(forecast["ar_order"], forecast["ma_order"]),
             long_ar_order=forecast["long_ar_order"],
             mean=forecast["mean"],
-            forecast_root_margin=1.0 - forecast["largest_root"],
-            method=forecast["arma"],
             fit=forecast["fit"],
             starts=forecast["starts"],
             iteration_limit=forecast["max_iterations"],
+            forecast_root_margin=1.0 - forecast["largest_root"],
         )
 
     @property
     def pacf_bound(self) -> float:
         """Bound of the partial autocorrelations that holds for this ``fit``."""
-        return 1.0 - (self.forecast_pacf_margin if self.fit == "forecast" else self.pacf_margin)
+        return 1.0 - PACF_MARGINS[self.fit]
 
     @property
     def used_order(self) -> tuple[int, int]:
@@ -156,7 +135,7 @@ class ArmaSettings:
 
     def prior_precision(self) -> np.ndarray:
         """Precision of the prior on each artanh partial autocorrelation, AR part first; (p + q,), zeros for none."""
-        sd = np.repeat([self.ar_prior_sd, self.ma_prior_sd], self.order)
+        sd = np.repeat([AR_PRIOR_SD, MA_PRIOR_SD], self.order)
         return sd**-2.0 if self.fit == "forecast" else np.zeros(sd.size)
 
 
@@ -168,7 +147,7 @@ class ArmaFit:
     status has no such part; the mean is in log kWh, the innovation variance in (log kWh)^2. The exact Gaussian
     log-likelihood, in nats and without a prior, is NaN for a constant or empty series. The tests are those of
     :class:`meterdp.forecasting.diagnostics.ResidualTests`. The effort is the start the fit was found from, iterations
-    of that descent and likelihoods of all; zeros where nothing was searched or statsmodels did.
+    of that descent and likelihoods of all; zeros where nothing was searched.
     """
 
     status: str
@@ -193,8 +172,7 @@ def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None)
 
     ``residual_log_kwh`` (T,) is log load minus its seasonal mean in the training window, NaN where a reading is
     missing; an infinite one, or one beyond 1e100 in the log, counts as missing. The fit is of the first admissible
-    step of the chain: the search (kernel), or two starts (statsmodels), then ar, white; shorter chains for the other
-    processes.
+    step of the chain: the search, then ar, white; shorter chains for the other processes.
     """
     settings = settings or ArmaSettings()
     x = np.asarray(residual_log_kwh, dtype=float)
@@ -204,7 +182,7 @@ def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None)
     none = np.empty(0)
     mean = float(x[seen].mean()) if count and settings.mean == "estimated" else 0.0
     spread = float(np.sqrt(np.mean((x[seen] - mean) ** 2))) if count else 0.0
-    needed = settings.minimum_readings_per_parameter * (sum(settings.used_order) + 1)
+    needed = MINIMUM_READINGS_PER_PARAMETER * (sum(settings.used_order) + 1)
     # A constant series leaves rounding noise after subtracting its mean: compare with the scale of the numbers.
     scale = np.abs(x[seen]).max(initial=0.0)
     if count < needed or float(np.ptp(x[seen])) <= 1e-9 * max(1.0, scale):
@@ -226,15 +204,19 @@ def _away_from_one(ar: np.ndarray, settings: ArmaSettings) -> np.ndarray:
 
 
 def _arma_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
-    """Yield candidates for an ARMA(p, q), the last an AR(p)."""
-    yield from (_kernel_chain if settings.method == "kernel" else _statsmodels_chain)(x, settings)
+    """Yield candidates for an ARMA(p, q): the end of the compiled search, if there is one, and an AR(p)."""
+    found = maximise(x, settings)
+    if found is not None:
+        status = "arma_limit" if not found.converged else "arma_bound" if found.at_bound else "arma"
+        effort = {"start": found.start, "iterations": found.iterations, "evaluations": found.evaluations}
+        yield status, found.ar, found.ma, effort
     yield from _ar_chain(x, settings, settings.order[0])
 
 
 def _ar_chain(x, settings, order: int | None = None) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
     """Yield the autoregression, if it is admissible."""
     ar = _yule_walker(x, settings.long_ar_order if order is None else order)
-    if _admissible(ar, np.empty(0), settings):
+    if np.isfinite(ar).all() and largest_pole(ar) <= 1.0 - ROOT_MARGIN:
         yield "ar", ar, np.empty(0), {}
 
 
@@ -247,30 +229,6 @@ def _no_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]
 PROCESSES = {"arma": _arma_chain, "ar": _ar_chain, "season": _no_chain}
 
 
-def _kernel_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
-    """Yield the end of the compiled search, if there is one."""
-    found = maximise(x, settings)
-    if found is not None:
-        status = "arma_limit" if not found.converged else "arma_bound" if found.at_bound else "arma"
-        effort = {"start": found.start, "iterations": found.iterations, "evaluations": found.evaluations}
-        yield status, found.ar, found.ma, effort
-
-
-def _statsmodels_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
-    """Yield what statsmodels finds from its own start and from Yule-Walker's."""
-    for start in (None, np.concatenate([_yule_walker(x, settings.order[0]), np.zeros(settings.order[1])])):
-        found = _maximum_likelihood(x, start, settings)
-        if found is not None and _admissible(*found[:2], settings):
-            ar, ma, converged = found
-            yield "arma_restart" if start is not None else "arma" if converged else "arma_limit", ar, ma, {}
-
-
-def _admissible(ar, ma, settings) -> bool:
-    """Whether coefficients are stationary and invertible by the margin; those of the kernel are by construction."""
-    finite = np.isfinite(ar).all() and np.isfinite(ma).all()
-    return finite and max(largest_pole(ar), largest_pole(-ma)) <= 1.0 - settings.root_margin
-
-
 def _at(status, ar, ma, mean, x) -> ArmaFit | None:
     """Return the fit at given coefficients, or None if it has no likelihood."""
     innovation, scale = innovations(ar, ma, x - mean)
@@ -279,33 +237,6 @@ def _at(status, ar, ma, mean, x) -> ArmaFit | None:
         return None
     tests = residual_tests(innovation / np.sqrt(scale * variance), ar.size + ma.size) if variance > 0.0 else ()
     return ArmaFit(status, ar, ma, mean, variance, log_likelihood, count, *tests)
-
-
-def _maximum_likelihood(x, start, settings) -> tuple[np.ndarray, np.ndarray, bool] | None:
-    """Run statsmodels' optimiser from ``start`` (its own if None); None if it raises, whatever the reason."""
-    # Statsmodels takes seconds to import and only this choice needs it.
-    from statsmodels.tsa.statespace.sarimax import SARIMAX
-
-    p, q = settings.order
-    # L-BFGS-B compares relative gains of the log-likelihood per reading, which is of order one at unit spread.
-    factor = settings.tolerance_nats / np.isfinite(x).sum() / np.finfo(float).eps
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            model = SARIMAX(x, order=(p, 0, q), concentrate_scale=True)
-            result = model.fit(
-                start_params=start,
-                method="lbfgs",
-                maxiter=settings.iteration_limit,
-                factr=factor,
-                pgtol=1e-5,
-                cov_type="none",
-                disp=0,
-            )
-        except (np.linalg.LinAlgError, ValueError, FloatingPointError, IndexError):
-            return None
-    coefficients = np.asarray(result.params, dtype=float)
-    return coefficients[:p], coefficients[p : p + q], bool(result.mle_retvals["converged"])
 
 
 def _yule_walker(x: np.ndarray, order: int) -> np.ndarray:
@@ -330,12 +261,12 @@ _COLUMN_OF = {field.name: "mean_log_kwh" if field.name == "mean" else field.name
 def fit_households(
     residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None, threads: int = 1
 ) -> list[ArmaFit]:
-    """Fit every row of (H, T), NaN where a reading is missing; fits do not depend on ``threads``, and statsmodels
-    runs on one.
-    """
+    """Fit every row of (H, T), NaN where a reading is missing; fits do not depend on ``threads``."""
+    from meterdp.core.job import progress  # whoever lacks the extra is told of numba, not of what this imports
+
     settings = settings or ArmaSettings()
     rows, label = np.asarray(residual_log_kwh, dtype=float), "ARMA fits"
-    if settings.method != "kernel" or threads <= 1:
+    if threads <= 1:
         return [fit_arma(row, settings) for row in progress(rows, label, total=len(rows), private=True)]
     with ThreadPoolExecutor(threads) as pool:  # compiled code holds no interpreter lock
         fits = pool.map(fit_arma, rows, repeat(settings))

@@ -121,7 +121,7 @@ def test_tens_of_per_cent_are_told_where_they_are_not(capsys):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_fits_do_not_tell_how_many_households_are_kept(monkeypatch, capsys, threads):
-    monkeypatch.setattr(arma, "progress", lambda *given, **more: progress(*given, **more, every_s=0.0))
+    monkeypatch.setattr("meterdp.core.job.progress", lambda *given, **more: progress(*given, **more, every_s=0.0))
     rows = np.random.default_rng(1).normal(size=(23, 200))
     assert len(arma.fit_households(rows, arma.ArmaSettings(order=(1, 0), starts=1), threads)) == 23
     said = capsys.readouterr().err

@@ -9,27 +9,25 @@ import meterdp.forecasting.arma as arma
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_arma
 from meterdp.forecasting.diagnostics import residual_tests
+from meterdp.forecasting.kernel.search import ROOT_MARGIN
 from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole
 from tests.unit.forecasting.processes import process, simulate, with_gaps
 
-METHODS = ("kernel", "statsmodels")
 SMALL = ArmaSettings(order=(2, 1))
-STATSMODELS = ArmaSettings(order=(2, 1), method="statsmodels")
 
 
-def admissible(fit, settings):
+def admissible(fit):
     """By the margin; eigenvalues of nearly equal roots are good to 1e-6."""
-    return max(largest_pole(fit.ar), largest_pole(-fit.ma)) <= 1 - settings.root_margin + 1e-6
+    return max(largest_pole(fit.ar), largest_pole(-fit.ma)) <= 1 - ROOT_MARGIN + 1e-6
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
-def test_a_simulated_process_is_found(gaps, method):
+def test_a_simulated_process_is_found(gaps):
     """4,000 readings: standard errors are below 0.03; seeded."""
     truth = process("arma21")
     generator = np.random.default_rng(7)
     x = simulate(truth, 4000, generator)
-    fit = fit_arma(with_gaps(x, gaps, generator) if gaps else x, ArmaSettings(order=(2, 1), method=method))
+    fit = fit_arma(with_gaps(x, gaps, generator) if gaps else x, SMALL)
     assert fit.status == "arma"
     assert np.allclose(fit.ar, truth.ar, atol=0.12)
     assert np.allclose(fit.ma, truth.ma, atol=0.12)
@@ -41,18 +39,16 @@ def test_the_fit_has_at_least_the_likelihood_of_the_truth():
     truth = process("arma21", mean=0.0)
     x = simulate(truth, 1440, np.random.default_rng(5))
     at_truth = arma._at("arma", truth.ar, truth.ma, x.mean(), x)
-    for settings in (SMALL, STATSMODELS):
-        assert fit_arma(x, settings).log_likelihood >= at_truth.log_likelihood
+    assert fit_arma(x, SMALL).log_likelihood >= at_truth.log_likelihood
 
 
 def test_a_change_of_unit_only_shifts_and_scales():
     """log kWh times 1000: the same coefficients, the variance times 10^6."""
     x = simulate(process("arma21"), 600, np.random.default_rng(2))
-    for settings in (SMALL, STATSMODELS):
-        one, other = fit_arma(x, settings), fit_arma(1000 * x + 5, settings)
-        assert np.allclose(one.ar, other.ar, atol=1e-5)
-        assert other.innovation_variance == pytest.approx(1e6 * one.innovation_variance, rel=1e-6)
-        assert other.log_likelihood == pytest.approx(one.log_likelihood - 600 * np.log(1000), abs=1e-4)
+    one, other = fit_arma(x, SMALL), fit_arma(1000 * x + 5, SMALL)
+    assert np.allclose(one.ar, other.ar, atol=1e-5)
+    assert other.innovation_variance == pytest.approx(1e6 * one.innovation_variance, rel=1e-6)
+    assert other.log_likelihood == pytest.approx(one.log_likelihood - 600 * np.log(1000), abs=1e-4)
 
 
 def nasty_series():
@@ -88,14 +84,14 @@ def nasty_series():
 
 
 @pytest.mark.parametrize("name", nasty_series())
-@pytest.mark.parametrize("chain", [("kernel", "likelihood"), ("kernel", "forecast"), ("statsmodels", "likelihood")])
-def test_nasty_series_end_in_a_named_status(name, chain, capfd):
-    settings = ArmaSettings(order=(3, 2), method=chain[0], fit=chain[1], iteration_limit=30)
+@pytest.mark.parametrize("kind", ["likelihood", "forecast"])
+def test_nasty_series_end_in_a_named_status(name, kind, capfd):
+    settings = ArmaSettings(order=(3, 2), fit=kind, iteration_limit=30)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit = fit_arma(nasty_series()[name], settings)
     assert fit.status in STATUS_MEANING
-    assert admissible(fit, settings)
+    assert admissible(fit)
     assert np.isfinite([fit.mean, fit.innovation_variance]).all()
     assert fit.innovation_variance >= 0
     if name in ("empty", "all missing", "one reading", "constant", "constant but rounding", "tiny", "denormal"):
@@ -106,34 +102,14 @@ def test_nasty_series_end_in_a_named_status(name, chain, capfd):
 def test_every_step_of_the_chain_serves(monkeypatch):
     """Forces the steps before it to fail, one after the other."""
     x = simulate(process("arma21"), 500, np.random.default_rng(1))
-    original = arma._maximum_likelihood
-    for method in METHODS:
-        assert fit_arma(x, ArmaSettings(order=(2, 1), method=method)).status == "arma"
-        assert fit_arma(x, ArmaSettings(order=(2, 1), method=method, iteration_limit=2)).status == "arma_limit"
+    assert fit_arma(x, SMALL).status == "arma"
+    assert fit_arma(x, ArmaSettings(order=(2, 1), iteration_limit=2)).status == "arma_limit"
     assert fit_arma(np.tile([1.0, -1.0], 300), SMALL).status == "arma_bound"
-
-    def only_from_second_start(x, start, settings):
-        return None if start is None else original(x, start, settings)
-
-    monkeypatch.setattr(arma, "_maximum_likelihood", only_from_second_start)
-    assert fit_arma(x, STATSMODELS).status == "arma_restart"
-    outside = (np.array([1.0, 0.0]), np.array([0.0]), True)  # converged, with a unit root
-    monkeypatch.setattr(arma, "_maximum_likelihood", lambda *_: outside)
     monkeypatch.setattr(arma, "maximise", lambda *_: None)
-    for settings in (SMALL, STATSMODELS):
-        fit = fit_arma(x, settings)
-        assert (fit.status, fit.ma.size) == ("ar", 0)
+    fit = fit_arma(x, SMALL)
+    assert (fit.status, fit.ma.size) == ("ar", 0)
     monkeypatch.setattr(arma, "_yule_walker", lambda *_: np.array([1.0, 0.0]))
-    for settings in (SMALL, STATSMODELS):
-        assert fit_arma(x, settings).status == "white"
-
-
-def test_the_optimiser_raising_is_a_failed_start(monkeypatch):
-    def broken(*_, **__):
-        raise np.linalg.LinAlgError("Schur decomposition")
-
-    monkeypatch.setattr("statsmodels.tsa.statespace.sarimax.SARIMAX", broken)
-    assert fit_arma(simulate(process("ar1"), 300, np.random.default_rng(1)), STATSMODELS).status == "ar"
+    assert fit_arma(x, SMALL).status == "white"
 
 
 def test_yule_walker_is_stationary_whatever_the_gaps():
@@ -148,13 +124,10 @@ IMPOSSIBLE = [
     {"order": (0, 0)},
     {"order": (-1, 2)},
     {"order": (25, 0)},
-    {"method": "mle"},
     {"fit": "best"},
     {"starts": 0},
     {"iteration_limit": 0},
-    {"root_margin": 0.0},
-    {"pacf_margin": 1.5},
-    {"ma_prior_sd": 0.0},
+    {"forecast_root_margin": 0.0},
 ]
 
 
@@ -164,11 +137,9 @@ def test_an_impossible_setting_is_refused_in_a_sentence(setting):
         ArmaSettings(**setting)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("order", [(0, 2), (3, 0)])
-def test_one_part_may_be_missing(order, method):
-    settings = ArmaSettings(order=order, method=method)
-    fit = fit_arma(simulate(process("arma21"), 500, np.random.default_rng(1)), settings)
+def test_one_part_may_be_missing(order):
+    fit = fit_arma(simulate(process("arma21"), 500, np.random.default_rng(1)), ArmaSettings(order=order))
     assert (fit.ar.size, fit.ma.size) == order
     assert fit.status == "arma"
 

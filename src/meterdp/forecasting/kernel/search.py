@@ -26,6 +26,11 @@ from meterdp.forecasting.kernel.likelihood import (
     workspace,
 )
 
+# Every reciprocal root of the AR and MA polynomials has modulus at most one less this. Closer to one the likelihood
+# of the state space form is not to be trusted, and forecasts do not improve.
+ROOT_MARGIN = 1e-4
+# A step that gains less log-likelihood than this ends a descent; the best of them go on to a hundredth of it.
+TOLERANCE_NATS = 1e-3
 _SHORTEST_STEP = 1e-10  # of a line search, relative to the quasi-Newton step
 _LONGEST_STEP = 2.0  # in any coordinate
 
@@ -330,7 +335,7 @@ def maximise(x: np.ndarray, settings) -> Found | None:
     seen = np.flatnonzero(np.isfinite(x))
     x = x[seen[0] : seen[-1] + 1]  # what is missing at the ends says nothing
     p, q = settings.order
-    bound, shrink = settings.pacf_bound, 1.0 - settings.root_margin
+    bound, shrink = settings.pacf_bound, 1.0 - ROOT_MARGIN
     gaps, work = seen.size < x.size, workspace(x.size, p, q)
     filled = np.where(np.isnan(x), 0.0, x)
     z = start_points(filled, p, q, settings.starts, bound)
@@ -344,7 +349,7 @@ def maximise(x: np.ndarray, settings) -> Found | None:
         return found
 
     everything = np.arange(settings.starts)
-    limit, tolerance = settings.iteration_limit, settings.tolerance_nats
+    limit, tolerance = settings.iteration_limit, TOLERANCE_NATS
     value, iterations, evaluations, converged = descend(everything, filled, False, tolerance, limit)
     total = int(evaluations.sum())
     if gaps:

@@ -18,8 +18,9 @@ from numba.core.dispatcher import Dispatcher
 from statsmodels.tsa.arima.model import ARIMA
 
 import meterdp
+from meterdp.forecasting import arma
 from meterdp.forecasting.arma import ArmaSettings, fit_arma, fit_households
-from meterdp.forecasting.kernel.search import innovations, start_points
+from meterdp.forecasting.kernel.search import ROOT_MARGIN, TOLERANCE_NATS, innovations, start_points
 from meterdp.forecasting.state_space import arma_system, kalman_pass, largest_pole
 from tests.conftest import ROOT
 from tests.unit.forecasting.processes import PROCESSES, process, simulate, with_gaps
@@ -99,7 +100,7 @@ def test_more_starts_are_never_worse():
     """Steps of the first starts are those of the shorter list, and the best end is kept."""
     for x in households(3, gaps=False):
         few, more = (fit_arma(x, replace(SETTINGS, starts=k)).log_likelihood for k in (1, 9))
-        assert more >= few - SETTINGS.tolerance_nats
+        assert more >= few - TOLERANCE_NATS
 
 
 @pytest.mark.parametrize("order", [(24, 24), (0, 24), (24, 0), (1, 8)])
@@ -124,7 +125,7 @@ def test_white_noise_gains_no_more_than_its_parameters():
 
 def test_a_random_walk_ends_within_the_margin():
     fit = fit_arma(np.random.default_rng(4).standard_normal(800).cumsum(), SETTINGS)
-    assert 0.95 < largest_pole(fit.ar) <= 1 - SETTINGS.root_margin + 1e-6
+    assert 0.95 < largest_pole(fit.ar) <= 1 - ROOT_MARGIN + 1e-6
 
 
 class TestForecastFit:
@@ -139,20 +140,18 @@ class TestForecastFit:
         assert largest_pole(-forecast.ma) < 0.99
         assert forecast.log_likelihood < likelihood.log_likelihood
 
-    def test_without_prior_and_with_equal_margins_it_is_the_likelihood_fit(self):
-        flat = replace(
-            SETTINGS,
-            fit="forecast",
-            ar_prior_sd=np.inf,
-            ma_prior_sd=np.inf,
-            forecast_pacf_margin=SETTINGS.pacf_margin,
-        )
+    def test_without_prior_and_with_equal_margins_it_is_the_likelihood_fit(self, monkeypatch):
+        monkeypatch.setattr(arma, "AR_PRIOR_SD", np.inf)
+        monkeypatch.setattr(arma, "MA_PRIOR_SD", np.inf)
+        monkeypatch.setitem(arma.PACF_MARGINS, "forecast", arma.PACF_MARGINS["likelihood"])
         for x in households(2):
-            assert same(fit_arma(x, flat), fit_arma(x, SETTINGS))
+            assert same(fit_arma(x, replace(SETTINGS, fit="forecast")), fit_arma(x, SETTINGS))
 
-    def test_a_narrow_prior_leaves_white_noise(self):
+    def test_a_narrow_prior_leaves_white_noise(self, monkeypatch):
+        monkeypatch.setattr(arma, "AR_PRIOR_SD", 1e-4)
+        monkeypatch.setattr(arma, "MA_PRIOR_SD", 1e-4)
         x = households(1)[0]
-        fit = fit_arma(x, replace(SETTINGS, fit="forecast", ar_prior_sd=1e-4, ma_prior_sd=1e-4))
+        fit = fit_arma(x, replace(SETTINGS, fit="forecast"))
         assert np.abs(np.concatenate([fit.ar, fit.ma])).max() < 1e-3
         assert fit.innovation_variance == pytest.approx(x.var(), rel=0.01)
 
