@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.audit.cases.interface import replayed
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, filled
@@ -15,52 +16,30 @@ from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, c
 T = DAYS * PER_DAY
 
 
-class Enough(Exception):
-    """Both sums are known; what follows is post-processing."""
-
-
 def both_sums(mechanism, x):
-    """The exact sums of all meters and of feeders."""
-    seen = []
-
-    def measure(step, exact):
-        seen.append((step.noise_std, exact))
-        if len(seen) == 2:
-            raise Enough
-        return exact
-
-    with pytest.raises(Enough):
-        mechanism.run(x, measure)
-    return seen
+    """The exact sums of all meters and of feeders; what follows is post-processing."""
+    return replayed(lambda take: mechanism.run(x, lambda step, exact: take(exact)), [np.zeros(1)] * 2)
 
 
 def spent(mechanism, one, other):
     """GDP parameter of the pair: how far both measurements move, in standard deviations of their noise."""
-    pairs = zip(both_sums(mechanism, one), both_sums(mechanism, other), strict=True)
-    return math.sqrt(sum((((a - b) / std) ** 2).sum() for (std, a), (_, b) in pairs))
+    stds = mechanism.plan.common.step.noise_std, mechanism.plan.own.step.noise_std
+    moved = zip(both_sums(mechanism, one), both_sums(mechanism, other), stds, strict=True)
+    return math.sqrt(sum((((a - b) / std) ** 2).sum() for a, b, std in moved))
 
 
 def records(generator):
-    """Records, nasty ones among them."""
+    """A record, nasty more often than not."""
     x = generator.gamma(0.3, 3.0, T) * 10.0 ** generator.integers(-3, 4)
-    kind = generator.integers(9)
-    if kind == 0:
-        x[generator.random(T) < 0.5] = np.nan
-    elif kind == 1:
-        x[:] = 0.0
-    elif kind == 2:
-        x[generator.integers(T)] = np.inf
-    elif kind == 3:
-        x[:] = 1e9
-    elif kind == 4:
-        x = -x
-    elif kind == 5:
-        x = 1e9 * (np.arange(T) == generator.integers(T))
-    elif kind == 6:
-        x[:] = np.nan
-    elif kind == 7:
-        x[:] = 1e308
-    return x
+    at = generator.integers(T)
+    nasty = [
+        np.where(generator.random(T) < 0.5, np.nan, x),
+        np.where(np.arange(T) == at, np.inf, x),
+        1e9 * (np.arange(T) == at),
+        -x,
+        *(np.full(T, value) for value in (0.0, 1e9, 1e308, np.nan)),
+    ]
+    return [x, *nasty][generator.integers(9)]
 
 
 @pytest.mark.parametrize("others", [{}, {"count": "measured"}, {"grid": GRID}, {"days": 1, "averaged_days": 7}])
@@ -95,8 +74,7 @@ def test_what_a_record_adds_does_not_depend_on_others():
     """With every meter on a feeder of its own the sums of feeders are what records add."""
     mechanism, x = calibrate(feeder=tuple(range(METERS)), feeders=METERS), energies()
     order = np.random.default_rng(0).permutation(METERS)
-    (_, whole), (_, alone) = both_sums(mechanism, x)
-    (_, again), (_, moved) = both_sums(mechanism, x[order])
+    (whole, alone), (again, moved) = both_sums(mechanism, x), both_sums(mechanism, x[order])
     assert np.array_equal(alone[order], moved) and np.allclose(whole, again, rtol=1e-12)
 
 
@@ -104,7 +82,7 @@ def test_sums_on_a_grid_are_exact_in_any_order():
     mechanism, x = calibrate(grid=GRID), energies()
     order = np.random.default_rng(2).permutation(METERS)
     shuffled = calibrate(grid=GRID, feeder=tuple(np.array(FEEDER)[order].tolist()))
-    for (_, one), (_, two) in zip(both_sums(mechanism, x), both_sums(shuffled, x[order]), strict=True):
+    for one, two in zip(both_sums(mechanism, x), both_sums(shuffled, x[order]), strict=True):
         assert np.array_equal(one, two) and np.array_equal(one / GRID, np.rint(one / GRID))
     released = mechanism.release(FeederRecords(x), SafeNoise())
     assert released.total_kwh.shape == (FEEDERS, T) and np.isfinite(released.total_kwh).all()
