@@ -7,7 +7,6 @@ not count; a missing value corrects nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -205,29 +204,18 @@ def scatter(
     return True
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The grid of an export and what its settings say about readings on it."""
-
-    settings: ExportSettings
-    anchor_us: int
-    first_slot: int
-
-    def put(self, readings: Sequence[np.ndarray], energy_kwh, repeated, counts) -> bool:
-        """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
-        settings = self.settings
-        return scatter(
-            *readings,
-            settings.kwh_per_unit,
-            self.anchor_us,
-            settings.interval_us,
-            self.first_slot,
-            settings.period_us is not None,
-            none_counts(settings),
-            energy_kwh,
-            repeated,
-            counts,
-        )
+def put(
+    readings: Sequence[np.ndarray],
+    settings: ExportSettings,
+    anchor_us: int,
+    first_slot: int,
+    energy_kwh,
+    repeated,
+    counts,
+) -> bool:
+    """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
+    grid = settings.kwh_per_unit, anchor_us, settings.interval_us, first_slot, settings.period_us is not None
+    return scatter(*readings, *grid, none_counts(settings), energy_kwh, repeated, counts)
 
 
 def none_counts(settings: ExportSettings) -> bool:

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.ingest.dense import REASONS, Grid, clear_conflicts, none_counts
+from meterdp.ingest.dense import REASONS, clear_conflicts, none_counts, put
 from meterdp.ingest.settings import ExportSettings
 
 
@@ -62,9 +62,8 @@ class Growing:
         """
         if self.given_up or not self._grow(first_slot, last_slot, meters):
             return
-        readings = start_us, meter, energy, unreadable
-        grid = Grid(self._settings, anchor_us, self._first)
-        grid.put(readings, self._rows(self._meters), self.repeated, self.counts)
+        readings, grid = (start_us, meter, energy, unreadable), (self._settings, anchor_us, self._first)
+        put(readings, *grid, self._rows(self._meters), self.repeated, self.counts)
 
     def _rows(self, meters: int) -> np.ndarray:
         return self._room[: meters * self._slots].reshape(meters, self._slots)
@@ -160,7 +159,7 @@ class Chunks:
         edges: Sequence[int],
         folder: Path | None = None,
     ):
-        self._grid, self._slots = Grid(settings, anchor_us, first_slot), slots
+        self._settings, self._anchor_us, self._first, self._slots = settings, anchor_us, first_slot, slots
         self._edges = np.array(edges)
         self.counts, self.repeated = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 2), np.int64)
         self._folder, self._files = folder, []
@@ -227,7 +226,7 @@ class Chunks:
                     columns = [np.ascontiguousarray(rows[name]) for name in _READING]
                     self._scatter(columns, energy_kwh, first)
                 self._files[number].close()
-            if none_counts(self._grid.settings):
+            if none_counts(self._settings):
                 clear_conflicts(energy_kwh)
             yield int(first), energy_kwh
 
@@ -235,7 +234,8 @@ class Chunks:
         start_us, household, *others = readings
         household = np.where(household >= 0, household - first, household)
         repeated = self.repeated[first : first + len(energy_kwh)]
-        self.all_inside &= self._grid.put((start_us, household, *others), energy_kwh, repeated, self.counts)
+        readings, grid = (start_us, household, *others), (self._settings, self._anchor_us, self._first)
+        self.all_inside &= put(readings, *grid, energy_kwh, repeated, self.counts)
 
 
 def room_bytes(memory_bytes: int) -> int:

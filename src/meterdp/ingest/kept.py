@@ -136,8 +136,6 @@ class KeptReadings:
         with atomic_path(path) as temporary, pa.ipc.new_stream(temporary, _SCHEMA, options=options) as writer:
             for batch in batches:
                 about = {
-                    "readings_per_row": batch.readings_per_row,
-                    "first_row": batch.first_row,
                     "has_circuits": batch.circuit is not None,
                     "left_out": batch.left_out,
                     "set_aside": dict(batch.set_aside),
@@ -185,13 +183,12 @@ class KeptReadings:
                 values = {field.name: rows[field.name].to_numpy(zero_copy_only=False) for field in _SCHEMA}
                 is_utc = values["is_utc"]
                 yield Batch(
-                    first_row=about["first_row"],
+                    first_row=1,  # not looked at, as the row of every reading is known
                     meter_ids=Seen(names["meter"], len(names["meter"])),
                     meter=values["meter"],
                     stamp_us=values["stamp_us"],
                     stamps_are_utc=bool(is_utc[0]) if len(is_utc) and (is_utc == is_utc[0]).all() else is_utc,
                     energy=values["energy"],
-                    readings_per_row=about["readings_per_row"],
                     circuits=Seen(names["circuit"], len(names["circuit"])) if about["has_circuits"] else (),
                     circuit=values["circuit"] if about["has_circuits"] else None,
                     unreadable=values["unreadable"],

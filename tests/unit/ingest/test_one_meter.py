@@ -119,10 +119,10 @@ def test_a_first_row_without_an_end_is_not_waited_for(tmp_path):
 def test_tables_of_words_are_bounded_by_bytes():
     settings = ExportSettings(bad_rows="missing")
     rows = PlainRows(settings, StampParser(settings.time_format, settings.missing_words), table_bytes=1 << 20)
-    file = rows.of_file(["meter_id", "interval_start", "kwh"], "")
+    roles = rows.roles(["meter_id", "interval_start", "kwh"])
     for block in range(40):  # 8 MB of distinct words, which do not repeat
         lines = b"".join(b"V9,%d-%d%s,1\n" % (block, i, b"x" * 20_000) for i in range(10))
-        assert file.batch(file.scan(lines, 1 << 16), 1) is not None
+        assert rows.batch(rows.scan(lines, 1 << 16, roles), 1, "") is not None
         assert rows._words.text_bytes < 1 << 21
 
 

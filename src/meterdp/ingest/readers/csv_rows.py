@@ -25,7 +25,7 @@ from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Field
 from meterdp.ingest.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_HINT, Block, Piece, SafeLines, separator_after
 from meterdp.ingest.members import Member
-from meterdp.ingest.readers.plain_rows import PlainFile
+from meterdp.ingest.readers.plain_rows import PlainRows, Scan
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import file_by_file, open_bytes
 
@@ -125,7 +125,7 @@ class CsvRows:
         self,
         positions: Iterable[int],
         batch_bytes: int = BATCH_BYTES,
-        plain: Sequence[PlainFile] = (),
+        plain: Sequence[PlainRows] = (),
     ) -> Iterator[Rows | Batch]:
         """Yield batches of rows, the columns at ``positions`` as text, in that order.
 
@@ -134,17 +134,20 @@ class CsvRows:
         fields as the header has and bad rows are refused.
         """
         positions = list(positions)
-        lines = SafeLines(
-            self._delimiter,
-            b"\n",
-            max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
-            batch_bytes,
-        )
+        longest = max(LONGEST_ROW_BYTES, 16 * self._header_bytes)
+        lines = SafeLines(self._delimiter, b"\n", longest, batch_bytes)
+        roles = plain[0].roles(self.header) if plain else None
         row = self._lines_before + 1
+
+        def scan(piece: Piece, reader: PlainRows | None) -> Scan | None:
+            if reader is None or not piece.lines or not lines.may_be_plain(piece.lines):
+                return None
+            return reader.scan(piece.lines, longest, roles)
+
         with open_bytes(self.member) as stream:
-            for piece, reader, found in _scanned_ahead(lines, lines.pieces(stream, self._lines_before), plain):
+            for piece, reader, found in _scanned_ahead(scan, lines.pieces(stream, self._lines_before), plain):
                 self.any_row = True
-                batch = reader.batch(found, row) if found is not None else None
+                batch = None if found is None else reader.batch(found, row, self.member.meter_id)
                 if batch is not None:
                     yield batch
                     row += len(batch.meter)
@@ -225,17 +228,11 @@ class CsvRows:
         return columns, ragged
 
 
-def _scanned_ahead(lines: SafeLines, pieces: Iterator[Piece], plain: Sequence[PlainFile]) -> Iterator[tuple]:
-    """Yield every piece with a reader of plain lines, and what that found in it or None.
+def _scanned_ahead(scan: Callable, pieces: Iterator[Piece], plain: Sequence[PlainRows]) -> Iterator[tuple]:
+    """Yield every piece with a reader of plain lines, and what ``scan`` finds in it by that reader, or None.
 
     A reader is given its next piece when the caller is done with its last one, so it is never at work twice.
     """
-
-    def scan(piece: Piece, reader: PlainFile | None):
-        if reader is None or not piece.lines or not lines.may_be_plain(piece.lines):
-            return None
-        return reader.scan(piece.lines, lines.longest_bytes)
-
     if len(plain) < 2:
         for piece in pieces:
             reader = plain[0] if plain else None

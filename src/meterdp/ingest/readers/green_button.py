@@ -199,11 +199,6 @@ class _Entry:
         matches = (pattern.match(href) for rel in _OWN_LINKS for href in self.links.get(rel, []))
         return {match[0] for match in matches if match}
 
-    @property
-    def meter_reading(self) -> str:
-        """The one meter reading that its blocks belong to, nothing if its own links name none."""
-        return next(iter(self.meter_readings), "")
-
 
 class _Malformed(Exception):
     """What is wrong with an entry, and what to do."""
@@ -447,7 +442,7 @@ class _Household:
         self.kinds: set[str | None] = set()
         self.related: dict[str, set[str]] = {}
         self.unclear: set[str] = set()  # meter readings that relate to too much
-        self.last = -1  # entry with readings
+        self.last = -1  # the last entry with readings
         self.flows: set[str] = set()
 
 
@@ -467,13 +462,13 @@ class _Links:
         self._flow = settings.flow
         # By the household whose it is, or nobody's, and its link.
         self._types: dict[tuple[str, str], _Meaning | None] = {}
-        self._households: dict[str, _Household] = {}
+        self.households: dict[str, _Household] = {}
         for number, entry in enumerate(entries):
             self._take(number, entry)
-        last = {name: household.last for name, household in self._households.items() if household.last >= 0}
+        last = {name: household.last for name, household in self.households.items() if household.last >= 0}
         if cut and len(last) > 1:
-            self._households[max(last, key=last.get)].last = -1
-        for name, household in self._households.items():
+            self.households[max(last, key=last.get)].last = -1
+        for name, household in self.households.items():
             meanings = (self.meaning(name, link) for link in household.related)
             household.flows = {meaning.flow for meaning in meanings if meaning is not None and meaning.flow}
 
@@ -489,7 +484,7 @@ class _Links:
             self._types[name, own] = meaning if known == meaning else None
         if not name or not self.is_listed(name):
             return
-        household = self._households.setdefault(name, _Household())
+        household = self.households.setdefault(name, _Household())
         if entry.readings:
             household.last = number
         if "UsagePoint" in entry.objects:
@@ -526,7 +521,7 @@ class _Links:
 
     def meaning(self, household: str, link: str) -> _Meaning | None:
         """Return what the readings of a meter reading mean, None where no reading type or more than one says it."""
-        known = self._households[household]
+        known = self.households[household]
         if GAS_KIND in known.kinds:
             return _Meaning(otherwise="gas")
         if len(known.kinds) > 1 or not known.kinds <= set(ELECTRICITY_KINDS):
@@ -539,17 +534,9 @@ class _Links:
 
     def signs(self, household: str) -> dict[str, int]:
         """Return the flows that make a household's reading, and their signs."""
-        if self._flow == "net" and "net" in self._households[household].flows:
+        if self._flow == "net" and "net" in self.households[household].flows:
             return NET_REGISTER
         return SIGNS[self._flow]
-
-    def needed(self, household: str) -> set[str]:
-        """Return the flows a household has among those that make its reading."""
-        return self._households[household].flows & set(self.signs(household))
-
-    def is_last(self, household: str, number: int) -> bool:
-        """Whether an entry is the last that holds readings of a household."""
-        return self._households[household].last == number
 
 
 class _File:
@@ -577,7 +564,7 @@ class _File:
         piece = self._piece(household, entry)
         if piece is not None:
             held.add(piece)
-        if self._links.is_last(household, number):
+        if self._links.households[household].last == number:
             yield from self._close(household)
 
     def end(self) -> Iterator[Batch]:
@@ -603,7 +590,7 @@ class _File:
 
     def _piece(self, household: str, entry: _Entry) -> Parts | None:
         """Return the readings of one entry, None if they are not among those that make the household's reading."""
-        meaning = self._links.meaning(household, entry.meter_reading)
+        meaning = self._links.meaning(household, next(iter(entry.meter_readings), ""))
         row, start_us, length_us, value, problem = entry.readings.arrays()
         if meaning is None and self._cut:  # it may stand further on
             self._out.set_aside("reading_type_missing", len(row))
@@ -638,8 +625,8 @@ class _File:
         )
 
     def _close(self, household: str) -> Iterator[Batch]:
-        signs, needed = self._links.signs(household), self._links.needed(household)
-        need = np.array([flow in needed for flow in signs])
+        flows = self._links.households[household].flows
+        need = np.array([flow in flows for flow in self._links.signs(household)])
 
         def required(starts_us: np.ndarray) -> np.ndarray:
             return np.tile(need, (len(starts_us), 1))

@@ -61,8 +61,7 @@ def file_batches(
     positions = [rows.position(name) for name in names]
     if len(set(positions)) < len(positions):
         plain = ()
-    readers = [one.of_file(rows.header, rows.member.meter_id) for one in plain]
-    for batch in rows.batches(positions, batch_bytes, readers):
+    for batch in rows.batches(positions, batch_bytes, plain):
         if isinstance(batch, Batch):
             yield batch
             continue

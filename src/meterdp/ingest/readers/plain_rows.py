@@ -35,23 +35,6 @@ class Scan:
     odd_code: np.ndarray  # (m,) int32, the number of that text
 
 
-@dataclass(frozen=True)
-class PlainFile:
-    """A reader of plain lines and what it must know of one file."""
-
-    rows: PlainRows
-    roles: np.ndarray  # (F,) int64, what the fields of a line are, for :func:`read_plain`
-    file_meter: str  # whose readings they are if there is no column for it
-
-    def scan(self, lines: bytes, longest: int) -> Scan | None:
-        """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes."""
-        return self.rows.scan(lines, longest, self.roles)
-
-    def batch(self, scan: Scan, first_row: int) -> Batch | None:
-        """Return the readings of what was scanned last, or None if one of them cannot be accepted."""
-        return self.rows.batch(scan, first_row, self.file_meter)
-
-
 class PlainRows:
     """Read blocks of plain lines; keeps what it has learnt about texts from block to block and from file to file.
 
@@ -94,16 +77,19 @@ class PlainRows:
         self._odd_values = np.empty(0)
         self._odd_unreadable = np.empty(0, bool)
 
-    def of_file(self, header: list[str], file_meter: str) -> PlainFile:
-        """Return the reader of one of the files; its header has each of the columns wanted once."""
+    def roles(self, header: list[str]) -> np.ndarray:
+        """Return (F,) what the fields of a line are, for :func:`read_plain`; each column wanted is there once."""
         roles = np.full(len(header), SKIPPED)
         for number, name in enumerate(self._texts):
             roles[header.index(name)] = number
         roles[header.index(self._settings.energy_column)] = NUMBER
-        return PlainFile(self, roles, file_meter)
+        return roles
 
     def scan(self, lines: bytes, longest: int, roles: np.ndarray) -> Scan | None:
-        """Find the fields of whole lines; the part that may run beside other readers."""
+        """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes.
+
+        This is the part that may run beside other readers.
+        """
         settings = self._settings
         if self._words.text_bytes + _BYTES_PER_WORD * self._words.total > self._table_bytes:
             self._forget()
@@ -121,7 +107,10 @@ class PlainRows:
         return Scan(dict(zip(self._texts, codes, strict=True)), energy, odd_row[:odd], odd_code[:odd])
 
     def batch(self, scan: Scan, first_row: int, file_meter: str) -> Batch | None:
-        """Return the readings of scanned lines, or None if one of them holds what cannot be accepted."""
+        """Return the readings of what was scanned last, or None if one of them cannot be accepted.
+
+        They are of ``file_meter`` if there is no column for it.
+        """
         batch = self._batch(scan, first_row, file_meter) if self._learn() else None
         if batch is None:
             self._forget()
