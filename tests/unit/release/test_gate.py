@@ -9,7 +9,6 @@ from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.proven import marginals
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
-from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.publish.folder import replace_folder
@@ -21,6 +20,7 @@ from tests.unit.release.charged import DEFAULTS, config, release_mixture, servic
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
 REAL |= {"time_zone": "Europe/London"}
 NAMED = {"population": "town", "budget_period": "2025"}
+X = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 SOUND = Guarantee("household", "replace_one", 1.0, 1e-5, "", "", "sound")
 
 
@@ -96,22 +96,20 @@ def test_what_may_not_leave_is_refused_whatever_made_it(changed, households, sai
 
 
 @pytest.fixture
-def released(tmp_path):
-    """A call that releases a mixture of 80 made-up households; ``x`` can be spoilt."""
-    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
+def call(tmp_path):
+    """What releases a mixture of 80 made-up households; ``x`` can be spoilt."""
 
-    def call(x=x, month="01", meters=b"meter_id\nm1\nm2\n", **release):
-        town = service(tmp_path, month, meters=meters, **release)
+    def release(x=X, month="01", meters=b"meter_id\nm1\nm2\n", **settings):
+        town = service(tmp_path, month, meters=meters, **settings)
         return release_mixture(x, town, tmp_path / "results/release/mixture")
 
-    return call, Ledger(tmp_path / "ledger.sqlite"), x
+    return release
 
 
-def test_other_data_under_the_same_request_get_the_same_files(released):
+def test_other_data_under_the_same_request_get_the_same_files(call, ledger):
     """Whether a release happens, and what is handed over again, must not depend on a record."""
-    call, ledger, x = released
     first = call()
-    assert call(x + 1.0) == first and len(ledger.events()) == 4
+    assert call(X + 1.0) == first and len(ledger.events()) == 4
     assert call(epsilon=0.5)["mixture.json"] != first["mixture.json"]
     assert [e["kind"] for e in ledger.events()].count("charged") == 2
 
@@ -127,8 +125,7 @@ def test_other_data_under_the_same_request_get_the_same_files(released):
         {"budget_period": "2025-01-01 to 2025-06-30"},
     ],
 )
-def test_no_new_name_gives_the_same_people_a_new_budget(released, again):
-    call, ledger, _ = released
+def test_no_new_name_gives_the_same_people_a_new_budget(call, ledger, again):
     call(epsilon=3)
     before = [e for e in ledger.events() if e["kind"] == "charged"]
     with pytest.raises(InputError, match=r"would spend more on its meters|shares days with '2025'"):
@@ -137,10 +134,9 @@ def test_no_new_name_gives_the_same_people_a_new_budget(released, again):
     call(epsilon=3.1, meters=b"meter_id\ny1\ny2\n")
 
 
-def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(released):
-    call, ledger, x = released
+def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(call, ledger):
     first = call()
-    second = call(x + 0.1, month="02")
+    second = call(X + 0.1, month="02")
     assert second["mixture.json"] != first["mixture.json"] and call() == first
     one, both = ([e["mu"] for e in ledger.events() if e["kind"] == "charged"][:n] for n in (1, 2))
     budget = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
@@ -156,9 +152,8 @@ def test_records_of_another_list_are_refused():
             check_meters(known, ["a", "b"], records)
 
 
-def test_what_is_charged_is_what_the_mechanism_spends(released):
+def test_what_is_charged_is_what_the_mechanism_spends(call, ledger):
     """Oracle: (epsilon, delta) of the request from the charge alone."""
-    call, ledger, _ = released
     call(epsilon=0.7)
     budget = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
     assert 0.999e-5 < spent(ledger, budget).delta(0.7) <= 1e-5

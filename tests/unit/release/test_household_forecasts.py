@@ -15,7 +15,6 @@ from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import PrivacyBudget
-from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
 from meterdp.publish.folder import publish
 from meterdp.publish.kinds import CRATE, ENTRY, check_files
@@ -27,29 +26,27 @@ from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixt
 BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
 NAMES_BUDGET = PrivacyBudget("", "class_label", "town", "2025")
 NAMES = {"forecast_protects": "label", "what": ["forecasts"]}
-N = 120
+N, STEPS = 120, DEFAULTS["forecast"]["horizon_steps"]
+_GENERATOR = np.random.default_rng(2)
+X = -2.0 + _GENERATOR.normal(0, 1.2, (N, 1)) + _GENERATOR.normal(0, 0.2, (N, STEPS))
 
 
 @pytest.fixture
-def released(tmp_path):
-    """A call that releases forecasts of made-up households; records, month and settings can be changed."""
-    generator = np.random.default_rng(2)
-    steps = DEFAULTS["forecast"]["horizon_steps"]
-    x = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
+def call(tmp_path):
+    """What releases forecasts of made-up households; records, month and settings can be changed."""
 
-    def call(x=x, month="01", circuit=None, year=2025, sections=(), **release):
-        town = service(tmp_path, month, year, sections=sections, **{"forecast_epsilon": 3.0} | release)
+    def release(x=X, month="01", circuit=None, year=2025, sections=(), **settings):
+        town = service(tmp_path, month, year, sections=sections, **{"forecast_epsilon": 3.0} | settings)
         return release_forecasts(x, circuit, town)
 
-    return call, Ledger(tmp_path / "ledger.sqlite"), x
+    return release
 
 
 def charged(ledger):
     return [(e["words"]["artefact"], e["attempt"]) for e in ledger.events() if e["kind"] == CHARGED]
 
 
-def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
-    call, _, x = released
+def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
     files, release_id = call()
     check_files(files)
     assert len(set(release_id)) == N and len(files) == 2 * N + 4
@@ -67,41 +64,37 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
     assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
     assert set(folder["sha256"]) == set(files) - {"manifest.json", "README.md", CRATE, ENTRY}
     assert 1 < len(different) <= folder["mechanism"]["group_count"]
-    assert not {round(v, 9) for row in different for v in row} & {round(v, 9) for v in x.ravel()}
+    assert not {round(v, 9) for row in different for v in row} & {round(v, 9) for v in X.ravel()}
     page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
 
 
-def test_groups_and_forecasts_cost_what_is_stated(released):
+def test_groups_and_forecasts_cost_what_is_stated(call, ledger):
     """Oracle: (epsilon, delta) of the configuration from the charges alone; what the manifest says of later ones."""
-    call, ledger, x = released
     first = call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
     assert 0.999e-5 < spent(ledger, BUDGET).delta(3.0) <= 1e-5
     together = json.loads(first[0]["manifest.json"])["epsilon_of_groups_and_forecasts"]
     for month in range(2, 13):
-        later = call(x + 0.1, month=f"{month:02d}")
+        later = call(X + 0.1, month=f"{month:02d}")
         assert later[1] == first[1] and later[0] != first[0]
     assert charged(ledger)[2:] == [("forecasts", 1)] * 11
     assert together["12"] - 0.011 < epsilon_of(spent(ledger, BUDGET), 1e-5) <= together["12"] < 4
     assert call() == first and len(charged(ledger)) == 13
 
 
-def test_other_data_under_the_same_request_get_the_same_files(released):
-    call, ledger, x = released
+def test_other_data_under_the_same_request_get_the_same_files(call, ledger):
     first, events = call(), ledger.events()
-    again = call(np.full_like(x, np.nan))
+    again = call(np.full_like(X, np.nan))
     assert again == first and ledger.events() == events
 
 
-def test_a_new_budget_period_draws_new_groups_and_names(released):
-    call, _, _ = released
+def test_a_new_budget_period_draws_new_groups_and_names(call):
     assert not set(call()[1]) & set(call(year=2026, budget_period="2026")[1])
 
 
-def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
+def test_groups_are_not_charged_if_their_forecast_would_not_fit(call, ledger):
     """The groups alone would fit into this cap."""
-    call, ledger, _ = released
     with pytest.raises(InputError, match=r"release\.forecast_epsilon'.*would spend more"):
         call(cap_epsilon=2.9)
     assert ledger.events() == []
@@ -111,36 +104,33 @@ def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
 
 
 @pytest.fixture
-def killed_between(released, monkeypatch):
-    """A release that dies between the groups and their forecast."""
+def killed_between(call, monkeypatch):
+    """The same, after a release that died between the groups and their forecast."""
 
     def dies(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forecasts, "forecast_folder", dies)
     with pytest.raises(KeyboardInterrupt):
-        released[0]()
+        call()
     monkeypatch.undo()
-    return released
+    return call
 
 
-def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(killed_between):
-    call, ledger, _ = killed_between
-    call()
+def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(killed_between, ledger):
+    killed_between()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1), ("forecasts", 2)]
 
 
-def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(killed_between):
+def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(killed_between, ledger):
     """Killed between the two requests: the labels were drawn from January, and January is spent."""
-    call, ledger, _ = killed_between
-    call(month="02")
+    killed_between(month="02")
     with pytest.raises(InputError, match=r"release\.budget_period.*shares days with '2025'"):
-        call(budget_period="2025-01")
+        killed_between(budget_period="2025-01")
     assert {e["account"]["period"] for e in ledger.events() if e["kind"] == CHARGED} == {"2025"}
 
 
-def test_files_say_which_readings_their_groups_are_of(released):
-    call, _, _ = released
+def test_files_say_which_readings_their_groups_are_of(call):
     call()
     manifest = json.loads(call(month="02")[0]["manifest.json"])
     assert manifest["mechanism"]["groups_are_of_readings_of"] == ["2025-01-01", "2025-01-28"]
@@ -149,9 +139,8 @@ def test_files_say_which_readings_their_groups_are_of(released):
 
 
 @pytest.mark.parametrize(("groups", "epsilon"), [("one", 4.0), ("one", 0.3), ("assigned", 6.0), ("assigned", 1.0)])
-def test_what_several_forecasts_cost_is_what_the_ledger_would_say(released, groups, epsilon):
+def test_what_several_forecasts_cost_is_what_the_ledger_would_say(call, ledger, groups, epsilon):
     """Oracle: the sum of the charges, its discreteness included; what no cap allows is not stated."""
-    call, ledger, _ = released
     given = {"forecast_groups": groups, "forecast_epsilon": epsilon, "cap_epsilon": 9.0}
     stated = json.loads(call(**given)[0]["manifest.json"])["epsilon_of_groups_and_forecasts"]
     charges = [Charge.of_event(e) for e in ledger.events() if e["kind"] == CHARGED]
@@ -164,17 +153,15 @@ def test_what_several_forecasts_cost_is_what_the_ledger_would_say(released, grou
             assert cost <= stated[str(number)] <= cost + 0.011 and total.delta(stated[str(number)]) <= 1e-5
 
 
-def test_mixture_and_forecasts_spend_one_budget(released):
+def test_mixture_and_forecasts_spend_one_budget(call, ledger):
     """Both are computed from the same readings: one account, whatever their mechanisms call their unit."""
-    call, ledger, _ = released
     call()
     other = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
     assert spent(ledger, other) == spent(ledger, BUDGET)
     assert spent(ledger, PrivacyBudget("", "class_label", "town", "2025")).mu == 0
 
 
-def test_circuits_must_be_named_and_large_enough(released):
-    call, ledger, _ = released
+def test_circuits_must_be_named_and_large_enough(call, ledger):
     with pytest.raises(InputError, match=r"release\.forecast_groups.*circuit is known"):
         call(forecast_groups="circuit")
     small = tuple((np.arange(N) // 14).tolist())
@@ -188,8 +175,7 @@ def test_circuits_must_be_named_and_large_enough(released):
     assert len(set(shown)) == 6 and shown[:6] == shown[6:12]
 
 
-def test_what_is_not_declared_is_not_published(released, tmp_path):
-    call, _, _ = released
+def test_what_is_not_declared_is_not_published(call, tmp_path):
     files, release_id = call()
     name = f"{release_id[0]}.parquet"
     table = pq.read_table(io.BytesIO(files[name]))
@@ -230,13 +216,12 @@ def test_a_household_without_a_forecast_is_on_the_list_all_the_same():
     assert np.isnan(on_the_list(ahead.slice(0, 0), np.array([0, 1]), {"horizon_steps": 2})).all()
 
 
-def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(released):
+def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(call, ledger):
     """A plain log adds no word, so that what was released before there were other scales is not drawn again."""
-    call, ledger, x = released
     call(forecast_epsilon=1.0)
     scale = {"kind": "signed", "offset_kwh_per_hour": 0.1, "scale_kwh_per_hour": 0.2}
     sections = {"profiles": {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]}}
-    files = call(x=-3.5 + 0 * x, month="02", sections=sections, forecast_epsilon=1.0)[0]
+    files = call(x=-3.5 + 0 * X, month="02", sections=sections, forecast_epsilon=1.0)[0]
     quarter = 0.2 / 4
     for name in (n for n in files if n.endswith(".parquet")):
         rows = pq.read_table(io.BytesIO(files[name])).to_pandas()
@@ -249,8 +234,7 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
     assert words[1]["profiles"]["log_scale"] == {"kind": "signed", "scale_kwh_per_hour": 0.2}
 
 
-def test_files_say_what_they_hide_and_that_readings_are_not_hidden(released):
-    call, ledger, x = released
+def test_files_say_what_they_hide_and_that_readings_are_not_hidden(call, ledger):
     files, release_id = call(forecast_epsilon=1.0, **NAMES)
     check_files(files)
     assert len(set(release_id)) == N and len(files) == 2 * N + 4
@@ -263,13 +247,12 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(released):
     rows = np.array(
         [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["released_log_kwh"].to_numpy() for i in release_id]
     )
-    assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
+    assert np.abs(rows - X.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
     assert 0.999e-5 < spent(ledger, NAMES_BUDGET).delta(1.0) <= 1e-5
-    assert call(x + 1, forecast_epsilon=1.0, **NAMES) == (files, release_id)
+    assert call(X + 1, forecast_epsilon=1.0, **NAMES) == (files, release_id)
 
 
-def test_days_of_files_that_hide_names_add_up_under_new_names(released):
-    call, ledger, _ = released
+def test_days_of_files_that_hide_names_add_up_under_new_names(call, ledger):
     _, first = call(forecast_epsilon=1.0, **NAMES)
     _, second = call(month="02", forecast_epsilon=1.0, **NAMES)
     assert not set(first) & set(second)
@@ -277,21 +260,19 @@ def test_days_of_files_that_hide_names_add_up_under_new_names(released):
     assert spent(ledger, NAMES_BUDGET).mu == pytest.approx(np.sqrt(2) * one)
 
 
-def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names(released, tmp_path):
-    call, ledger, x = released
+def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names(call, ledger, tmp_path):
     with pytest.raises(InputError, match="is 'label' beside mixture"):
         call(forecast_protects="label")
-    release_mixture(x[:, :12], service(tmp_path))
+    release_mixture(X[:, :12], service(tmp_path))
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
         call(forecast_epsilon=1.0, **NAMES)
     call(month="02", year=2026, forecast_epsilon=1.0, budget_period="2026", **NAMES)
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
-        release_mixture(x[:, :12], service(tmp_path, "03", 2026, budget_period="2026"))
+        release_mixture(X[:, :12], service(tmp_path, "03", 2026, budget_period="2026"))
     assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
 
 
-def test_small_neighbourhoods_and_unknown_circuits_are_refused(released):
-    call, ledger, _ = released
+def test_small_neighbourhoods_and_unknown_circuits_are_refused(call, ledger):
     names = NAMES | {"forecast_groups": "circuit", "forecast_epsilon": 1.0}
     with pytest.raises(InputError, match="circuit is known"):
         call(**names)
@@ -311,8 +292,7 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(released):
     ],
     ids=["one group", "circuits", "names"],
 )
-def test_the_page_says_how_many_forecasts_there_are(released, release, said):
-    call, _, _ = released
+def test_the_page_says_how_many_forecasts_there_are(call, release, said):
     files = call(circuit=tuple(number % 4 for number in range(N)), forecast_epsilon=1.0, **release)[0]
     assert said in files["README.md"].decode()
 
