@@ -14,7 +14,6 @@ square error of the means subject to (10), that is (23) with weight I in place o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -35,10 +34,16 @@ OverClasses = Literal["parallel", "common", "split"]
 
 @dataclass(frozen=True)
 class Baseline(LabelFlip):
-    """Base of the baselines; ``over_classes`` says how means and covariances of classes share noise and budget."""
+    """Gaussian noise by Lemma 1 on each of the three parts, unless a subclass has another.
+
+    ``over_classes`` says how means and covariances of classes share noise and budget.
+    """
 
     over_classes: OverClasses = "parallel"
     accountant: ClassVar[str] = "sum of three equal parts, parallel over classes, as published"
+    # The sensitivity the noise is scaled to; the paper bounds l2 by l1.
+    norm: ClassVar[Literal["l2", "l1"]] = "l2"
+    noise: ClassVar[Literal["normal", "laplace"]] = "normal"
 
     def budget(self, part: str) -> tuple[float, float]:
         """Return (epsilon, delta) for "weights", or for one class's "means" or "covariances"."""
@@ -46,64 +51,40 @@ class Baseline(LabelFlip):
         shares = PARTS * (self.public.classes if split else 1)
         return self.public.epsilon / shares, self.public.delta / shares
 
-    def shared(self, scales: np.ndarray) -> np.ndarray:
-        """Return the scales (K,) that the classes get, from those they need."""
-        return np.full_like(scales, scales.max()) if self.over_classes == "common" else scales
+    def scaled(self, sensitivity: float | np.ndarray, part: str) -> float | np.ndarray:
+        """Return the scale of noise that a sensitivity needs."""
+        return lemma_1_multiplier(*self.budget(part)) * sensitivity
 
-
-class GaussianBaseline(Baseline):
-    """Base of the Gaussian baselines: Lemma 1 for each of the three parts."""
-
-    # The sensitivity the noise is scaled to; the paper bounds l2 by l1.
-    norm: ClassVar[Literal["l2", "l1"]] = "l2"
-
-    def multiplier(self, part: str) -> float:
-        """Return the noise per unit of sensitivity on "weights", "means" or "covariances"."""
-        return lemma_1_multiplier(*self.budget(part))
-
-    def scale(self, private: LabelledRecords, part: str) -> np.ndarray:
-        """Return the standard deviation of each class's noise (K,) on "means" or "covariances"."""
-        return self.shared(self.multiplier(part) * getattr(private.sensitivities, f"{part}_{self.norm}"))
+    def scale(self, private: LabelledRecords, part: str) -> float | np.ndarray:
+        """Return the scale of noise on "weights", or on each class's "means" or "covariances" (K,)."""
+        needed = self.scaled(getattr(private.sensitivities, f"{part}_{self.norm}"), part)
+        return np.full_like(needed, needed.max()) if self.over_classes == "common" and part != "weights" else needed
 
     def mean_factors(self, private: LabelledRecords) -> np.ndarray:
-        """Return F_k (K, d, d): means get noise N(0, F_k F_k')."""
+        """Return F_k (K, d, d): noise on means is F_k times noise of scale one."""
         return self.scale(private, "means")[:, None, None] * np.eye(private.x.shape[1])
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        weights = self.multiplier("weights") * getattr(private.sensitivities, f"weights_{self.norm}")
-        scales = weights, self.mean_factors(private), self.scale(private, "covariances")
-        return perturb(private, scales, noise.normal, draws, self.public.eigenvalue_floor)
-
-
-def perturb(
-    private: LabelledRecords,
-    scales: tuple[float, np.ndarray, np.ndarray],
-    draw: Callable[[tuple[int, ...]], np.ndarray],
-    draws: int,
-    eigenvalue_floor: float,
-) -> Released:
-    """Add noise to every entry of (2a)-(2c), coloured on the means and independent elsewhere, and project back.
-
-    ``scales`` are the scale of the weights' noise, a factor (K, d, d) for the noise of each class's mean and a scale
-    (K,) for its covariance (upper triangle); ``draw`` gives noise of scale one for a shape.
-    """
-    fit = private.fit
-    k, d = fit.mixture.means.shape
-    rows, columns = np.triu_indices(d)
-    upper = fit.sample_covariances[:, rows, columns]
-    weights = fit.mixture.weights + scales[0] * draw((draws, k))
-    means = fit.mixture.means + np.einsum("kij,rkj->rki", scales[1], draw((draws, k, d)))
-    noisy = np.empty((draws, k, d, d))
-    noisy[..., rows, columns] = upper + scales[2][:, None] * draw((draws, *upper.shape))
-    noisy[..., columns, rows] = noisy[..., rows, columns]
-    weights, cut = project_simplex(weights)
-    covariances, raised = raise_eigenvalues(noisy, eigenvalue_floor)
-    return Released(MixtureDraws(weights, means, covariances), cut | raised.any(axis=1))
+        """Add noise to every entry of (2a)-(2c), on covariances to the upper triangle, and project back."""
+        fit, draw = private.fit, getattr(noise, self.noise)
+        k, d = fit.mixture.means.shape
+        rows, columns = np.triu_indices(d)
+        upper = fit.sample_covariances[:, rows, columns]
+        weights = fit.mixture.weights + self.scale(private, "weights") * draw((draws, k))
+        means = fit.mixture.means + np.einsum("kij,rkj->rki", self.mean_factors(private), draw((draws, k, d)))
+        noisy = np.empty((draws, k, d, d))
+        noisy[..., rows, columns] = upper + self.scale(private, "covariances")[:, None] * draw((draws, *upper.shape))
+        noisy[..., columns, rows] = noisy[..., rows, columns]
+        weights, cut = project_simplex(weights)
+        covariances, raised = raise_eigenvalues(noisy, self.public.eigenvalue_floor)
+        return Released(MixtureDraws(weights, means, covariances), cut | raised.any(axis=1))
 
 
 def project_simplex(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest point of the probability simplex (Euclidean) of each row (R, K), and whether (R,) a weight
-    had to be cut to zero; a shift of all of them to sum to one does not count."""
+    """Return the nearest point of the probability simplex (Euclidean) of each row (R, K), and which rows had a cut.
+
+    A weight was cut to zero; a shift of all of them to sum to one does not count.
+    """
     k = weights.shape[1]
     descending = -np.sort(-weights, axis=1)
     excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, k + 1)
@@ -112,7 +93,7 @@ def project_simplex(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(shifted, 0.0), (shifted < 0).any(axis=1)
 
 
-class IidGaussian(GaussianBaseline):
+class IidGaussian(Baseline):
     """Gaussian noise on every entry of weights, means, covariances, scaled to the exact l2 sensitivities."""
 
     name: ClassVar[str] = "iid_gaussian"
@@ -131,19 +112,18 @@ class IidLaplace(Baseline):
 
     name: ClassVar[str] = "iid_laplace"
     proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
+    norm = "l1"
+    noise = "laplace"
 
     @property
     def guarantee(self) -> Guarantee:
         return replace(super().guarantee, delta=0.0)
 
-    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
-        s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")
-        factors = self.shared(s.means_l1 / per_class)[:, None, None] * np.eye(private.x.shape[1])
-        scales = (s.weights_l1 / epsilon, factors, self.shared(s.covariances_l1 / per_class))
-        return perturb(private, scales, noise.laplace, draws, self.public.eigenvalue_floor)
+    def scaled(self, sensitivity: float | np.ndarray, part: str) -> float | np.ndarray:
+        return sensitivity / self.budget(part)[0]
 
 
-class ColouredGaussian(GaussianBaseline):
+class ColouredGaussian(Baseline):
     """Coloured noise on means; weights and covariances scaled to their exact l2 sensitivities."""
 
     name: ClassVar[str] = "coloured_gaussian"
@@ -155,7 +135,7 @@ class ColouredGaussian(GaussianBaseline):
         Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
         """
         shapes = np.stack([s.matrix for s in private.plain_shapes])
-        return self.multiplier("means") * square_roots(shapes)
+        return lemma_1_multiplier(*self.budget("means")) * square_roots(shapes)
 
 
 class ColouredGaussianL1(ColouredGaussian):

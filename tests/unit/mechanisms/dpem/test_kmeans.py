@@ -12,7 +12,6 @@ from sklearn.decomposition import FactorAnalysis
 
 from meterdp.accounting.sequence import Sequence
 from meterdp.core.noise import StudyNoise, fixed_normals
-from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.kmeans import (
     Factors,
     analyze_gauss_std,
@@ -88,15 +87,6 @@ def test_an_empty_class_keeps_its_centre_without_noise():
 def test_the_accountant_is_told_every_answer():
     assert kmeans_sequence(5, 10) == Sequence(60, 0, 0.0)
     assert lloyd_sequence(10) == Sequence(10, 0, 0.0)
-
-
-@pytest.mark.parametrize("run", [dp_kmeans, dp_lloyd])
-def test_bad_records_are_refused(run):
-    x = clusters(20, 2, 2)
-    with pytest.raises(InputError, match="fewer records than classes"):
-        run(x[:1], x[:2], 1, 1.0, StudyNoise(0, "few"))
-    with pytest.raises(InputError, match="not a finite number"):
-        run(np.full((5, 2), np.nan), x[:2], 1, 1.0, StudyNoise(0, "nan"))
 
 
 # Of statistical tests.
@@ -206,10 +196,3 @@ def test_faces_take_seconds():
     got = fit_factors(moment, 20, start(d, 10))
     assert got.loadings.shape == (d, 10) and np.isfinite(got.loadings).all()
     assert time.process_time() - begin < 5
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(InputError, match="not a finite number"):
-        noisy_second_moment(np.full((4, 2), np.nan), 1.0, 1e-4, StudyNoise(0, "nan"))
-    with pytest.raises(InputError, match="fewer records"):
-        noisy_second_moment(np.zeros((0, 2)), 1.0, 1e-4, StudyNoise(0, "nobody"))

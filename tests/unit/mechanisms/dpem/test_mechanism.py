@@ -9,13 +9,16 @@ import pytest
 from meterdp.accounting.registry import CURVES
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
+from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, noisy_second_moment
 from meterdp.mechanisms.dpem.mechanism import (
     EIGENVALUE_FLOOR,
     ITERATIONS,
     DpEmZcdp,
+    EmSettings,
     ball_radius,
     check_records,
     fit,
+    start_mixture,
     to_unit_ball,
 )
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -122,25 +125,35 @@ def test_the_radius_is_not_taken_from_the_records():
     assert (to_unit_ball(far, 2.0)[:100] == to_unit_ball(x, 2.0)).all()
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_missing_entries_are_refused(bad):
-    x = np.zeros((5000, 2))
-    x[4500, 1] = bad
-    with pytest.raises(InputError, match="not a finite number"):
-        to_unit_ball(x, 1.0)
-    with pytest.raises(InputError, match="not a finite number"):
-        check_records(x, 2)
-
-
 @pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf])
 def test_a_radius_is_a_positive_number(radius):
     with pytest.raises(InputError, match="field 'radius'"):
         to_unit_ball(np.zeros((3, 2)), radius)
 
 
-def test_records_are_more_than_classes_and_in_the_ball():
+NOISE = StudyNoise(0, "refused")
+START = start_mixture(np.eye(3, 2))
+RUNS = {
+    "check_records": lambda x: check_records(x, 3),
+    "fit": lambda x: fit(x, START, EmSettings(1, "GGG"), NOISE),
+    "dp_kmeans": lambda x: dp_kmeans(x, START.means, 1, 1.0, NOISE),
+    "dp_lloyd": lambda x: dp_lloyd(x, START.means, 1, 1.0, NOISE),
+    "noisy_second_moment": lambda x: noisy_second_moment(x, 1.0, 1e-4, NOISE),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_bad_records_are_refused(run):
+    few = np.zeros((0 if run == "noisy_second_moment" else 2, 2))
     with pytest.raises(InputError, match="fewer records than classes"):
-        check_records(np.zeros((3, 2)), 4)
-    check_records(np.zeros((4, 2)), 4)
+        RUNS[run](few)
+    x = np.zeros((5000, 2))
+    for bad in (np.nan, np.inf):
+        x[4500, 1] = bad
+        with pytest.raises(InputError, match="not a finite number"):
+            RUNS[run](x)
+    with pytest.raises(InputError, match="not a finite number"):
+        to_unit_ball(x, 1.0)
     with pytest.raises(ValueError, match="outside the unit ball"):
-        check_records(np.array([[0.0, 1.01]]), 1)
+        RUNS[run](np.array([[0.0, 1.01]] * 3))
+    check_records(np.zeros((3, 2)), 3)

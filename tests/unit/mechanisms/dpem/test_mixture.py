@@ -9,7 +9,6 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.noise import StudyNoise, fixed_normals
-from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mechanism import (
     EmSettings,
     Iterate,
@@ -63,7 +62,7 @@ def test_without_noise_it_is_em(n, d, k, iterations, divisor, centre):
 
 
 def test_single_precision_ends_where_double_precision_does():
-    x, given = clusters(20_000, 30, 5), start(5, 30)
+    x, given = clusters(4_000, 30, 5), start(5, 30)
     end = {}
     for dtype in ("float64", "float32"):
         end[dtype] = fit(x, given, EmSettings(20, "GGG", eigenvalue_floor=1e-4, dtype=dtype), StudyNoise(0, "em"))
@@ -174,25 +173,6 @@ def test_sums_change_by_no_more_than_the_sensitivities():
     assert largest[3] == pytest.approx(math.sqrt(2), rel=0.02)
 
 
-def test_divided_by_its_own_count_a_mean_can_change_by_more_than_the_noise_was_made_for():
-    # Defect P2: one record alone in a class that noise made look like ten.
-    given = Mixture(np.array([0.5, 0.5]), np.array([[0.8, 0.0], [-0.8, 0.0]]), np.tile(np.eye(2) / 100, (2, 1, 1)))
-    x = np.array([[0.9, 0.4], *[[-0.8, 0.0]] * 99])
-    other = np.array([[0.9, -0.4], *[[-0.8, 0.0]] * 99])
-
-    class Ten(StudyNoise):
-        def normal(self, shape):
-            return np.array([0.09, -0.09]) if shape == (2,) else np.zeros(shape)
-
-    settings = EmSettings(1, "GGG", step_epsilon=math.sqrt(2 * math.log(1.25e6)) * 2 / 100)
-    means = [fit(records, given, settings, Ten(0, "ten")).means[0] for records in (x, other)]
-    assert np.linalg.norm(means[0] - means[1]) == pytest.approx(0.8)
-    assert 2 / 10 < 0.8
-    settings = dataclasses.replace(settings, divisor="noisy")
-    means = [fit(records, given, settings, Ten(0, "ten")).means[0] for records in (x, other)]
-    assert np.linalg.norm(means[0] - means[1]) == pytest.approx(0.08, rel=1e-3)
-
-
 @pytest.mark.parametrize("estimate", ["mle", "map"])
 @pytest.mark.parametrize("scheme", ["GGG", "LLG"])
 def test_whatever_the_noise_the_result_is_a_mixture(scheme, estimate):
@@ -230,16 +210,9 @@ def test_the_accountant_is_told_every_answer():
     assert (llg.laplace, llg.gaussian) == (20 * 11, 20 * 10)
 
 
-def test_no_iteration_returns_the_start_and_bad_records_are_refused():
+def test_no_iteration_returns_the_start():
     x, given = clusters(20, 2, 3), start(3, 2)
     assert fit(x, given, EmSettings(0, "GGG"), StudyNoise(0, "none")) is given
-    assert not Iterate(given).projected
-    with pytest.raises(InputError, match="fewer records than classes"):
-        fit(x[:2], given, EmSettings(1, "GGG"), StudyNoise(0, "few"))
-    with pytest.raises(InputError, match="not a finite number"):
-        fit(np.full((20, 2), np.nan), given, EmSettings(1, "GGG"), StudyNoise(0, "nan"))
-    with pytest.raises(ValueError, match="unit ball"):
-        fit(2 + x, given, EmSettings(1, "GGG"), StudyNoise(0, "far"))
 
 
 @pytest.mark.parametrize("d", [1, 2, 100])
