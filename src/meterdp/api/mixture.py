@@ -45,23 +45,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitGuarantee(Guarantee):
-    """What one fit claims; ``print`` it to read it as a sentence.
+    """What one fit claims, as :class:`meterdp.privacy.guarantee.Guarantee`; ``print`` it to read it as a sentence."""
 
-    Parameters
-    ----------
-    unit, adjacency, epsilon, delta, accountant, proof, family
-        See :class:`meterdp.privacy.guarantee.Guarantee`.
-    noise : {"safe", "study"}
-        With ``study`` nothing is protected, and the fit must not be released.
-    covers : str
-        Of what else the numbers speak: this fit alone, or the ledger that has the sum.
-    mean_error : float
-        Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
-        in standard deviations of that component. Above one, means say hardly anything.
-    """
-
-    noise: str
-    covers: str
+    noise: str  # "safe" or "study", with which nothing is protected, and the fit must not be released
+    covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
+    # Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
+    # in standard deviations of that component. Above one, means say hardly anything.
     mean_error: float
 
     @property

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from scipy.optimize import minimize
 
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import to_unit_ball
@@ -122,3 +123,10 @@ class NotedNoise(StudyNoise):
         """Draw and keep."""
         self.drawn.append(("laplace", super().laplace(shape)))
         return self.drawn[-1][1]
+
+
+def farthest(distance, starts) -> float:
+    """Brute force: the largest distance that is found from any start, refined by Nelder and Mead."""
+    options = {"maxiter": 1200}
+    refined = (minimize(lambda p: -distance(p), s, method="Nelder-Mead", options=options).fun for s in starts)
+    return max(*map(distance, starts), *(-least for least in refined))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.special import softmax
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
@@ -33,7 +33,7 @@ from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.release.worth import average_profile_kwh
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, farthest, households, library
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
 
@@ -49,8 +49,7 @@ IDS = [f"{w.count}-{w.mean}-{w.square}-{w.energy}" for w in STACKS]
 
 def contribution(parameters, weights, d, k=2):
     """Stacks of records (..., k + k d + 1), written out: free soft shares, one free residual per class, an energy."""
-    share = np.exp(parameters[..., :k] - parameters[..., :k].max(axis=-1, keepdims=True))
-    share = share / share.sum(axis=-1, keepdims=True)
+    share = softmax(parameters[..., :k], axis=-1)
     v = parameters[..., k:-1].reshape(*parameters.shape[:-1], k, d)
     square = (v * v).sum(axis=-1, keepdims=True)
     weight = share[..., None] / np.maximum(1.0, np.sqrt(square))
@@ -68,11 +67,7 @@ def largest(d, distance, size):
         e = np.eye(d)[0]
         one = np.concatenate([[40.0, 0.0], e, e, [1.0]])
         starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e, [0.0]])[:size])
-    best = max(starts, key=distance)
-    return max(
-        -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 1200}).fun
-        for s in (*starts[:3], best)
-    )
+    return farthest(distance, [*starts[:3], max(starts, key=distance)])
 
 
 @pytest.mark.parametrize("weights", STACKS, ids=IDS)

@@ -7,13 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.special import softmax
 
 from meterdp.mechanisms.proven.domain import Ball, Loads
 from meterdp.mechanisms.proven.plan import POOLED_WEIGHTS
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights, moment_stack, radius_stack
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.solvers.svec import smat, svec
+from tests.unit.mechanisms.made_up import farthest
 
 STACKS = [
     Loads.round_weights,
@@ -42,8 +43,7 @@ def part(v, weights):
 
 def contribution(parameters, weights, d, k=2):
     """Stacks of records (..., k + k d): soft responsibilities and residuals, all free within their bounds."""
-    share = np.exp(parameters[..., :k] - parameters[..., :k].max(axis=-1, keepdims=True))
-    share = share / share.sum(axis=-1, keepdims=True)
+    share = softmax(parameters[..., :k], axis=-1)
     v = parameters[..., k:].reshape(*parameters.shape[:-1], k, d)
     v = v / np.maximum(1.0, np.sqrt((v * v).sum(axis=-1, keepdims=True)))
     return share[..., None] * part(v, weights)
@@ -63,11 +63,7 @@ def largest(d, distance, size):
     for label, v in ((0, -e), (0, reweighted), (1, e)):
         one, two = (np.array([40.0, 0.0]), e), (np.array([40.0, 0.0])[:: -1 if label else 1], v)
         starts.append(np.concatenate([np.concatenate([a, b, b]) for a, b in (one, two)])[:size])
-    found = 0.0
-    for start in starts:
-        refined = minimize(lambda p: -distance(p), start, method="Nelder-Mead", options={"maxiter": 1200})
-        found = max(found, distance(start), -refined.fun)
-    return found
+    return farthest(distance, starts)
 
 
 @pytest.mark.parametrize("weights", STACKS, ids=IDS)
