@@ -14,12 +14,12 @@ import time
 import numpy as np
 from table import write
 
-from meterdp.class_noise.designs.algorithm1 import Algorithm1Settings, descend, descent_state, neighbour_graph
+from meterdp.class_noise.designs import algorithm1
+from meterdp.class_noise.designs.algorithm1 import descend, descent_state, neighbour_graph
 from meterdp.core.noise import keyed_generator
 
 CLASSES, ENTRIES, RHO, SEED = 687, 12, 0.68571, 1
 ITERATIONS, COMPARED, REPEATS = 2000, 40, 5
-SETTINGS = Algorithm1Settings()
 
 
 def simulated_classes(query_model: str) -> tuple[np.ndarray, np.ndarray]:
@@ -66,15 +66,15 @@ def recompute(means: np.ndarray, precision: np.ndarray, all_pairs, iterations: i
         slope = np.sum((to_b @ inverse) * to_b, axis=1) - (to_b @ v) ** 2 - rise
         rising = slope > 0
         rising[b] = False
-        step = min([SETTINGS.first_step, *(g[a, b] - g[rising, b]) / slope[rising]])
+        step = min([algorithm1.FIRST_STEP, *(g[a, b] - g[rising, b]) / slope[rising]])
         if rise > 0:
             step = min(step, (g[a, b] - g[b].max()) / rise)
-        if step <= SETTINGS.smallest_step:
+        if step <= algorithm1.SMALLEST_STEP:
             break
-        for _ in range(SETTINGS.halvings + 1):
+        for _ in range(algorithm1.HALVINGS + 1):
             values, vectors = np.linalg.eigh(precision[b] - step * gradient)
             trial = precision.copy()
-            trial[b] = (vectors * np.maximum(values, SETTINGS.eigenvalue_floor * np.abs(values).max())) @ vectors.T
+            trial[b] = (vectors * np.maximum(values, algorithm1.EIGENVALUE_FLOOR * np.abs(values).max())) @ vectors.T
             new = all_pairs(means, trial)
             np.fill_diagonal(new, -np.inf)
             if new[a, b] < g[a, b] and new.max() <= g[a, b]:
@@ -88,14 +88,7 @@ def recompute(means: np.ndarray, precision: np.ndarray, all_pairs, iterations: i
 
 def incremental(state, iterations: int):
     """Run the compiled descent; returns its trace."""
-    limits = {name: getattr(SETTINGS, name) for name in ("first_step", "smallest_step", "halvings")}
-    return descend(
-        state,
-        np.arange(state.log_det.size),
-        iteration_limit=iterations,
-        eigenvalue_floor=SETTINGS.eigenvalue_floor,
-        **limits,
-    ).trace
+    return descend(state, np.arange(state.log_det.size), iteration_limit=iterations).trace
 
 
 def seconds_of_one(run, *arguments) -> tuple[float, np.ndarray]:

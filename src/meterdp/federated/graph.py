@@ -154,22 +154,18 @@ def five_node_example(chord: bool = True) -> Graph:
     return Graph.of(5, [*five.edges.tolist(), CHORD], five.positions) if chord else five
 
 
-def random_geometric(
-    nodes: int, generator: np.random.Generator, radius: float | None = None, draws: list | None = None
-) -> Graph:
+def random_geometric(nodes: int, generator: np.random.Generator, radius: float | None = None) -> Graph:
     """Return points uniform in the unit square, joined where they are near, redrawn until the graph is connected.
 
     The default radius sqrt(2 ln(n) / n) makes the graph connected with probability 1 - 1/n^2 (Li et al., 5.1).
-    ``draws`` gets the number of graphs that were drawn.
+
     """
     radius = math.sqrt(2 * math.log(nodes) / nodes) if radius is None else radius
-    for drawn in range(1, MOST_DRAWS + 1):
+    for _ in range(MOST_DRAWS):
         at = generator.random((nodes, 2))
         near = ((at[:, None] - at[None]) ** 2).sum(axis=2) <= radius**2
         graph = Graph.of(nodes, np.argwhere(np.triu(near, 1)), at)
         if graph.connected:
-            if draws is not None:
-                draws.append(drawn)
             return graph
     raise InputError("is so small that no graph is connected", field="radius", hint="use a larger radius")
 

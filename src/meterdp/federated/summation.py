@@ -18,7 +18,7 @@ Federated sums (Li et al., 3.1): a server receives every node's vector. It hides
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -83,38 +83,29 @@ def decoded(words: np.ndarray, step: float) -> np.ndarray:
 class RingSum:
     """Secure summation, all nodes in one process: ``generator`` hides nothing from who knows its seed.
 
-    ``cycle`` holds all nodes once, the first begins. Modular sums have the public resolution ``step`` and wrap as in
-    :func:`encoded`; real ones are masked by Gaussian numbers of ``mask_std``.
+    ``cycle`` holds all nodes once, the first begins. Sums have the public resolution ``step`` and wrap as in
+    :func:`encoded`.
     """
 
     graph: Graph
     cycle: tuple[int, ...]
     generator: np.random.Generator
-    arithmetic: Literal["modular", "real"] = "modular"
     step: float = STEP
-    mask_std: float = 1e3
     wraps: bool = False
     name: ClassVar[str] = "secure_sum"
 
     def partials(self, values: np.ndarray) -> np.ndarray:
         """Return the random numbers of the first node, which stay there, and the n messages along the cycle: (n + 1,
-        q) uint64 or float64.
+        q) uint64.
         """
-        q = values.shape[1]
-        if self.arithmetic == "real":
-            mask = self.mask_std * self.generator.standard_normal(q)
-            own = values
-        else:
-            mask = self.generator.integers(2**64, size=q, dtype=np.uint64)
-            own = encoded(values, self.step, len(values), self.wraps)
-        return np.cumsum(np.vstack([mask, own[list(self.cycle)]]), axis=0, dtype=own.dtype)
+        mask = self.generator.integers(2**64, size=values.shape[1], dtype=np.uint64)
+        own = encoded(values, self.step, len(values), self.wraps)
+        return np.cumsum(np.vstack([mask, own[list(self.cycle)]]), axis=0, dtype=np.uint64)
 
     def total(self, values: np.ndarray) -> Totals:
         n, q = values.shape
         partials = self.partials(values)
-        total = partials[-1] - partials[0]
-        if self.arithmetic == "modular":
-            total = decoded(total, self.step)
+        total = decoded(partials[-1] - partials[0], self.step)
         return Totals(np.tile(total, (n, 1)), 2 * n - 1, 2 * n - 1, (2 * n - 1) * q)
 
 

@@ -18,7 +18,7 @@ from meterdp.core.noise import fixed_normals
 from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import Update, local_statistics, m_step
 from meterdp.federated.graph import CORRUPT, Graph, five_node_example
-from meterdp.federated.pdmm import DualUpdate, Stop, consensus
+from meterdp.federated.pdmm import DualUpdate, consensus
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.fleet import simulated_stream
@@ -114,7 +114,7 @@ def errors(
     c: float = _CONSTANT,
 ) -> np.ndarray:
     """Return the largest distance from the average after every round, all nodes at once."""
-    run = consensus(graph, values, duals, Stop(rounds=rounds), c=c, dual_update=update, traced=True)
+    run = consensus(graph, values, duals, rounds, c=c, dual_update=update, traced=True)
     return np.abs(run.trace - values.mean(axis=0)).max(axis=(1, 2))
 
 
@@ -165,9 +165,8 @@ def _printed_limit(graph: Graph, values: np.ndarray, duals: np.ndarray) -> float
 def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray, update: DualUpdate) -> np.ndarray:
     # The order of activations is no noise; any other gives another wrong number.
     order = simulated_stream(1)
-    stop = Stop(rounds=_SETTLED)
     run = consensus(
-        graph, values, duals, stop, c=_CONSTANT, schedule="asynchronous", dual_update=update, generator=order
+        graph, values, duals, _SETTLED, c=_CONSTANT, schedule="asynchronous", dual_update=update, generator=order
     )
     return run.at_node
 
@@ -186,7 +185,7 @@ def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
     average = values.mean()
     start = math.sqrt(graph.nodes) * abs(average)  # y = 0 at the start
     distance = np.linalg.norm(
-        consensus(graph, values, duals, Stop(rounds=_SETTLED), c=_CONSTANT, traced=True).trace[:, :, 0] - average,
+        consensus(graph, values, duals, _SETTLED, c=_CONSTANT, traced=True).trace[:, :, 0] - average,
         axis=1,
     )
     enough = int(np.argmax(distance < _THRESHOLD)) + 1

@@ -15,7 +15,7 @@ import pandas as pd
 
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
-from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.pdmm import consensus
 from meterdp.federated.summation import Federated, RingSum, decoded
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li import leakage
@@ -81,7 +81,7 @@ def sums_seen(
         found = sums_on_ring(ring.partials(values), CYCLE, CORRUPT)
         return {group: decoded(found[group], ring.step) for group in groups}
     noise = li.MASK_STD * generator.standard_normal((len(graph.arcs.tail), values.shape[1]))
-    out = consensus(graph, values, noise, Stop(rounds=li.LEAK_ROUNDS), c=li.LEAK_CONSTANT, traced=True)
+    out = consensus(graph, values, noise, li.LEAK_ROUNDS, c=li.LEAK_CONSTANT, traced=True)
     seen = seen_in_consensus(graph, values, noise, out.trace, CORRUPT)
     view = consensus_view(graph, CORRUPT, li.LEAK_ROUNDS, li.LEAK_CONSTANT)
     return {group: view.weights(group) @ seen for group in groups}

@@ -23,7 +23,7 @@ from scipy.stats import t as student
 
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph
-from meterdp.federated.pdmm import Schedule, Stop, consensus
+from meterdp.federated.pdmm import Schedule, consensus
 
 NEIGHBOURS = 3
 # Standard deviations of a column; noise of this size breaks ties, which would be neighbours at distance zero.
@@ -239,8 +239,6 @@ def consensus_view(
     n, arcs = graph.nodes, len(graph.arcs.tail)
     both = np.eye(n + arcs)
     values, dual_noise = both[:n], both[n:]
-    out = consensus(
-        graph, values, dual_noise, Stop(rounds=rounds), c=c, schedule=schedule, generator=generator, traced=True
-    )
+    out = consensus(graph, values, dual_noise, rounds, c=c, schedule=schedule, generator=generator, traced=True)
     seen = seen_in_consensus(graph, values, dual_noise, out.trace, corrupt)
     return View(seen[:, :n], seen[:, n:])

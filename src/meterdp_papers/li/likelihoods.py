@@ -21,7 +21,7 @@ import pandas as pd
 from meterdp.core.noise import fixed_uniforms
 from meterdp.federated.em import EmRun, Update, distributed_em, entries_of, local_statistics, m_step
 from meterdp.federated.graph import Graph, hamiltonian_cycle, random_geometric
-from meterdp.federated.pdmm import ACCURACY, Stop, Subspace, consensus, constant_for, rounds_for
+from meterdp.federated.pdmm import ACCURACY, Subspace, consensus, constant_for, rounds_for
 from meterdp.federated.summation import Federated, RingSum, Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.fleet import simulated_stream
@@ -106,7 +106,7 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
     graphs = {n: network(n, seed) for n in set(li.NODES.values())}
     constants = {n: constant_for(graph) for n, graph in graphs.items()}
     cycles = {n: hamiltonian_cycle(graph) for n, graph in graphs.items()}
-    stops = {n: Stop(rounds=rounds_for(graphs[n], constants[n], ACCURACY)) for n in graphs}
+    rounds = {n: rounds_for(graphs[n], constants[n], ACCURACY) for n in graphs}
     tables = []
     for setting in li.SETTINGS:
         n = li.NODES[setting.rows]
@@ -118,7 +118,7 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
         schemes: dict[str, Summation] = {
             Federated.name: Federated(graphs[n]),
             RingSum.name: RingSum(graphs[n], cycles[n], draws),
-            Subspace.name: Subspace(graphs[n], draws, li.MASK_STD, constants[n], stops[n]),
+            Subspace.name: Subspace(graphs[n], draws, li.MASK_STD, constants[n], rounds[n]),
         }
         if setting == li.SHOWN[0]:  # as printed, which takes a processor a hundred times longer
             schemes[li.ASYNCHRONOUS] = Subspace(graphs[n], draws, li.MASK_STD, constants[n], schedule="asynchronous")
@@ -173,7 +173,7 @@ def consensus_table(seed: int) -> pd.DataFrame:
                 graph,
                 values,
                 mask_std * directions,
-                Stop(rounds=rounds),
+                rounds,
                 c=c,
                 schedule=schedule,
                 dual_update=update,
@@ -241,7 +241,7 @@ def cost_table(trials: int, seed: int) -> pd.DataFrame:
 def _schemes(graph: Graph, draws: np.random.Generator) -> dict[str, Summation]:
     """Return the schemes with what they find out once, and no iteration pays for."""
     subspace = Subspace(graph, draws, li.MASK_STD, constant_for(graph))
-    assert subspace.stopping.rounds
+    assert subspace.round_count
     return {
         Federated.name: Federated(graph),
         RingSum.name: RingSum(graph, hamiltonian_cycle(graph), draws),

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.federated.graph import complete, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.pdmm import consensus
 from meterdp.federated.shared_noise import SharedSums, hiding_shares, release_together, shares_for
 from meterdp.federated.summation import decoded, encoded
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -233,7 +233,7 @@ def test_transcripts_tell_no_more_than_the_lemma(name, schedule):
             graph,
             values,
             dual_noise,
-            Stop(rounds=12 * n),
+            12 * n,
             c=0.4,
             schedule=schedule,
             generator=np.random.default_rng(7),

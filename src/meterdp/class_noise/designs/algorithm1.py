@@ -13,17 +13,26 @@ recomputing (46) for all pairs. J of (47) never rises.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from meterdp.class_noise.neighbourhoods import components
 from meterdp.class_noise.query_models import Budget, ClassQueries, DesignReport, Noise
 from meterdp.errors import InputError
 
 NO_STEP, NO_DESCENT, ITERATION_LIMIT = range(3)
+# alpha at the start, the upper limit of every step, as in the paper.
+FIRST_STEP = 0.1
+# A step bound below this counts as "no step left"; it only keeps rounding from replacing an exact zero.
+SMALLEST_STEP = 1e-12
+# How often a step that does not lower the worst pair is halved. Lemma 2 bounds one of its terms to first order only,
+# so its step can be too long.
+HALVINGS = 30
+MOST_ITERATIONS = 5000
+# The projection (49) keeps eigenvalues of A above this times the largest; a zero one would have no inverse.
+EIGENVALUE_FLOOR = 1e-9
 
 
 class Rows(NamedTuple):
@@ -343,13 +352,13 @@ def descend(
     state: DescentState,
     members: np.ndarray,
     *,
-    first_step: float,
-    smallest_step: float,
-    halvings: int,
-    iteration_limit: int,
-    eigenvalue_floor: float,
+    first_step: float = FIRST_STEP,
+    smallest_step: float = SMALLEST_STEP,
+    halvings: int = HALVINGS,
+    iteration_limit: int = MOST_ITERATIONS,
+    eigenvalue_floor: float = EIGENVALUE_FLOOR,
 ) -> Descent:
-    """Run lines 2-10 of Algorithm 1 on ``state``, in place, with the limits of :class:`Algorithm1Settings`.
+    """Run lines 2-10 of Algorithm 1 on ``state``, in place.
 
     ``members`` (m,) are the labels to descend, ascending: each has a neighbour, and all neighbours are among them.
     """
@@ -361,37 +370,7 @@ def descend(
     return Descent(DESCENT_STOP_REASONS[stop], Trace(*(column[:done] for column in trace)), rejected)
 
 
-@dataclass(frozen=True)
-class Algorithm1Settings:
-    """Public settings of Algorithm 1.
-
-    Parameters
-    ----------
-    first_step : float
-        alpha at the start, the upper limit of every step (the paper's 0.1).
-    smallest_step : float
-        A step bound below this counts as "no step left"; it only keeps rounding from replacing an exact zero.
-    halvings : int
-        How often a step that does not lower the worst pair is halved. Lemma 2 bounds one of its terms to first order
-        only, so its step can be too long.
-    iteration_limit : int
-        Iterations, per component if ``scope`` is "component".
-    eigenvalue_floor : float
-        The projection (49) keeps eigenvalues of A above this times the largest; a zero one would have no inverse.
-    scope : {"graph", "component"}
-        "graph", as written: one worst pair over all labels, so the descent ends for all neighbourhoods when it ends
-        for the worst one. "component": each connected component of the graph, an independent problem, on its own.
-    """
-
-    first_step: float = 0.1
-    smallest_step: float = 1e-12
-    halvings: int = 30
-    iteration_limit: int = 5000
-    eigenvalue_floor: float = 1e-9
-    scope: Literal["graph", "component"] = "graph"
-
-
-def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1Settings | None = None) -> Noise:
+def published_noise(queries: ClassQueries, budget: Budget) -> Noise:
     """Run Algorithm 1 from white noise and rescale to the budget by (50).
 
     Covariances (H, k, k) have exactly the budget's trace; the report counts iterations and halved steps, says why the
@@ -399,7 +378,6 @@ def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1S
     :class:`InputError` if the pairs are no undirected graph, or the queries are not finite or too far apart for the
     budget.
     """
-    settings = settings or Algorithm1Settings()
     labels, entries = queries.mean_log_kwh.shape
     graph = neighbour_graph(queries.pairs, labels)
     trace = budget.squared_error(entries)
@@ -412,17 +390,15 @@ def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1S
     means = queries.mean_log_kwh - queries.mean_log_kwh.mean(axis=0)
     state = descent_state(graph, means, white)
     surrogate_white = state.worst()
-    limits = {name: value for name, value in asdict(settings).items() if name != "scope"}
-    groups = components(queries.pairs, labels)
-    if groups and settings.scope == "graph":
-        groups = [np.sort(np.concatenate(groups))]
-    descents = [descend(state, group, **limits) for group in groups]
+    # One worst pair over all labels, as written: the descent ends everywhere when it does for the worst neighbourhood.
+    members = np.unique(queries.pairs)
+    descents = [descend(state, members, iteration_limit=MOST_ITERATIONS)] if members.size else []
     noise, replaced = _rescale(state.covariance - queries.covariance, trace)
     report = DesignReport(
         iteration_count=sum(d.trace.step.size for d in descents),
         halved_step_count=sum(int(d.trace.halvings.sum()) + d.rejected_count for d in descents),
         white_label_count=replaced,
-        stop_reason="; ".join(sorted({d.stop_reason for d in descents})) or "no pairs",
+        stop_reason=descents[0].stop_reason if descents else "no pairs",
         surrogate_white=surrogate_white,
         surrogate_descended=state.worst(),
         surrogate_released=descent_state(graph, means, queries.covariance + noise).worst(),

@@ -9,7 +9,7 @@ from scipy.special import erfc
 
 from meterdp.accounting.exact_curve import chernoff, exact_tails
 from meterdp.class_noise.curves import losses_of
-from meterdp.class_noise.designs.algorithm1 import Algorithm1Settings, published_noise
+from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.designs.simple import white_noise
 from meterdp.class_noise.query_models import QUERY_MODELS, Budget, ClassQueries, class_queries
@@ -176,7 +176,7 @@ def test_the_gaussian_sensitivity_37_is_the_constant_of_29_and_half_of_j(seed):
         ratio = np.linalg.det(distributions.covariance[x]) / np.linalg.det(distributions.covariance[y])
         values.append(0.5 * d @ np.linalg.solve(distributions.covariance[y], d) - 0.5 * np.log(ratio))
     assert losses_of(distributions).constant == pytest.approx(np.array(values))
-    report = published_noise(queries, budget, Algorithm1Settings(iteration_limit=1)).report
+    report = published_noise(queries, budget).report
     assert report.surrogate_white == pytest.approx(2 * max(values))
 
 

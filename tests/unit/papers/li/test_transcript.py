@@ -5,7 +5,7 @@ import pytest
 
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.pdmm import consensus
 from meterdp.federated.summation import RingSum, decoded
 from meterdp_papers.li import leakage
 from meterdp_papers.li.leakage import (
@@ -64,7 +64,8 @@ def test_secure_summation_gives_away_the_stretches_between_corrupt_nodes(corrupt
 
 def test_what_is_seen_on_a_ring_is_the_view_times_what_goes_in():
     values = np.random.default_rng(5).standard_normal((5, 3))
-    partials = RingSum(ring(5), ORDER, np.random.default_rng(6), "real", mask_std=2.0).partials(values)
+    mask = 2.0 * np.random.default_rng(6).standard_normal((1, 3))
+    partials = np.cumsum(np.vstack([mask, values]), axis=0)
     view = ring_view(ORDER, CORRUPT)
     own = view.of_values[-2:] @ values
     seen = np.vstack([seen_on_ring(partials, ORDER, CORRUPT), own])
@@ -75,7 +76,7 @@ def test_weights_turn_a_transcript_into_the_sum_of_the_honest_nodes():
     graph, rounds, c = five_node_example(), 12, 0.4
     generator = np.random.default_rng(7)
     values, noise = generator.standard_normal((5, 50)), 1e3 * generator.standard_normal((12, 50))
-    trace = consensus(graph, values, noise, Stop(rounds=rounds), c=c, traced=True).trace
+    trace = consensus(graph, values, noise, rounds, c=c, traced=True).trace
     seen = seen_in_consensus(graph, values, noise, trace, CORRUPT)
     weights = consensus_view(graph, CORRUPT, rounds, c).weights(HONEST)
     assert weights @ seen == pytest.approx(values[list(HONEST)].sum(axis=0), abs=1e-9)
