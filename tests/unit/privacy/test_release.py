@@ -1,7 +1,6 @@
 """The order of a release: policy, charge, noise, files."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,32 +8,20 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Adjacency, Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
-from tests.unit.release.charged import SOUND, kinds, never
+from tests.unit.release.charged import SOUND, Made, kinds, never
 
 LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1)
 
 
-@dataclass(frozen=True)
-class Made:
-    """A mechanism made of two functions."""
-
-    answer: Callable
-    render: Callable
-    guarantee: Guarantee = SOUND
-    households: int = FEWEST_HOUSEHOLDS
-    loss: Charge = LOSS
-    parameters: dict = field(default_factory=dict)
-
-
 def part(name="mixture", answer=None, render=None, **changed):
     request = Request(PrivacyBudget("", "replace_one", "town", "2026"), {"artefact": name}, LOSS)
-    return Part(request, Made(answer or draw, render or written, **changed))
+    return Part(request, Made(**{"loss": LOSS, "answer": answer or draw, "render": render or written} | changed))
 
 
 def draw(records, noise, earlier):

@@ -45,20 +45,15 @@ def service(folder, month="01", year=2025, meters=b"meter_id\nm1\n", simulated=T
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A mechanism whose files a function of earlier files makes."""
+class Made:
+    """A mechanism made of two functions."""
 
     loss: Charge
-    draw: Callable
+    answer: Callable
+    render: Callable = lambda answers, earlier: answers
     guarantee: Guarantee = SOUND
     households: int = FEWEST_HOUSEHOLDS
     parameters: dict = field(default_factory=dict)
-
-    def answer(self, records, noise, earlier):
-        return self.draw(earlier)
-
-    def render(self, answers, earlier):
-        return answers
 
 
 def never(*_):
@@ -87,8 +82,11 @@ def states(events) -> list[tuple[str, str]]:
 
 def released_all(ledger, links, limit, ready=None) -> list[dict[str, bytes]]:
     """Return the files of linked requests; each is drawn by a function of the files before."""
-    parts = [Part(request, Drawn(request.charge, draw)) for request, draw in links]
-    return release(parts, None, ledger, limit, ready)
+
+    def part(request, draw):
+        return Part(request, Made(request.charge, lambda records, noise, earlier: draw(earlier)))
+
+    return release([part(*link) for link in links], None, ledger, limit, ready)
 
 
 def released(ledger, request, limit, draw=lambda: {"a": b"x"}) -> dict[str, bytes]:

@@ -33,6 +33,11 @@ def add(lists, *meters):
     return lists.add(hashed(meters, KEY))[0]
 
 
+@pytest.fixture
+def town(lists):
+    return add(lists, "a")
+
+
 def entry(meters, epsilon=1.0, limit=LIMIT, periods=YEAR, planned=NOTHING, responses=(), **more):
     mu = gaussian.mu_for(epsilon, 1e-5) if epsilon else 0.0
     charge = Charge(mu, 1e-15, tuple((*kind, times) for kind, times in responses))
@@ -162,24 +167,23 @@ def test_another_list_with_one_of_the_meters_has_no_new_budget(lists, more):
     refused(spent, entry(add(lists, *more), 1.0), lists)
 
 
-def test_a_charge_without_a_list_counts_for_everybody_and_one_without_a_period_always(lists):
-    town, other = add(lists, "a"), add(lists, "b")
+def test_a_charge_without_a_list_counts_for_everybody_and_one_without_a_period_always(lists, town):
+    other = add(lists, "b")
     for charged in (entry(None, 1.9), entry(town, 1.9, periods=None)):
         refused([charged], entry(town, 1.0), lists)
     refused([entry(town, 1.9)], entry(None, 1.0), lists)  # whoever it is of may be on any list
     check([entry(town, 1.9, periods=None)], entry(other, 1.9), lists)
 
 
-def test_a_release_is_charged_in_full_to_each_period_it_touches(lists):
-    town = add(lists, "a")
+def test_a_release_is_charged_in_full_to_each_period_it_touches(lists, town):
     both = entry(town, 1.9, periods=YEAR + NEXT)
     for period in (YEAR, NEXT):
         refused([both], entry(town, 1.0, periods=period), lists)
         refused([entry(town, 1.9, periods=period)], both, lists)
 
 
-def test_periods_of_a_meter_are_equal_or_share_no_day(lists):
-    town, other = add(lists, "a"), add(lists, "b")
+def test_periods_of_a_meter_are_equal_or_share_no_day(lists, town):
+    other = add(lists, "b")
     month = (interval_of(date(2025, 3, 1), date(2025, 3, 31), "Europe/London"),)
     shifted = (interval_of(date(2025, 1, 1), date(2025, 12, 31), "America/New_York"),)
     for period in (month, shifted):
@@ -213,8 +217,7 @@ def test_a_removal_and_an_addition_are_charged_for_a_replacement(lists):
     check([entry(None, 0.5)] * 2, entry(add(lists, "b"), 1.5), lists)
 
 
-def test_responses_are_those_the_first_release_planned(lists):
-    town = add(lists, "a")
+def test_responses_are_those_the_first_release_planned(lists, town):
     plan = Charge(0.0, 1e-15, ((*A, 1),))
     made = entry(town, 0.1, planned=plan, responses=[(A, 1)])
     check([entry(town, 0.5, planned=plan)], made, lists)
@@ -231,8 +234,7 @@ def test_responses_are_those_the_first_release_planned(lists):
     refused([], Entry(BUDGET, town, YEAR, Charge(tight, 0.0), LIMIT, plan), lists)
 
 
-def test_a_first_release_may_take_all_there_is(lists):
-    town = add(lists, "a")
+def test_a_first_release_may_take_all_there_is(lists, town):
     all_of_it = Charge(gaussian.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
     new = Entry(BUDGET, town, YEAR, all_of_it, LIMIT, Charge(0.0, 1e-18))
     check([], new, lists)
@@ -262,8 +264,7 @@ def test_whoever_spent_the_most_of_either_decides(lists, most):
     check(spent, Entry(BUDGET, b if most == "mu" else a, YEAR, more, LIMIT, plan), lists)
 
 
-def test_limits_and_noise_of_any_size_are_numbers(lists):
-    town = add(lists, "a")
+def test_limits_and_noise_of_any_size_are_numbers(lists, town):
     for epsilon in (1e-9, 20.0, 800.0, 1e6):
         try:
             check([entry(town, 0.3)], entry(town, 0.3, limit=Limit(epsilon, 1e-5)), lists)
@@ -272,9 +273,8 @@ def test_limits_and_noise_of_any_size_are_numbers(lists):
     assert spent.most_spent([entry(town, 0.3)], None, lists)
 
 
-def test_a_limit_is_raised_for_the_period_it_names_alone(lists):
+def test_a_limit_is_raised_for_the_period_it_names_alone(lists, town):
     """Not for a year that the named day is in, nor for a release that counts in all periods."""
-    town = add(lists, "a")
     day = (interval_of(date(2025, 3, 1), date(2025, 3, 1), "Europe/London"),)
     wide = Limit(8.0, 1e-5)
     for charged, raised, new in ((YEAR, day, YEAR), (NEXT, YEAR, None)):
@@ -285,8 +285,7 @@ def test_a_limit_is_raised_for_the_period_it_names_alone(lists):
         refused(earlier, entry(town, 4.0, limit=wide, periods=new), lists, "limit of epsilon 2 at")
 
 
-def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_measurement(lists):
-    town = add(lists, "a")
+def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_measurement(lists, town):
     plan = Charge(0.0, 1e-18, ((*A, 1),))
     first = Entry(BUDGET, town, YEAR, Charge(0.0, 0.0, plan.responses), LIMIT, plan)
     mu = brentq(lambda m: Charge(m, 1e-18, plan.responses).delta(2.0) / 1e-5 - (1 - 1e-6), 0.1, 1.0)
