@@ -16,7 +16,7 @@ from meterdp_papers.li import tables as li
 from meterdp_papers.park import clusters, marital
 from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import Records
-from meterdp_papers.park.likelihoods import compare
+from meterdp_papers.park.likelihoods import compare, summarise
 from meterdp_papers.park.scorecard import CLAIMS
 from meterdp_papers.park.tables import ALSO_SHOWN, EM, OURS, PICTURES
 from meterdp_papers.registry import PAPERS
@@ -24,6 +24,7 @@ from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, tables_wider_than_their_panel
 from tests.unit.papers.li import synthetic as li_synthetic
 from tests.unit.papers.park import synthetic
+from tests.unit.papers.synthetic import SOURCE
 
 FIGURES = [(paper, figure.name) for paper in ("li", "park") for figure in PAPERS[paper].figures]
 
@@ -51,17 +52,17 @@ def of_park() -> dict:
     three = synthetic.runs(figure="fig3")
     with_ours = synthetic.AS_CLAIMED | {OURS: synthetic.AS_CLAIMED[EM]}
     folds = synthetic.folds()
-    nicv = clusters.summarise(folds, synthetic.SOURCE)
-    places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, synthetic.SOURCE)
-    pictures = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, synthetic.SOURCE)
+    nicv = clusters.summarise(folds, SOURCE)
+    places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, SOURCE)
+    pictures = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, SOURCE)
     return {
         "fig1": (park.PARK_MAP, marital.tabulate(1, seed=1)[0]),
-        "fig2": (park.PARK_CURVE, synthetic.curve(two)),
-        "fig3": (park.PARK_CURVE, synthetic.curve(three[three["split"] == 0])),  # without standard errors
+        "fig2": (park.PARK_CURVE, summarise(two, SOURCE)),
+        "fig3": (park.PARK_CURVE, summarise(three[three["split"] == 0], SOURCE)),  # without standard errors
         "fig4": (park.PARK_CLUSTERS, clusters.on_the_map(folds, nicv, places)),
         "fig5": (park.PARK_FACES, clusters.tabulate(pictures, seed=1)[0]),
-        "fig2_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours), synthetic.SOURCE)),
-        "fig3_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours, figure="fig3"), synthetic.SOURCE)),
+        "fig2_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours), SOURCE)),
+        "fig3_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours, figure="fig3"), SOURCE)),
         "nicv": (park.PARK_NICV, nicv),
         "face_numbers": (park.PARK_FACE_NUMBERS, synthetic.face_numbers()),
     }

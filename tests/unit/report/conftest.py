@@ -17,11 +17,11 @@ from tests.unit.report import made_up
 SETTINGS = {"mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1.0, 2.0, 4.0]}}
 
 
-def draw_all(paths: dict[str, Path], folder: Path) -> dict[str, Path]:
+def draw_all(paths: dict[str, Path], folder: Path, settings: dict = SETTINGS) -> dict[str, Path]:
     """Draw every figure of the registry from the tables at ``paths``; return the figures by name."""
     drawn = {}
     for figure in FIGURES:
-        for name, options in figure.drawings(SETTINGS).items():
+        for name, options in figure.drawings(settings).items():
             drawn[name] = folder / f"{name}.svg"
             figure.draw(*(paths[table.name] for table in figure.tables), output=drawn[name], **options)
     return drawn

@@ -23,7 +23,6 @@ from meterdp_papers.common.scorecard import (
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import scorecard as liu
 from meterdp_papers.liu.scorecard import CLAIMS
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
 from tests.unit.papers.synthetic import accuracy, curve, distances
 
 PROPOSED, BASE = "kl_published", "iid_laplace"
@@ -45,7 +44,6 @@ def test_a_comparison_is_lost_for_certain_only_beyond_two_standard_errors():
 )
 def test_lowest_at_every_epsilon(own, verdict):
     table = curve({BASE: [8, 4, 2], "coloured_gaussian_l1": [9, 5, 3], PROPOSED: own, "kl_exact": [0.1, 0.1, 0.1]})
-    as_arrow(LIU_CURVE, table)
     found = liu.lowest(table)
     assert found.holds == verdict
     assert ("Baselines with a lower mean: none" in found.measured) == (max(own) < 4)
@@ -87,7 +85,6 @@ def test_sensitivity_compares_growth_factors_and_says_the_growth_in_nats():
 def test_nearest_to_the_histogram_must_hold_in_every_class():
     fit = {"fit": [0.1, 0.1]}
     near = {**fit, BASE: [0.5, 0.4], PROPOSED: [0.3, 0.3], "kl_exact": [0.2, 0.2]}
-    as_arrow(LIU_MARGINAL_DISTANCES, distances(near, [50, 50]))
     assert liu.nearest_to_histogram(distances(near, [50, 50])).holds == HOLDS
     assert liu.nearest_to_histogram(distances(near | {BASE: [0.5, 0.305]}, [50, 50])).holds == OPEN
     assert liu.nearest_to_histogram(distances(near | {BASE: [0.5, 0.295]}, [50, 50])).holds == OPEN
@@ -107,7 +104,6 @@ def test_small_classes_diverge_by_size_not_by_number():
 
 def test_accuracy_close_to_the_fit_and_far_above_the_baselines():
     good = {"fit": [0.8] * 3, BASE: [0.3, 0.4, 0.5], PROPOSED: [0.71, 0.75, 0.79], "kl_exact": [0.1] * 3}
-    as_arrow(LIU_ACCURACY, accuracy(good))
     assert liu.accurate(accuracy(good)).holds == HOLDS
     assert liu.accurate(accuracy(good | {PROPOSED: [0.69, 0.75, 0.79]})).holds == FAILS
     assert liu.accurate(accuracy(good | {BASE: [0.3, 0.4, 0.7]})).holds == FAILS

@@ -7,7 +7,6 @@ from meterdp.core.parquet import as_arrow
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.li import scorecard as li
-from meterdp_papers.li import tables as declared
 from meterdp_papers.li.scorecard import CLAIMS
 from meterdp_papers.li.tables import CYCLE_ALONE, NODES, WITH_CHORD
 from tests.unit.papers.li import synthetic
@@ -20,7 +19,6 @@ from tests.unit.papers.li.synthetic import NATS
 )
 def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, others):
     table = synthetic.read_off(**changed)
-    as_arrow(declared.LI_READ_OFF, table)
     found = {variant: verdict.holds for variant, verdict in li.federated_reveals(table).items()}
     first, *rest = NODES
     assert list(found) == ["records of Fig. 3", *NODES]
@@ -40,7 +38,6 @@ def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, ot
 )
 def test_li_2_wants_node_3_exposed_and_of_the_others_the_sum(changed, nats, se, verdict):
     leaks = synthetic.leaks(NATS | {"secure_sum": nats}, se)
-    as_arrow(declared.LI_LEAKAGE, leaks)
     assert li.ring_exposes(synthetic.read_off(**changed), leaks).holds == verdict
 
 
@@ -67,7 +64,6 @@ def test_li_3_wants_the_order_and_nothing_but_the_sum(nats, se, changed, verdict
 @pytest.mark.parametrize(("difference", "verdict"), [(1e-11, HOLDS), (1e-7, FAILS)])
 def test_li_4_wants_the_log_likelihood_of_all_in_one_place(difference, verdict):
     table = synthetic.likelihoods(difference)
-    as_arrow(declared.LI_LIKELIHOODS, table)
     found = li.same_likelihood(table)
     assert len(found) == 12 and {v.holds for v in found.values()} == {verdict}
     assert "subspace" in next(iter(found.values())).measured

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp_papers.park import likelihoods, marital
+from meterdp_papers.park import marital
 from meterdp_papers.park.tables import (
     BY_PIXEL,
     CLUSTER_VARIANTS,
@@ -14,14 +14,17 @@ from meterdp_papers.park.tables import (
     LLOYD_LINEAR,
     LLOYD_ZCDP,
     MISREAD,
+    PARK_DISTANCES,
+    PARK_FACE_NUMBERS,
+    PARK_FOLDS,
+    PARK_LIKELIHOODS,
     PLAIN,
     PROPOSED,
     SENSITIVITIES,
     SHOWN,
-    ZCDP,
 )
+from tests.unit.papers.synthetic import filled
 
-SOURCE = {"data": "synthetic data", "substitute": "stands for nothing"}
 # Nats per record at epsilon 0.1, 1 and 4.
 EPSILONS = (0.1, 1.0, 4.0)
 AS_CLAIMED = {
@@ -47,50 +50,23 @@ def runs(values=AS_CLAIMED, figure="fig2", variant=SHOWN.name, noise=0.01, left_
             for line, means in values.items():
                 step = None if line == EM else epsilon / 10 * (0.6 if line == "ggg_moments" else 1.0)
                 step = step * real if line == "ggg_moments_real" else step
-                rows.append(
-                    {
-                        "figure": figure,
-                        "reading": variant,
-                        "split": number,
-                        "line": line,
-                        "scheme": of[line].scheme if line in of else None,
-                        "composition": of[line].composition if line in of else None,
-                        "epsilon": epsilon,
-                        "step_epsilon": step,
-                        "deltas_left_out": left_out and line in ("ggg_linear", "ggg_advanced"),
-                        "log_likelihood": means[i] + noise * generator.standard_normal(),
-                    }
-                )
-    return pd.DataFrame(rows).astype({"step_epsilon": float})
-
-
-def curve(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table ``park_curve`` of such splits."""
-    assert (table["line"] == ZCDP).any()
-    return likelihoods.summarise(table, SOURCE)
+                row = {"split": number, "line": line, "epsilon": epsilon, "step_epsilon": step}
+                row |= {"scheme": of[line].scheme, "composition": of[line].composition} if line in of else {}
+                row |= {"deltas_left_out": left_out and line in ("ggg_linear", "ggg_advanced")}
+                rows.append(row | {"log_likelihood": means[i] + noise * generator.standard_normal()})
+    table = filled(PARK_LIKELIHOODS, rows, figure=figure, reading=variant)
+    return table.astype({"step_epsilon": float})
 
 
 def distances(em_to_lone=0.0, few=1000.0, many=100.0, se=1.0) -> pd.DataFrame:
     """Return a table ``park_distances`` of one variant of the caption."""
+    apart = ("released_to_lone_median_km", "released_to_em_median_km", "released_to_em_mean_km")
     rows = [
-        {
-            "caption": "a caption",
-            "times": times,
-            "epsilon": 1.0,
-            "status": status,
-            "person_count": 10 * times,
-            "em_to_lone_km": em_to_lone,
-            "released_to_lone_median_km": at,
-            "released_to_em_median_km": at,
-            "released_to_em_mean_km": at,
-            "released_to_em_se_km": se,
-            "trials": 100,
-            **SOURCE,
-        }
+        {"times": times, "status": status, **dict.fromkeys(apart, at)}
         for times, at in ((1, few), (50, many))
         for status in marital.STATUSES
     ]
-    return pd.DataFrame(rows)
+    return filled(PARK_DISTANCES, rows, epsilon=1.0, em_to_lone_km=em_to_lone, released_to_em_se_km=se)
 
 
 def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
@@ -102,7 +78,6 @@ def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
             "fold": number,
             "reading": variant.name,
             "method": method,
-            "epsilon": 0.01,
             "step_epsilon": None if method == PLAIN else 0.001,
             "nicv": value + noise * generator.standard_normal(),
             "longitude": generator.uniform(-170, 170, variant.clusters).tolist(),
@@ -112,7 +87,7 @@ def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
         for variant in CLUSTER_VARIANTS
         for method, value in zip(methods, values, strict=True)
     ]
-    return pd.DataFrame(rows).astype({"step_epsilon": float})
+    return filled(PARK_FOLDS, rows, epsilon=0.01).astype({"step_epsilon": float})
 
 
 def face_numbers(high=0.9, low=0.3) -> pd.DataFrame:
@@ -123,15 +98,11 @@ def face_numbers(high=0.9, low=0.3) -> pd.DataFrame:
             "sensitivity": sensitivity,
             "noise": noise,
             "epsilon": epsilon,
-            "noise_std": 0.1,
-            "noise_spectral_norm": 12.0,
-            "top_eigenvalue": 0.6,
             "captured_share": share,
-            **SOURCE,
         }
         for sensitivity in SENSITIVITIES
         for noise in ("stated", MISREAD)
         for epsilon, share in ((0.3, high), (0.2, low))
     ]
     code = [row | {"pictures": BY_PIXEL} for row in rows if row["noise"] == MISREAD and row["sensitivity"] == "2/N"]
-    return pd.DataFrame([*rows, *code])
+    return filled(PARK_FACE_NUMBERS, [*rows, *code])

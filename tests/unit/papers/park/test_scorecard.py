@@ -9,9 +9,11 @@ from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.park import clusters
 from meterdp_papers.park import scorecard as park
 from meterdp_papers.park import tables as declared
+from meterdp_papers.park.likelihoods import summarise
 from meterdp_papers.park.scorecard import CLAIMS
 from tests.unit.papers.park import synthetic
 from tests.unit.papers.park.synthetic import AS_CLAIMED
+from tests.unit.papers.synthetic import SOURCE
 
 
 def only(verdicts: dict) -> str:
@@ -31,7 +33,6 @@ def only(verdicts: dict) -> str:
 )
 def test_park_1_needs_a_place_read_off_hidden_and_closer_means(changed, verdict):
     table = synthetic.distances(**changed)
-    as_arrow(declared.PARK_DISTANCES, table)
     assert only(park.lone_person(table)) == verdict
 
 
@@ -54,7 +55,6 @@ def test_park_2_compares_scenarios_at_every_epsilon(changed, noise, verdict):
 )
 def test_park_3_wants_both_refined_compositions_above_both_others(changed, verdict):
     table = synthetic.runs(AS_CLAIMED | changed)
-    as_arrow(declared.PARK_LIKELIHOODS, table)
     assert park.refined_better(table).holds == verdict
 
 
@@ -102,8 +102,7 @@ def test_park_4_is_judged_with_orders_that_end_and_with_many():
 )
 def test_park_5_wants_the_methods_in_order(values, noise, verdict):
     folds = synthetic.folds(values, noise)
-    as_arrow(declared.PARK_FOLDS, folds)
-    found = park.clusters_in_order(clusters.summarise(folds, synthetic.SOURCE), folds)
+    found = park.clusters_in_order(clusters.summarise(folds, SOURCE), folds)
     assert len(found) == len(declared.CLUSTER_VARIANTS) and verdict in {v.holds for v in found.values()}
     if noise < 0.1:
         assert {v.holds for v in found.values()} == {verdict}
@@ -120,12 +119,12 @@ def test_every_claim_has_its_rows_and_sources():
     runs = {"fig2": synthetic.runs(left_out=True), "fig3": synthetic.runs(figure="fig3")}
     tables = {
         "distances": synthetic.distances(),
-        "nicv": clusters.summarise(folds, synthetic.SOURCE),
+        "nicv": clusters.summarise(folds, SOURCE),
         "folds": folds,
         "face_numbers": synthetic.face_numbers(),
         **{f"{figure}_splits": table for figure, table in runs.items()},
-        "fig2": synthetic.curve(runs["fig2"]),
-        "fig3": synthetic.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
+        "fig2": summarise(runs["fig2"], SOURCE),
+        "fig3": summarise(runs["fig3"], SOURCE).assign(substitute=None),  # the data set itself
     }
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)

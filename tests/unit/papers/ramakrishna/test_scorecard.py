@@ -18,11 +18,10 @@ from meterdp_papers.ramakrishna.scorecard import CLAIMS
 from meterdp_papers.ramakrishna.tables import PRINTED, PRINTED_NMSE
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
+from tests.unit.papers.synthetic import filled
 from tests.unit.report import made_up
 
-SOURCE = {"data": "synthetic data", "substitute": "stands for nothing"}
 RHOS, EPSILONS = (0.5, 2.0), (0.5, 1.0)
-EXACT = {"delta_error": 0.0, "delta_chernoff": 1.0, "pair_count": 12}
 
 
 def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
@@ -30,24 +29,10 @@ def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
     rows = []
     for rho, eps, sides in product(RHOS, EPSILONS, ("one", "two")):
         for design, delta in (("none", 1.0), ("white", white), ("published", white - gain[RHOS.index(rho)])):
-            rows.append(
-                {
-                    "design": design,
-                    "accuracy_convention": "total",
-                    "rho": rho,
-                    "sides": sides,
-                    "epsilon": eps,
-                    "delta_shown": delta,
-                    "delta_mean": delta,
-                    "delta_se": se,
-                    "excess_mean": delta - white,
-                    "excess_se": se if design == "published" else 0.0,
-                    "below_white_share": 0.9,
-                    "trials": 50,
-                    "data": SOURCE["data"],
-                }
-            )
-    return pd.DataFrame(rows)
+            row = {"design": design, "rho": rho, "sides": sides, "epsilon": eps, "excess_mean": delta - white}
+            row |= {"delta_shown": delta, "delta_mean": delta, "excess_se": se if design == "published" else 0.0}
+            rows.append(row)
+    return filled(declared.RAMAKRISHNA_FIG2, rows, accuracy_convention="total", trials=50)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +47,6 @@ def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
 )
 def test_proposed_below_white_with_a_shrinking_improvement(gain, se, verdict):
     table = fig2(gain, se)
-    as_arrow(declared.RAMAKRISHNA_FIG2, table)
     judged = ram.below_white(table)
     assert list(judged) == ["rho in total 0.5 to 2, one-sided", "rho in total 0.5 to 2, two-sided"]
     for found in judged.values():
@@ -90,12 +74,11 @@ def fig4(delta=lambda *variant: 1.0) -> pd.DataFrame:
         for design, rho, eps in {(p.design, p.rho, p.epsilon) for p in PRINTED} | {("none", 0.45, 0.1)}:
             value = delta(design, rho, eps, model, mean, convention, sides)
             keys = {"design": design, "query_model": model, "query_mean": mean, "accuracy_convention": convention}
-            rows.append({**keys, "rho": rho, "sides": sides, "epsilon": eps, "delta": value, **EXACT, **SOURCE})
-    return pd.DataFrame(rows)
+            rows.append({**keys, "rho": rho, "sides": sides, "epsilon": eps, "delta": value})
+    return filled(declared.RAMAKRISHNA_FIG4, rows)
 
 
 def test_no_noise_has_to_be_certain_under_a_variant():
-    as_arrow(declared.RAMAKRISHNA_FIG4, fig4())
     everywhere = ram.certain_without_noise(ram.with_query(fig4()))
     assert len(everywhere) == 5 * 2 and {v.holds for v in everywhere.values()} == {HOLDS}
     low = fig4(lambda d, r, e, model, mean, c, sides: 0.9 if (model, mean) == ("published", "zero") else 1.0)
@@ -142,13 +125,12 @@ def fig3_errors(released: float) -> pd.DataFrame:
             "reference": reference,
             "nmse": released if line == "released" and scale == "kwh" else 0.3,
             "nmse_printed": PRINTED_NMSE[house - 1] if line == "released" else np.nan,
-            **SOURCE,
         }
         for house in (1, 2, 3)
         for scale in scales_of(15)
         for line, reference in (("forecast", "truth"), ("released", "truth"), ("released", "forecast"))
     ]
-    return pd.DataFrame(rows)
+    return filled(declared.RAMAKRISHNA_FIG3_ERRORS, rows)
 
 
 def arma_errors(log_kwh: float, kwh: float) -> pd.DataFrame:
@@ -162,8 +144,6 @@ def arma_errors(log_kwh: float, kwh: float) -> pd.DataFrame:
 
 
 def test_small_errors_need_every_house_and_an_accurate_forecast():
-    as_arrow(declared.RAMAKRISHNA_FIG3_ERRORS, fig3_errors(0.1))
-
     def judged(*tables):
         found = ram.accurate_forecasts(*tables)
         assert len(found) == 4 * 2 and {v.holds for n, v in found.items() if "kWh" not in n or "log" in n} == {FAILS}
@@ -182,15 +162,12 @@ def test_every_scale_is_its_unit():
 
 
 def descents(halved: int, descended: float = 1.0) -> pd.DataFrame:
-    row = {"query_model": "stochastic", "accuracy_convention": "total", "rho": 1.0, "stop_reason": "no step"}
-    row |= {"iteration_count": 100, "halved_step_count": 0, "surrogate_white": 2.0, "surrogate_released": 3.0}
-    rows = [{"source": "synthetic", "trial": t, **row, "surrogate_descended": descended} for t in range(4)]
-    rows[2]["halved_step_count"] = halved
-    return pd.DataFrame(rows)
+    row = {"source": "synthetic", "surrogate_white": 2.0, "surrogate_descended": descended, "surrogate_released": 3.0}
+    rows = [row | {"trial": t, "halved_step_count": halved if t == 2 else 0} for t in range(4)]
+    return filled(declared.RAMAKRISHNA_DESCENTS, rows)
 
 
 def test_one_shortened_step_or_a_rise_refutes_lemma_2():
-    as_arrow(declared.RAMAKRISHNA_DESCENTS, descents(0))
     assert ram.steps_lower(descents(0)).holds == HOLDS
     found = ram.steps_lower(descents(3))
     assert found.holds == FAILS and "4 runs, 400 steps, 3 halvings" in found.measured
