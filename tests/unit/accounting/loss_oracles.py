@@ -126,7 +126,18 @@ def _halved(phi, s, w, peak, bend, digits):
     return None
 
 
-def sample(losses: PairLosses, pair: int, draws: np.ndarray) -> np.ndarray:
-    """Losses (29) of one pair at standard normal vectors (n, k)."""
+def sample(losses: PairLosses, pair: int, generator: np.random.Generator, count: int = 400_000) -> np.ndarray:
+    """Losses (29) of one pair at so many standard normal vectors."""
     gamma, nu = losses.gamma[pair], losses.nu[pair]
+    draws = generator.standard_normal((count, gamma.size))
     return draws**2 @ (0.5 * (gamma - 1)) - draws @ (np.sqrt(gamma) * nu) + losses.constant[pair]
+
+
+def is_mean(value: float, terms: np.ndarray, slack: float = 0.0) -> bool:
+    """Whether a number lies within 6.5 standard errors of the mean of its draws: false alarm below 1e-10."""
+    return abs(terms.mean() - value) <= 6.5 * terms.std() / np.sqrt(terms.size) + slack
+
+
+def stick(losses: np.ndarray, epsilon: float) -> np.ndarray:
+    """The terms (1 - e^(epsilon - L))_+ of a hockey stick."""
+    return np.maximum(0, -np.expm1(epsilon - losses))
