@@ -328,17 +328,6 @@ def test_refined_compositions_give_the_same_noise_whatever_delta_i_is(name):
     np.testing.assert_allclose(noise, noise[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("scheme", [llg, ggg])
-@pytest.mark.parametrize(("j", "k"), [STROKE, LIFE])
-def test_refined_compositions_allow_more_per_step_in_the_settings_of_the_figures(scheme, j, k, epsilon):
-    """Claim park-3 in noise; delta_i of Fig. 3 in both, since that of Fig. 2 does not fit."""
-    sequence = scheme(j, k, 1e-8)
-    budget = {name: CURVES[name].calibrated(sequence, epsilon, 1e-4) for name in NAMES}
-    assert min(budget["zcdp"], budget["moments_real"]) > max(budget["linear"], budget["advanced"])
-    assert budget["moments_real"] >= budget["zcdp"] * (1 - 1e-9)
-
-
 # -- steps, and the search for their budget --------------------------------------------------------------------------
 
 

@@ -125,14 +125,6 @@ def test_equal_covariances_are_corollary_1():
     assert np.all(one[0] >= exact)
 
 
-def test_defect_r10_one_sided_two_sided_and_true_dp():
-    """mu = 1, eps = 0.5: one-sided 0.50, two-sided 0.659, true DP 0.238, as in the errata."""
-    tails = exact_tails(pair_losses(np.array([[0.0], [1.0]]), np.ones((2, 1, 1)), [[0, 1]]), [0.5])
-    assert tails.upper[0, 0] == pytest.approx(0.5, rel=1e-4)
-    assert tails.two_sided[0, 0] == pytest.approx(0.5 + norm.cdf(-1.0), rel=1e-4)
-    assert tails.hockey_stick[0, 0] == pytest.approx(norm.cdf(0) - np.exp(0.5) * norm.cdf(-1), rel=1e-4)
-
-
 @pytest.mark.parametrize("name", nasty_distributions())
 def test_the_bound_is_lemma_1_at_its_minimum(name):
     """Oracle: (34) as printed, minimised by scipy; at most 0.01 % above it, and never below by more than rounding."""

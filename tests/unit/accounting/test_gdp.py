@@ -168,15 +168,13 @@ def test_repeated_releases_are_the_product_of_all_answers(groups):
     assert delta_with_response(mu, a, groups, epsilon, releases=3) == pytest.approx(exact, rel=1e-8)
 
 
-def test_one_group_is_plain_gaussian_dp():
-    assert delta_with_response(0.7, 0.0, 1, 1.0) == gaussian.delta(0.7, 1.0)
-    assert delta_with_response(0.35, 0.0, 1, 1.0, releases=4) == gaussian.delta(0.7, 1.0)
-    assert mu_beside(0.0, 1, 2.0, 1e-5) == gaussian.mu_for(2.0, 1e-5)
-
-
-def test_an_assignment_that_costs_nothing_says_nothing():
+def test_an_assignment_to_one_group_or_of_no_budget_leaves_the_gaussian_curve():
     assert keep_probability(0.0, 5) == pytest.approx(0.2)
-    assert delta_with_response(0.7, 0.0, 5, 1.0) == pytest.approx(gaussian.delta(0.7, 1.0), rel=1e-12)
+    exact = gaussian.delta(0.7, 1.0)
+    assert delta_with_response(0.7, 0.0, 1, 1.0) == delta_with_response(0.35, 0.0, 1, 1.0, releases=4) == exact
+    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == exact
+    assert delta_with_response(0.7, 0.0, 5, 1.0) == pytest.approx(exact, rel=1e-12)
+    assert mu_beside(0.0, 1, 2.0, 1e-5) == gaussian.mu_for(2.0, 1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
@@ -186,13 +184,6 @@ def test_mu_beside_an_assignment_is_the_largest_that_fits(epsilon, share, groups
     mu = mu_beside(share * epsilon, groups, epsilon, 1e-5)
     assert delta_with_response(mu, share * epsilon, groups, epsilon) <= 1e-5
     assert delta_with_response(mu * (1 + 1e-6), share * epsilon, groups, epsilon) > 1e-5
-
-
-def test_it_beats_turning_the_assignment_into_gaussian_dp():
-    """An a-DP step is GDP with mu = 2 Phi^-1(e^a / (1 + e^a)); at epsilon 2 that alone is over the budget."""
-    a, mu = 1.6, mu_beside(1.6, 2, 2.0, 1e-5)
-    assert mu > 0.1
-    assert 2 * norm.ppf(keep_probability(a, 2)) > gaussian.mu_for(2.0, 1e-5)
 
 
 def test_an_assignment_without_room_is_refused():
@@ -238,10 +229,6 @@ def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
         losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
     exact = sum(chance * signed_delta(0.3, 0.5 - loss) for loss, chance in losses)
     assert exact <= composed_delta(0.3, kinds, 0.5) <= 1.02 * exact
-
-
-def test_nothing_assigned_is_the_gaussian_curve():
-    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gaussian.delta(0.7, 1.0)
 
 
 def test_hundreds_of_responses_have_a_delta():
