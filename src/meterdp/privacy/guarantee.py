@@ -30,19 +30,18 @@ UNIT_OF = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release claims; ``unit`` is what one neighbour changes.
+    """What a release claims.
 
-    ``accountant`` is the title of an accounting curve, or what the paper says of how the steps were added up;
-    ``proof`` a note, relative to the repository. Only what is of family "sound", or holds under a stated model of
-    what an adversary does not know ("model"), and was drawn with release noise can be shared.
+    Only what is of family "sound", or holds under a stated model of what an adversary does not know ("model"), and
+    was drawn with release noise can be shared.
     """
 
-    unit: str
+    unit: str  # what one neighbour changes
     adjacency: Adjacency
     epsilon: float
     delta: float
-    accountant: str
-    proof: str
+    accountant: str  # title of an accounting curve, or what the paper says of how the steps were added up
+    proof: str  # note, relative to the repository
     family: Family
 
     def __post_init__(self):

@@ -43,28 +43,19 @@ from meterdp.privacy.spent import (
 
 @dataclass(frozen=True)
 class Request:
-    """One release, named by public parameters alone.
-
-    ``parameters`` are mechanism and whatever else shapes the release and is public, JSON; budget and parameters make
-    its name. What else there is decides what is charged to whom: ``days``, the first and last of the readings it is
-    drawn from; ``meters``, the public list, without which it counts for every meter; ``periods``, the budget periods
-    its days are in, without which it counts in all; ``planned``, responses of all releases that the configuration
-    plans for the budget period; ``neighbourhoods``, the digest of those within which names are hidden. ``setting`` is
-    the setting that asks for it, ``label`` the population as people write it, and ``former_lists`` are digests by
-    which an earlier version of the ledger knew the list.
-    """
+    """One release, named by public parameters alone."""
 
     budget: PrivacyBudget
-    parameters: Mapping
+    parameters: Mapping  # whatever shapes the release and is public, JSON; with the budget its name
     charge: Charge
-    days: tuple[str, str] = ("", "")
-    meters: Sequence[str] | None = field(default=None, repr=False)
-    periods: tuple[Interval, ...] | None = None
-    planned: Charge = NOTHING
-    neighbourhoods: str | None = None
-    setting: str = "release.epsilon"
-    label: str | None = None
-    former_lists: tuple[str, ...] = ()
+    days: tuple[str, str] = ("", "")  # first and last of the readings it is drawn from
+    meters: Sequence[str] | None = field(default=None, repr=False)  # the public list; None counts for all
+    periods: tuple[Interval, ...] | None = None  # that its days are in, in UTC; without them it counts in all
+    planned: Charge = NOTHING  # responses of all releases that the configuration plans for the budget period
+    neighbourhoods: str | None = None  # digest of those within which names are hidden
+    setting: str = "release.epsilon"  # that asks for it
+    label: str | None = None  # the population as people write it
+    former_lists: tuple[str, ...] = ()  # digests by which an earlier version of the ledger knew the list
 
     @property
     def key(self) -> str:

@@ -49,15 +49,11 @@ class Mechanism(Protocol):
 
 @dataclass(frozen=True)
 class NoisyQuery:
-    """One Gaussian measurement of a sequence.
-
-    ``sensitivity`` is the l2 sensitivity of the exact answer under the adjacency of the release, proven in its note;
-    ``noise_std`` the standard deviation of the noise on every entry.
-    """
+    """One Gaussian measurement of a sequence."""
 
     name: str
-    sensitivity: float
-    noise_std: float
+    sensitivity: float  # l2, of the exact answer under the adjacency of the release, proven in its note
+    noise_std: float  # standard deviation of the noise on every entry
 
     @property
     def mu(self) -> float:

@@ -38,21 +38,18 @@ _MOST_EPSILON = 50.0
 class Entry:
     """A charge, or a raised limit, as far as the budget is concerned.
 
-    ``meters`` is the digest of the list it counts for, None for every meter; ``periods`` are those it counts in, None
-    for all. ``limit`` is stated with it, and takes the place of earlier ones if it ``raises``. ``planned`` are
-    responses, and total variation, that the releases of the period may have if this is the first; it is None for a
-    charge of an earlier version and for another attempt, which come on top. ``neighbourhoods`` is the digest of those
-    within which names are hidden.
+    ``planned`` are responses, and total variation, that the releases of the period may have if this is the first; it
+    is None for a charge of an earlier version and for another attempt, which come on top.
     """
 
     budget: PrivacyBudget
-    meters: str | None
-    periods: tuple[Interval, ...] | None
+    meters: str | None  # digest of the list it counts for; None for every meter
+    periods: tuple[Interval, ...] | None  # that it counts in; None for all
     charge: Charge
-    limit: Limit
+    limit: Limit  # stated with it
     planned: Charge | None = None
-    neighbourhoods: str | None = None
-    raises: bool = False
+    neighbourhoods: str | None = None  # digest of those within which names are hidden
+    raises: bool = False  # whether its limit takes the place of earlier ones
 
     @property
     def kind(self) -> tuple[str, str | None]:

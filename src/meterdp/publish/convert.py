@@ -29,22 +29,16 @@ from meterdp.publish.tables import RELEASED_PROFILES
 
 @dataclass(frozen=True)
 class LoadProfiles:
-    """Load profiles of equal length.
+    """Load profiles of equal length."""
 
-    ``names`` are of letters, digits and ``_``, and begin with a letter, as tools demand of names; ``energy_kwh`` is
-    (n, T), within the public bounds of the release; ``interval_start_utc`` (T,) evenly spaced, and ``dated`` says
-    where the stamps come from. ``time_zone`` is where the households live, ``guarantee`` the sentence of the release;
-    its manifest is there fit for a page, and as it was released.
-    """
-
-    names: tuple[str, ...]
-    energy_kwh: np.ndarray
-    interval_start_utc: np.ndarray
+    names: tuple[str, ...]  # (n,), of letters, digits and _; they begin with a letter, as tools demand
+    energy_kwh: np.ndarray  # (n, T), within the public bounds of the release
+    interval_start_utc: np.ndarray  # (T,) datetime64[s], evenly spaced
     interval_minutes: int
-    time_zone: str
-    dated: str
-    guarantee: str
-    manifest: Mapping
+    time_zone: str  # where the households live
+    dated: str  # where the stamps come from
+    guarantee: str  # the sentence of the release
+    manifest: Mapping  # its text fit for a page
     manifest_as_it_was: bytes
 
     @property

@@ -21,17 +21,13 @@ from meterdp.publish.kinds import CRATE, ENTRY, is_of_a_household
 
 @dataclass(frozen=True)
 class About:
-    """Public settings that describe a release and do not shape it.
-
-    The kind of publisher is "Government", "Industry" or "Nonprofit"; ``region`` is where the households live,
-    ``licence`` an address; the caps are what all releases about the same households may cost together.
-    """
+    """Public settings that describe a release and do not shape it."""
 
     publisher: str | None
-    publisher_kind: str
-    region: str | None
-    licence: str | None
-    cap_epsilon: float
+    publisher_kind: str  # Government, Industry or Nonprofit
+    region: str | None  # where the households live
+    licence: str | None  # its address
+    cap_epsilon: float  # with cap_delta, what all releases about the same households may cost together
     cap_delta: float
 
     @classmethod

@@ -33,15 +33,11 @@ _HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of release.
+    """One kind of release; every folder has a manifest and a page as well."""
 
-    ``tables`` are those of its Parquet files, ``other_files`` beside them; every folder has a manifest and a page as
-    well. ``for_each_household`` if a household has files of its own, under a random name.
-    """
-
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...]  # of its Parquet files
     other_files: tuple[str, ...] = ()
-    for_each_household: bool = False
+    for_each_household: bool = False  # whether a household has files of its own, under a random name
 
     @property
     def files(self) -> tuple[str, ...]:

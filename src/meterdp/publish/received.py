@@ -46,14 +46,11 @@ _MALFORMED = (OSError, ValueError, LookupError, TypeError, ArithmeticError, Attr
 
 @dataclass(frozen=True)
 class Received:
-    """A folder that is what was released.
-
-    ``files`` are what its manifest declares, ``guarantees`` those of its Parquet files, each once.
-    """
+    """A folder that is what was released."""
 
     folder: Path
-    files: tuple[str, ...]
-    guarantees: tuple[str, ...]
+    files: tuple[str, ...]  # what the manifest declares
+    guarantees: tuple[str, ...]  # of its Parquet files, each once
     manifest: Mapping
 
     @property

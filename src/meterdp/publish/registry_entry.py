@@ -45,18 +45,14 @@ _JUSTIFICATION = (
 
 @dataclass(frozen=True)
 class Product:
-    """What the registry asks of one kind of release and no manifest says.
+    """What the registry asks of one kind of release and no manifest says."""
 
-    ``name`` stands before that of the households, ``kind`` is a type of data product in the registry's words, and
-    what is ``repeated`` is made to be released again for other days.
-    """
-
-    name: str
-    kind: str
+    name: str  # before that of the households
+    kind: str  # type of data product, in the registry's words
     use: str
     mechanisms: str
     post_processing: str
-    repeated: bool = False
+    repeated: bool = False  # whether it is made to be released again for other days
 
 
 _MIXTURE = Product(

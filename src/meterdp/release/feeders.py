@@ -50,15 +50,11 @@ DOES_NOT_HIDE = (
 
 @dataclass(frozen=True)
 class Feeders:
-    """Which feeder every listed meter is on; public.
+    """Which of F feeders each of N listed meters is on; public."""
 
-    ``substation`` and ``name`` are those of F feeders, in ascending order; ``feeder_of`` has the row of the feeder of
-    each of N meters, in the order of the list.
-    """
-
-    substation: tuple[str, ...]
+    substation: tuple[str, ...]  # (F,), secondary substations and feeders in ascending order
     name: tuple[str, ...]
-    feeder_of: tuple[int, ...]
+    feeder_of: tuple[int, ...]  # (N,), row of the feeder, in the order of the list
 
     @classmethod
     def of_meter_list(cls, meter_list: MeterList) -> Feeders:

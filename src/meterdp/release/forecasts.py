@@ -365,23 +365,17 @@ class LabelForecasts(Calibrated):
 
 @dataclass(frozen=True)
 class Said:
-    """What manifests and page say of one mechanism.
+    """What manifests and page say of one mechanism."""
 
-    ``covers`` says which files the guarantee is of, after it; ``facts`` are sections of the manifests; ``opening``
-    says what was done to the files, and ``file`` what one of them is; ``means`` is the guarantee in plain words,
-    where it is not that of replacing a meter's readings; ``expected``, how far forecasts are expected to be off, if
-    that is known.
-    """
-
-    what: str
-    covers: str
-    facts: Mapping
-    opening: str
-    file: str
+    what: str  # a file holds
+    covers: str  # which files the guarantee is of, after it
+    facts: Mapping  # sections of the manifests
+    opening: str  # what was done to the files
+    file: str  # what one of them is
     hides: Sequence[str]
     does_not_hide: Sequence[str]
-    means: str | None = None
-    expected: str | None = None
+    means: str | None = None  # the guarantee in plain words, where it is not that of replacing a meter's readings
+    expected: str | None = None  # how far forecasts are expected to be off, if that is known
 
 
 def forecast_folder(

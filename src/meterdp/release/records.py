@@ -37,19 +37,17 @@ FILE = "mixture.json"
 class LibraryBudget:
     """Where a release of records is charged, and under which public names.
 
-    ``records`` says what the records are. They are known by this name and their days alone: others under the same
-    names and settings get the release of the first. ``days`` are the first and last of the readings behind them, ISO
-    dates, in ``periods`` in UTC or any; ``meters`` is the public list they are of, without which they count for every
-    meter.
+    Records are known by ``records``, which says what they are, and their days alone: others under the same names and
+    settings get the release of the first.
     """
 
     ledger: object
     budget: PrivacyBudget
     limit: Limit
     records: str
-    days: tuple[str, str]
-    periods: tuple[Interval, ...] | None
-    meters: tuple[str, ...] | None
+    days: tuple[str, str]  # first and last of the readings behind them, ISO dates
+    periods: tuple[Interval, ...] | None  # these days are in, in UTC; None for any
+    meters: tuple[str, ...] | None  # the public list they are of; without one they count for every meter
 
 
 def release_records(

@@ -29,11 +29,11 @@ DELTAS = (1e-5, 1e-6)
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge as people read it; epsilon, alone and with all before it, is at the first of ``DELTAS``."""
+    """One charge as people read it."""
 
     event: dict
-    epsilon: float
-    total_epsilon: float
+    epsilon: float  # of this charge alone, at the first of DELTAS
+    total_epsilon: float  # of all charges up to it
     state: str
 
 

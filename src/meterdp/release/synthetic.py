@@ -25,17 +25,13 @@ from meterdp.privacy.guarantee import STUDY_MODE
 
 @dataclass(frozen=True)
 class Source:
-    """One mixture whose synthetic profiles are judged.
+    """One mixture whose synthetic profiles are judged."""
 
-    Its name is 'fit' or that of a mechanism, with that family, or 'none', and epsilon, or None; exponents are of its
-    marginals, empty where none were released.
-    """
-
-    name: str
-    family: str
-    epsilon: float | None
+    name: str  # 'fit', or that of a mechanism
+    family: str  # of the mechanism, 'none' for the fit
+    epsilon: float | None  # None for the fit
     mixture: Mixture
-    marginal_exponents: tuple[float, ...] = ()
+    marginal_exponents: tuple[float, ...] = ()  # empty where no marginals were released
 
 
 def fit_source(mixture: pa.Table) -> Source:

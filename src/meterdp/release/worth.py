@@ -44,17 +44,12 @@ _HOUSEHOLDS = tuple(int(step * 10**power) for power in range(2, 6) for step in (
 
 @dataclass(frozen=True)
 class Worth:
-    """How far the mean energy of an hour is expected to be off, as shares of the real one.
+    """How far the mean energy of an hour is expected to be off, as shares of the real one."""
 
-    ``error`` is the mean over hours, releases and synthetic utilities, ``guess`` the same of the public library as it
-    is; of 20 releases 19 are off by less than ``error_q95``, mean over hours; ``absurd`` is the share of releases
-    with an hour off by more than ``FACTOR``.
-    """
-
-    error: float
-    error_q95: float
-    guess: float
-    absurd: float
+    error: float  # mean over hours, releases and synthetic utilities
+    error_q95: float  # of 20 releases 19 are off by less, mean over hours
+    guess: float  # the same as the error, of the public library as it is
+    absurd: float  # share of releases with an hour off by more than FACTOR
 
     @property
     def too_little(self) -> bool:
