@@ -12,6 +12,15 @@ from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, 
 from meterdp.privacy.policy import refused
 
 SIMULATED = "simulated households"
+_PERIOD_NEEDED = "a release needs a public period, without which one stray stamp moves every record"
+_NEEDED = {
+    "export.meters": "a release needs a public list of meters, without which the number of households is private",
+    "export.first_day": _PERIOD_NEEDED,
+    "export.last_day": _PERIOD_NEEDED,
+    "export.time_zone": "a release needs to know when a day and a budget period begin",
+    "release.population": "the ledger needs a public name of the households",
+    "release.budget_period": "the ledger needs to know how long a budget lasts",
+}
 
 
 def check_settings(config: Mapping, simulated: bool) -> None:
@@ -27,22 +36,10 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
     """Yield what :func:`check_settings` refuses, every setting that does not do."""
     export, release = config["export"], config["release"]
     if not simulated:
-        for key, what in (
-            ("meters", "a public list of meters, without which the number of households is private"),
-            ("first_day", "a public period, without which one stray stamp moves every record"),
-            ("last_day", "a public period, without which one stray stamp moves every record"),
-            ("time_zone", "to know when a day and a budget period begin"),
-        ):
-            if export[key] is None:
-                yield refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
-        for key, what in (
-            ("population", "a public name of the households"),
-            ("budget_period", "to know how long a budget lasts"),
-        ):
-            if release[key] is None:
-                yield refused(
-                    f"release.{key}", f"is not set: the ledger needs {what}", "set it, see config/README.md"
-                )
+        for field, need in _NEEDED.items():
+            section, key = field.split(".")
+            if config[section][key] is None:
+                yield refused(field, f"is not set: {need}", "set it, see config/README.md")
     for what in release["what"]:
         yield from _REFUSALS[what](config, simulated)
     named = (export["first_day"], export["last_day"], export["time_zone"], release["budget_period"])

@@ -86,6 +86,7 @@ def test_a_crate_lists_every_file_of_its_folder_with_its_digest(files):
     listed = {name for name, entity in graph.items() if entity["@type"] == "File"}
     single = {name for name in files if re.fullmatch(r"[0-9a-f]{16}\.(json|parquet)", name)}
     assert listed | single | {CRATE} == set(files) and not listed & single
+    assert listed == {*KINDS["forecasts" if single else "mixture"].files, ENTRY}
     assert (HOUSEHOLDS in graph) == bool(single)
     assert PLACES not in files and PLACES.encode() not in files[CRATE]
     for name in listed:
@@ -166,8 +167,3 @@ def test_what_is_said_of_a_folder_follows_from_its_files_and_a_study_is_not_desc
         described(files | {"0.json": study}, ABOUT, DAY)
     with pytest.raises(InputError, match="has no manifest of a release"):
         described({"0.json": b"{}"}, ABOUT, DAY)
-
-
-def test_the_declared_files_are_all_there_is_beside_those_of_households(files):
-    single = {name for name in files if re.fullmatch(r"[0-9a-f]{16}\.(json|parquet)", name)}
-    assert set(files) - single in ({*KINDS["mixture"].files, CRATE, ENTRY}, {*KINDS["forecasts"].files, CRATE, ENTRY})
