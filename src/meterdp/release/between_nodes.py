@@ -59,15 +59,9 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     if not records.valid.any():
         say("none of its listed meters has a valid profile: see whether the ids of the list are those of the export")
     say("its own records are ready")
-    scheme = settings.agreement.scheme
     most_words = max(step_entries(step, sound.plan.classes, sound.public.dimension) for step in sound.plan.steps)
-    links = Links(
-        settings,
-        scheme.links.neighbours(settings.number),
-        scheme.links.diameter,
-        max(most_words, sound.plan.classes * (1 + sound.public.dimension * (1 + sound.public.dimension))),
-        say,
-    )
+    of_mixture = sound.plan.classes * (1 + sound.public.dimension * (1 + sound.public.dimension))
+    links = Links(settings, max(most_words, of_mixture), say)
     with links:
         links.greet()
         say("all nodes are there")

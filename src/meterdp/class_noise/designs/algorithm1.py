@@ -390,7 +390,7 @@ def published_noise(queries: ClassQueries, budget: Budget) -> Noise:
     means = queries.mean_log_kwh - queries.mean_log_kwh.mean(axis=0)
     state = descent_state(graph, means, white)
     surrogate_white = state.worst()
-    # One worst pair over all labels, as written: the descent ends everywhere when it does for the worst neighbourhood.
+    # One worst pair over all labels, as written: the descent ends for all when it ends for the worst neighbourhood.
     members = np.unique(queries.pairs)
     descents = [descend(state, members, iteration_limit=MOST_ITERATIONS)] if members.size else []
     noise, replaced = _rescale(state.covariance - queries.covariance, trace)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,23 +55,13 @@ class Sent:
 
 
 class Links:
-    """Links of one node, open as a context.
+    """Links of one node that its scheme needs, open as a context; no message has more than ``most_words``."""
 
-    ``depth`` is the most links on the shortest way between two nodes, ``most_words`` the most of a message; ``say``
-    reports progress.
-    """
-
-    def __init__(
-        self,
-        settings: NodeSettings,
-        neighbours: Sequence[int],
-        depth: int,
-        most_words: int,
-        say: Callable[[str], object],
-    ):
+    def __init__(self, settings: NodeSettings, most_words: int, say: Callable[[str], object]):
         self.agreement, self.me = settings.agreement, settings.number
-        self.neighbours, self.sent = sorted(int(i) for i in neighbours), Sent()
-        self._settings, self._depth, self._say = settings, depth, say
+        graph = self.agreement.scheme.links
+        self.neighbours, self.sent = graph.neighbours(self.me).tolist(), Sent()
+        self._settings, self._depth, self._say = settings, graph.diameter, say
         n = len(self.agreement.peers)
         most = max(most_words, _NONCE_WORDS * n, _NONCE_WORDS + len(self.agreement.parts))
         self._most_bytes = HEADER_BYTES + 8 * most + _FRAME_BYTES

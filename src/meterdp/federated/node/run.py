@@ -190,7 +190,7 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
     agreement, agreed = settings.agreement, settings.agreement.settings
     scheme, d, classes = agreement.scheme, agreement.dimension, agreed["classes"]
     most_words = max(entries_of(classes, d), classes * (1 + d + d * d))
-    links = Links(settings, scheme.links.neighbours(settings.number), scheme.links.diameter, most_words, say)
+    links = Links(settings, most_words, say)
     traffic = _Traffic(links)
     for table in (NODE_MIXTURE, NODE_TRAFFIC):
         check_writable(results / table.file)

@@ -169,9 +169,8 @@ class Books:
         return {i: partial(self._run, i) for i in range(len(self._settings))}
 
     def _run(self, i):
-        graph = self._settings[i].agreement.scheme.links
         try:
-            links = Links(self._settings[i], graph.neighbours(i), graph.diameter, 100, lambda text: None)
+            links = Links(self._settings[i], 100, lambda text: None)
             with links:
                 links.greet()
                 links.swap(Kind.PLAN, 0, 0, np.zeros(4))

@@ -66,8 +66,7 @@ def run_with(tmp_path, faulty, act, **agreed):
     nodes = start_all(tmp_path, [settings[i] for i in honest])
 
     def misbehave():
-        graph = settings[faulty].agreement.scheme.links
-        links = Links(settings[faulty], graph.neighbours(faulty), graph.diameter, 1000, lambda text: None)
+        links = Links(settings[faulty], 1000, lambda text: None)
         links.__enter__()
         try:
             links.greet()
@@ -186,12 +185,12 @@ def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
 def pair(tmp_path, **agreed):
     """Return the links of two neighbours."""
     own = all_settings(tmp_path, 2, graph="complete", **agreed)
-    return [Links(own[i], [1 - i], 1, 100, lambda text: None) for i in range(2)]
+    return [Links(own[i], 100, lambda text: None) for i in range(2)]
 
 
 def test_who_found_it_is_named_also_by_those_further_away(tmp_path):
     """A neighbour passes on what one behind it found."""
-    one = Links(all_settings(tmp_path, COUNT)[1], [0, 2], 2, 100, lambda text: None)
+    one = Links(all_settings(tmp_path, COUNT)[1], 100, lambda text: None)
     first = Fault(0, "n0", Reason.REPEATED, 3, "n3", False)
     words = np.array([first.node, first.reason, first.finder], dtype=np.uint64)
     told = one._fault_in(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
@@ -212,7 +211,7 @@ def test_an_address_that_nobody_can_connect_to_is_refused(tmp_path):
     peers = (replace(own.agreement.peers[0], address="tcp://*:5700"), own.agreement.peers[1])
     bad = replace(own, agreement=replace(own.agreement, peers=peers))
     with pytest.raises(InputError, match="cannot be used to connect to node 'n0'"):
-        with Links(bad, [0], 1, 100, lambda text: None):
+        with Links(bad, 100, lambda text: None):
             pass
 
 
@@ -238,8 +237,7 @@ def test_a_node_that_is_too_late_ends_the_run(tmp_path, faulty):
 
 def greets_and_goes(own, times=5):
     """Let a node greet its neighbours and go away."""
-    graph = own.agreement.scheme.links
-    links = Links(own, graph.neighbours(own.number), graph.diameter, 1000, lambda text: None)
+    links = Links(own, 1000, lambda text: None)
     links.__enter__()
     links._greeting = True
     for _ in range(times):
@@ -260,7 +258,7 @@ def test_a_node_that_is_started_again_while_its_neighbours_wait_is_taken_back(tm
 
 def test_a_node_that_is_started_again_later_ends_the_run(tmp_path):
     def act(links):
-        second = Links(links._settings, links.neighbours, links._depth, 1000, lambda text: None)
+        second = Links(links._settings, 1000, lambda text: None)
         with pytest.raises(Fault):
             with second:
                 second.greet()
@@ -471,7 +469,7 @@ def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
 
 def test_who_waits_for_one_neighbour_ends_at_once_if_another_ended(tmp_path):
     """Nothing more comes of it, and more is needed; the one waited for may take long."""
-    one = Links(all_settings(tmp_path, 3, graph="complete")[0], [1, 2], 1, 100, lambda text: None)
+    one = Links(all_settings(tmp_path, 3, graph="complete")[0], 100, lambda text: None)
     words = np.array([1, Reason.OWN_ERROR, 1], dtype=np.uint64)
     ended = Message(NO_RUN, one.agreement.digest, 1, Kind.ABORT, 0, 0, 0, words).encoded()
     come = [[Event(1, Happening.MESSAGE, ended)]]

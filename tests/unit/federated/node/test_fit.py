@@ -85,7 +85,7 @@ def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
     def run(i):
         own = replace(settings[i].agreement.scheme, wraps=True)
         try:
-            with Links(settings[i], own.links.neighbours(i), own.links.diameter, 100_000, lambda text: None) as links:
+            with Links(settings[i], 100_000, lambda text: None) as links:
                 links.greet()
                 step = itertools.count()
                 outcome[i] = release_at_node(
@@ -121,9 +121,8 @@ def release_between(tmp_path, sound, bend):
     parts, outcome = np.split(households(0, N, HOURS, K), [60, 61, 150]), {}
 
     def run(i):
-        graph = settings[i].agreement.scheme.links
         try:
-            with Links(settings[i], graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
+            with Links(settings[i], 10_000, lambda text: None) as links:
                 links.greet()
                 outcome[i] = _released(sound, parts[i], SafeNoise(), settings[i], links)
                 assert links._sockets is None, "connections take descriptors that the ledger needs"
