@@ -26,14 +26,6 @@ def standardised(x: np.ndarray, means: np.ndarray, whiten: np.ndarray, out: np.n
     return z
 
 
-def log_densities(z: np.ndarray, weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return ln(pi_k N(x; mu_k, Sigma_k)), (K, n), except for the constant -d/2 ln(2 pi), from standardised records.
-
-    -inf for a class of weight zero.
-    """
-    return log_scales(weights, whiten)[:, None] - 0.5 * np.einsum("knd,knd->kn", z, z)
-
-
 def log_scales(weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
     """Return ln(pi_k |Sigma_k|^(-1/2)), (K,)."""
     with np.errstate(divide="ignore"):
@@ -43,11 +35,12 @@ def log_scales(weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
 def class_log_densities(x: np.ndarray, mixture: Mixture) -> np.ndarray:
     """Return ln(pi_k N(x; mu_k, Sigma_k)) for every class and record, (K, n); -inf for a class of weight zero."""
     whiten = np.linalg.inv(np.linalg.cholesky(mixture.covariances))
+    log_scale = log_scales(mixture.weights, whiten)[:, None]
     out = np.empty((mixture.classes, len(x)))
     rows = max(1, CHUNK_BYTES // (8 * mixture.means.size))
     for start in range(0, len(x), rows):
         z = standardised(x[start : start + rows], mixture.means, whiten)
-        out[:, start : start + rows] = log_densities(z, mixture.weights, whiten)
+        out[:, start : start + rows] = log_scale - 0.5 * np.einsum("knd,knd->kn", z, z)
     return out - 0.5 * x.shape[1] * np.log(2 * np.pi)
 
 

@@ -13,6 +13,7 @@ from scipy.special import gammaincinv
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import Fit, class_statistics
+from meterdp.mixture.tables import NORMALITY
 
 CHUNK_ROWS = 4096
 ELLIPSOID_PROBABILITY = 0.9
@@ -64,20 +65,17 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
     mixture, d = fit.mixture, x.shape[1]
     # The quantile of chi^2_d; scipy.stats takes a second to import.
     radius = 2 * gammaincinv(d / 2, ELLIPSOID_PROBABILITY)
-    rows: dict[str, list] = {
-        n: [] for n in ("component", "household_count", "mardia_skewness", "mardia_kurtosis_z", "share_within_90")
-    }
+    rows = []
     for k in range(mixture.classes):
         members = x[fit.labels == k + 1]
         z = np.linalg.solve(np.linalg.cholesky(mixture.covariances[k]), (members - mixture.means[k]).T)
         regular = len(members) > d and not fit.floored[k]
         skewness, kurtosis_z = mardia(members) if regular else (None, None)
-        rows["component"].append(k + 1)
-        rows["household_count"].append(len(members))
-        rows["mardia_skewness"].append(skewness)
-        rows["mardia_kurtosis_z"].append(kurtosis_z)
-        rows["share_within_90"].append(float(((z**2).sum(axis=0) <= radius).mean()) if len(members) else None)
-    return rows
+        within = float(((z**2).sum(axis=0) <= radius).mean()) if len(members) else None
+        rows.append((k + 1, len(members), skewness, kurtosis_z, within))
+    return {
+        column.name: list(values) for column, values in zip(NORMALITY.columns, zip(*rows, strict=True), strict=True)
+    }
 
 
 def _reach(fit: Mixture, released: Sequence[Mixture], k: int) -> tuple[float, float]:

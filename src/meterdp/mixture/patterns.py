@@ -1,4 +1,4 @@
-"""What a reader is told of classes: their patterns of use by name, and whether they are too many or too small.
+"""Classes for readers: their patterns of use by name, and whether they are too many or too small.
 
 A class is named by its level and by when it uses most. Levels compare with the average customer of the study, so a
 name is relative to the others; limits are constants of this file.
