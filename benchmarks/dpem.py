@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from sound import fit_em
 from table import write
 from threadpoolctl import threadpool_limits
 
@@ -24,8 +25,6 @@ from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, EmSettings, fit, start_m
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
-from meterdp.mixture.gmm import fit_em
-from meterdp.mixture.kmeans import kmeans_labels
 from meterdp_papers.liu.errata_inputs import household_mixture
 
 SEED, ITERATIONS, DIMENSION, CLASSES = 1, 20, 100, 10
@@ -100,7 +99,7 @@ def loose_ends() -> list[tuple]:
         x = source.means[label] + (np.linalg.cholesky(source.covariances)[label] @ noise)[..., 0]
         x = np.clip(x, LOW, HIGH)
         train, test = x[:n], x[n:]
-        fitted = fit_em(train, kmeans_labels(train, 6, SEED), FLOOR).mixture
+        fitted = fit_em(train, 6).mixture
         best = mean_log_likelihood(test, MixtureDraws.single(fitted))[0]
         for epsilon in (0.5, 2.0, 8.0):
             mechanism = DpEmZcdp.calibrate(PublicSettings(epsilon, DELTA, 6, 12, n, LOW, HIGH, FLOOR))

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from sklearn.mixture import GaussianMixture
 from table import ROOT, write
 
 from meterdp.core.noise import StudyNoise
@@ -34,9 +35,8 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
-from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import fit_em, fit_labels
-from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.gmm import Fit, fit_given, fit_labels, kmeans_labels
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 
@@ -66,6 +66,20 @@ def log_likelihood(x: np.ndarray, draws: MixtureDraws) -> np.ndarray:
     return mean_log_likelihood(np.clip(x, LOW, HIGH), draws)
 
 
+def fit_em(x: np.ndarray, classes: int) -> Fit:
+    """Return a mixture fitted by EM from K-means, regularised as scikit-learn does."""
+    start = fit_labels(x, kmeans_labels(x, classes, SEED), FLOOR).mixture
+    model = GaussianMixture(
+        classes,
+        reg_covar=FLOOR,
+        max_iter=500,
+        weights_init=start.weights,
+        means_init=start.means,
+        precisions_init=np.linalg.inv(start.covariances),
+    ).fit(x)
+    return fit_given(x, Mixture(model.weights_, model.means_, model.covariances_), FLOOR)
+
+
 def judge(train: list[np.ndarray], test: list[np.ndarray], draws: int) -> tuple[float, float, dict[str, list[float]]]:
     """Measure both mechanisms on pairs of training and held-out records."""
     seconds, numbers = {"sound": [], "published": []}, {}
@@ -78,7 +92,7 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], draws: int) -> tuple[
         own, k = log_likelihood(held_out, released.mixtures), released.mixtures.weights.shape[1]
         fits = {
             "gap": fit_labels(x, kmeans_labels(x, k, SEED), FLOOR),
-            "to EM": fit_em(x, kmeans_labels(x, k, SEED), FLOOR),
+            "to EM": fit_em(x, k),
             "to 1 class": fit_labels(x, kmeans_labels(x, 1, SEED), FLOOR),
             f"to {CLASSES} classes": fit_labels(x, kmeans_labels(x, CLASSES, SEED), FLOOR),
         }

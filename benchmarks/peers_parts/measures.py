@@ -15,6 +15,7 @@ from scipy.stats import gaussian_kde
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
+from sound import fit_em
 from threadpoolctl import threadpool_limits
 
 from meterdp.evaluation.fidelity import (
@@ -26,8 +27,6 @@ from meterdp.evaluation.fidelity import (
 )
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import fit_em
-from meterdp.mixture.kmeans import kmeans_labels
 
 CLASSES, FLOOR = 6, 1e-3
 PAIR_BINS = 8
@@ -100,8 +99,7 @@ def real_against_synthetic_auc(real: np.ndarray, synthetic: np.ndarray) -> float
 
 def mixture_log_likelihood(real: np.ndarray, synthetic: np.ndarray) -> float:
     """Return the mean log-likelihood of real records under six Gaussians fitted by EM to synthetic ones, nats."""
-    labels = kmeans_labels(synthetic, CLASSES, SEED)
-    fitted = fit_em(synthetic, labels, FLOOR).mixture
+    fitted = fit_em(synthetic, CLASSES).mixture
     return float(mean_log_likelihood(real, MixtureDraws.single(fitted))[0])
 
 
