@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
+from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, log_ratio_of_run, replayed
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
-from meterdp.feeders.plan import FeederPublic
+from meterdp.feeders.plan import FeederPlan, FeederPublic, Measurement
 from meterdp.privacy.noise import NoiseSource
 
 METERS, FEEDERS, PER_DAY = 24, 3, 6
@@ -48,11 +48,9 @@ class Pair:
             there = there or replayed(
                 lambda take: self.mechanism.run(other, lambda _, exact: take(exact)), spy.answers
             )
-            for answer, here, of_other, std in zip(spy.answers, spy.exact, there, spy.std, strict=True):
-                ratio[r] += gaussian_log_ratio(answer[None], here[None], of_other[None], std)[0]
-            if released is None:
-                continue
-            numbers.append([*released.total_kwh[:2].ravel(), *released.devices[:2], *released.error_kwh[:2]])
+            ratio[r] = log_ratio_of_run(spy, there)
+            if released is not None:
+                numbers.append([*released.total_kwh[:2].ravel(), *released.devices[:2], *released.error_kwh[:2]])
         seen = {TRANSCRIPT: Seen(ratio if on_d else -ratio)}
         return seen | ({OUTPUT: Seen(numbers=np.array(numbers))} if numbers else {})
 
@@ -100,13 +98,14 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     yield case(epsilon, "listed", Pair(listed, std_factor=0.5), "noise of half the scale")
     high = replace(listed, plan=replace(plan, level_limit=3 * plan.level_limit))
     yield case(epsilon, "listed", Pair(high), "levels limited at three times what the noise is for")
-    parts = {"common": plan.common, "own": plan.own}
-    parts = {name: replace(part, radius=5 * part.radius) for name, part in parts.items()}
-    wide = replace(listed, plan=replace(plan, **parts))
+    wide = replace(listed, plan=_both(plan, lambda part: replace(part, radius=5 * part.radius)))
     yield case(epsilon, "listed", Pair(wide), "shapes clipped at five times the radius the noise is for")
     measured = calibrated(epsilon, "measured", Unprocessed)
-    plan = measured.plan
-    parts = {"common": plan.common, "own": plan.own}
-    parts = {name: replace(part, count_weight=2 * part.count_weight) for name, part in parts.items()}
-    heavy = replace(measured, plan=replace(plan, **parts))
+    heavy = replace(
+        measured, plan=_both(measured.plan, lambda part: replace(part, count_weight=2 * part.count_weight))
+    )
     yield case(epsilon, "measured", Pair(heavy), "meters counted at twice the weight that costs nothing")
+
+
+def _both(plan: FeederPlan, broken: Callable[[Measurement], Measurement]) -> FeederPlan:
+    return replace(plan, common=broken(plan.common), own=broken(plan.own))

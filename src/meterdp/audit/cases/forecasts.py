@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
+from meterdp.audit.cases.interface import (
+    DELTA,
+    OUTPUT,
+    TRANSCRIPT,
+    Case,
+    Spy,
+    gaussian_log_ratio,
+    log_ratio_of_run,
+    replayed,
+)
 from meterdp.audit.judge import Claim, Seen
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import fixed_normals
@@ -40,29 +49,18 @@ class Pair:
         """Release ``runs`` times and replay every run's answers on the neighbour."""
         own, other = (forecasts(side, self.mechanism.public.records) for side in (on_d, not on_d))
         ratio, numbers = np.empty(runs), []
+
+        def on_neighbour(take):
+            self.mechanism.run(other, lambda step, sums: take(sums), lambda label, *_: take(label))
+
         for r in range(runs):
             spy = Spy(noise, lambda i: self.std_factor, self.keep)
             released = self.mechanism.release(ForecastRecords(own), spy)
-            ratio[r] = self._log_ratio(spy, other)
+            ratio[r] = log_ratio_of_run(spy, replayed(on_neighbour, spy.answers))
             file = released.released_log_kwh[0]
             is_in = released.group[0] == np.arange(len(released.group_log_kwh))
             numbers.append([*file, *released.group_log_kwh.ravel(), *is_in])
         return {OUTPUT: Seen(numbers=np.array(numbers)), TRANSCRIPT: Seen(ratio if on_d else -ratio)}
-
-    def _log_ratio(self, spy: Spy, other: np.ndarray) -> float:
-        """Return ln p(answers | own) - ln p(answers | other) of one run."""
-
-        def run(take):
-            self.mechanism.run(other, lambda step, sums: take(sums), lambda label, *_: take(label))
-
-        total, there = 0.0, replayed(run, spy.answers)
-        for answer, own, elsewhere, std, odds in zip(spy.answers, spy.exact, there, spy.std, spy.odds, strict=True):
-            if odds is None:
-                total += float(gaussian_log_ratio(answer[None], own[None], elsewhere[None], std)[0])
-            else:
-                # What a mutant never reports is impossible, but a finite ratio orders answers as well.
-                total += odds * float((answer == own).sum() - (answer == elsewhere).sum())
-        return total
 
 
 def forecasts(on_d: bool, count: int) -> np.ndarray:

@@ -133,3 +133,15 @@ def gaussian_log_ratio(answer: np.ndarray, own: np.ndarray, other: np.ndarray, s
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(own == other, 0.0, terms / np.asarray(std) ** 2)
     return terms.sum(axis=axes)
+
+
+def log_ratio_of_run(spy: Spy, there: Sequence[np.ndarray]) -> float:
+    """Return ln p(answers | own) - ln p(answers | other) of all that a spy heard in one run."""
+    total = 0.0
+    for answer, own, other, std, odds in zip(spy.answers, spy.exact, there, spy.std, spy.odds, strict=True):
+        if odds is None:
+            total += float(gaussian_log_ratio(answer[None], own[None], other[None], std)[0])
+        else:
+            # What a mutant never reports is impossible, but a finite ratio orders answers as well.
+            total += odds * float((answer == own).sum() - (answer == other).sum())
+    return total
