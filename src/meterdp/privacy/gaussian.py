@@ -69,7 +69,8 @@ def log_delta(mu: float, epsilon: float) -> float:
     if near > NOTHING_FROM:
         return -math.inf
     if mu <= SMALL_MU:
-        return _log_normal_density(near) + math.log(mills_drop(near, mu))
+        log_density = -0.5 * near * near - 0.5 * math.log(2 * math.pi)
+        return log_density + math.log(mills_drop(near, mu))
     first = float(log_ndtr(-near))
     # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
     # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
@@ -78,10 +79,6 @@ def log_delta(mu: float, epsilon: float) -> float:
     else:
         ratio = math.exp(epsilon + float(log_ndtr(-far)) - first)
     return first + math.log1p(-ratio)
-
-
-def _log_normal_density(t: float) -> float:
-    return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
 
 
 def mills_drop(near, width):

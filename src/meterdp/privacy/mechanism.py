@@ -20,22 +20,14 @@ Files = Mapping[str, bytes]
 class Mechanism(Protocol):
     """Everything that can be released: fixed by public settings before a record is seen.
 
-    ``loss`` is what one release costs and the ledger is charged, ``households`` how many are on the public list, or
-    records. ``parameters`` is all that shapes the release and is public, JSON: ledgers know a release by these names
-    and values, which stay for ever.
+    ``parameters`` is all that shapes the release and is public, JSON: ledgers know a release by these names and
+    values, which stay for ever.
     """
 
-    @property
-    def guarantee(self) -> Guarantee: ...
-
-    @property
-    def loss(self) -> Charge: ...
-
-    @property
-    def households(self) -> int: ...
-
-    @property
-    def parameters(self) -> Mapping: ...
+    guarantee: Guarantee
+    loss: Charge  # what one release costs; the ledger is charged with it
+    households: int  # on the public list, or records
+    parameters: Mapping
 
     def answer(self, records: Any, noise: ResponseSource, earlier: Sequence[Files]) -> Any:
         """Return noisy answers: the only call that sees records or noise.
