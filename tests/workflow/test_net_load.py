@@ -85,6 +85,7 @@ def settings(kind):
             "synthetic_profiles": 300,
             "ledger": f"books/{kind}.sqlite",
             "insist": True,
+            "cap_epsilon": 8,
             "epsilon": 3,
         },
     }
