@@ -75,10 +75,7 @@ def _gap_columns(held_out: bool) -> tuple[str, str]:
 def kl_curve(data: pd.DataFrame, output) -> None:
     """Draw the held-out log-likelihood gap and KL(released || reference) over epsilon, one curve a mechanism.
 
-    Above: mean and standard error over folds against the mixture of the study, which a release can beat, and as a
-    thin line against a mixture of as many classes as the release where that is another. Below: mean and standard
-    error over draws, the band holds the middle half of them. Where no household could be held out the upper panel
-    shows the households of the fit, and its title says so.
+    Above mean and standard error are over folds, below over draws, where the band holds the middle half of them.
     """
     epsilons = np.sort(data["epsilon"].unique())
     names = in_order(data["mechanism"])

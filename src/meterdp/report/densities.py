@@ -32,25 +32,14 @@ _LINE = {"color": "black", "linewidth": 0.8}
 
 @dataclass
 class Panel:
-    """One panel: what is drawn in it, on a scale from 0 to ``top``.
+    """One panel: what is drawn in it, on a scale from 0 to ``top``."""
 
-    Parameters
-    ----------
-    top : float
-        Density at the upper edge.
-    edges, density : (n + 1,) and (n,) array, optional
-        Histogram.
-    curves : list of (x, density, style of the line)
-        Drawn in this order; arrays of one length, ascending x.
-    note : (text, colour), optional
-        Small words in the upper corner that the peak of the first curve is further from.
-    """
-
-    top: float
-    edges: np.ndarray | None = None
-    density: np.ndarray | None = None
+    top: float  # density at the upper edge
+    edges: np.ndarray | None = None  # (n + 1,), of a histogram
+    density: np.ndarray | None = None  # (n,)
+    # (x, density, style of the line), drawn in this order; x ascends
     curves: list[tuple[np.ndarray, np.ndarray, Mapping]] = field(default_factory=list)
-    note: tuple[str, str] | None = None
+    note: tuple[str, str] | None = None  # words and colour, in the upper corner further from the first curve's peak
 
 
 @dataclass(frozen=True)
@@ -182,13 +171,7 @@ def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
 def marginal_densities(
     data: pd.DataFrame, profile_hours: pd.DataFrame, output, mechanism: str, epsilon: float | None = None
 ) -> None:
-    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8.
-
-    Raises
-    ------
-    InputError
-        If ``marginals`` holds no curve of that mechanism.
-    """
+    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8."""
     if mechanism not in set(data["curve"]):
         raise InputError(
             f"has no curve of mechanism '{mechanism}'",

@@ -201,9 +201,6 @@ def _ticks(hours: Sequence[int]) -> list[tuple[float, str]]:
     return [(WIDTH * at / len(hours), f"{label[at]:02d}") for at in range(0, len(hours) + 1, step)]
 
 
-# What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
-
-
 # --- release --------------------------------------------------------------------------------------------------------
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.

@@ -20,7 +20,7 @@ from meterdp.evaluation.tables import (
 from meterdp.forecasting.settings import OWN
 from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
 from meterdp.publish.tables import FORECAST_EXAMPLES
-from meterdp.report.intake import households_by_rule
+from meterdp.report.intake import columns_by, households_by_rule
 from meterdp.report.numbers import MISSING, count, counted, differs, percent, plain, plus_minus, significant
 from meterdp.report.pages import FORECASTS, Grid, Tables, count_range, figure, grid_of, printed
 from meterdp.report.style import (
@@ -29,7 +29,6 @@ from meterdp.report.style import (
     ORANGE,
     VERMILION,
     canvas,
-    every_step,
     in_order,
     legend_below,
     line_key,
@@ -69,6 +68,8 @@ def forecast_examples(data: pd.DataFrame, output, title: str | None = None) -> N
     design, rho = data[["design", "rho"]].iloc[0]
     title = f"{title or 'Example forecasts before and after noise'} ({look(design).label}, ρ = {plain(rho)})"
     with canvas(output, title, 1.2 + 2.1 * len(examples)) as drawing:
+        from matplotlib.ticker import MultipleLocator
+
         body = drawing.subfigures()
         grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))
         for number, (row, example) in enumerate(zip(grid, examples, strict=True), start=1):
@@ -81,7 +82,7 @@ def forecast_examples(data: pd.DataFrame, output, title: str | None = None) -> N
             row[0].set_ylabel("energy in the interval (kWh)", fontsize=9)
         span = data["hours_from_origin"].max() - data["hours_from_origin"].min()
         step = next(s for s in (1, 2, 3, 6, 12, 24, 168) if span < 8 * s)
-        every_step(grid[0, 0].xaxis, step)
+        grid[0, 0].xaxis.set_major_locator(MultipleLocator(step))
         body.supxlabel("hours from the origin of the forecast", fontsize=10)
         present = [part for part in _PARTS if part in set(data["part"])]
         legend_below(drawing, [line_key(color=_PARTS[part]) for part in present], present)
@@ -229,13 +230,8 @@ def forecaster_comparison(data: pd.DataFrame, output) -> None:
 def arma_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """How many households each step of the fallback chain served."""
     households, fits = (int(data[name].sum()) for name in ("household_count", "fit_count"))
-    columns = {
-        "status": lambda r: r.status.replace("_", " "),
-        "meaning": lambda r: r.meaning,
-        "households": lambda r: count(r.household_count),
-        "share": lambda r: percent(r.household_count / max(households, 1)),
-        "fits, all windows": lambda r: count(r.fit_count),
-    }
+    columns = columns_by("status", "household_count", households, "status", "households")
+    columns["fits, all windows"] = lambda row: count(row.fit_count)
     caption = "How the fits ended, households by the first training window"
     return grid_of(caption, data, columns, words=2, total=("all", "", count(households), "", count(fits)))
 
@@ -243,13 +239,8 @@ def arma_grid(data: pd.DataFrame, tables: Tables) -> Grid:
 @printed(FORECAST_MARKS_SUMMARY)
 def marks_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Households whose forecasts one should be wary of."""
-    total = max(int(data["household_count"].sum()), 1)
-    columns = {
-        "mark": lambda r: r.mark.replace("_", " "),
-        "meaning": lambda r: r.meaning,
-        "households": lambda r: count(r.household_count),
-        "share": lambda r: percent(r.household_count / total),
-    }
+    total = int(data["household_count"].sum())
+    columns = columns_by("mark", "household_count", total, "mark", "households")
     return grid_of("Forecasts to be wary of", data, columns, words=2)
 
 

@@ -55,9 +55,8 @@ def interval_words(minutes: int) -> str:
 def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
     """Draw the error of released forecasts against the number of households hidden among, on logarithmic axes.
 
-    A line is the median household, the shade of a noise design the middle half of households; curves that lie on one
-    another are drawn as one. Dotted lines are what a household uses and how far its own forecast is off.
-        Sizes with too few households, and designs that no budget makes hide everybody, are named below.
+    Curves that lie on one another are drawn as one. Sizes with too few households, and designs that no budget makes
+    hide everybody, are named below.
     """
     drawn = data[data[ERROR] > 0]
     notes = _notes(data)

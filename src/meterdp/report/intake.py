@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -82,16 +82,24 @@ def _bars(axes: Axes, bars: pd.DataFrame, total: int, colour: str) -> None:
         axes.text(value, y, f"  {count(value)} ({percent(value / max(total, 1))})", va="center", fontsize=9)
 
 
+def columns_by(reason: str, number: str, total: int, *headings: str) -> dict[str, Callable]:
+    """Return the columns of a printed table of numbers by reason: these two columns of it, meaning, share of a total.
+
+    The ``headings`` are of the reason and of the number.
+    """
+    return {
+        headings[0]: lambda row: getattr(row, reason).replace("_", " "),
+        "meaning": lambda row: row.meaning,
+        headings[1]: lambda row: count(getattr(row, number)),
+        "share": lambda row: percent(getattr(row, number) / max(total, 1)),
+    }
+
+
 @printed(INGEST_REPORT)
 def ingest_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Rows of the export by reason."""
     total = int(data["row_count"].sum())
-    columns = {
-        "reason": lambda r: r.reason.replace("_", " "),
-        "meaning": lambda r: r.meaning,
-        "rows": lambda r: count(r.row_count),
-        "share": lambda r: percent(r.row_count / max(total, 1)),
-    }
+    columns = columns_by("reason", "row_count", total, "reason", "rows")
     return grid_of("Rows of the export", data, columns, words=2, total=("all rows", "", count(total), ""))
 
 
@@ -102,13 +110,8 @@ def quality_grid(data: pd.DataFrame, tables: Tables, scope: str) -> Grid | None:
     if data.empty:
         return None
     expected = data.loc[data["reason"] == "expected_readings", "item_count"]
-    total = max(int(expected.iloc[0] if len(expected) else data["item_count"].sum()), 1)
-    columns = {
-        "rule": lambda r: r.reason.replace("_", " "),
-        "meaning": lambda r: r.meaning,
-        scope: lambda r: count(r.item_count),
-        "share": lambda r: percent(r.item_count / total),
-    }
+    total = int(expected.iloc[0] if len(expected) else data["item_count"].sum())
+    columns = columns_by("reason", "item_count", total, "rule", scope)
     return grid_of(f"{scope.capitalize()} by rule", data, columns, words=2)
 
 

@@ -95,13 +95,7 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
 
 
 def write_ledger_page(ledger: Ledger, output) -> None:
-    """Write the page.
-
-    Raises
-    ------
-    InputError
-        If the ledger cannot be trusted.
-    """
+    """Write the page; a ledger that cannot be trusted is refused."""
     found = statements(ledger.events())
     accounts = []
     with tempfile.TemporaryDirectory() as folder:

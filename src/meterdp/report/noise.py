@@ -56,9 +56,8 @@ _BOUND = {"linewidth": 1.0, "alpha": 0.45}
 def delta_curves(data: pd.DataFrame, output, sides: str = "one") -> None:
     """Draw delta over epsilon per design, a column per accuracy budget, a row per query model: Fig. 4.
 
-    Marked lines are exact, the lighter ones beside them the Chernoff bound of Lemma 1 where there is one. The axis of
-    delta is logarithmic if some delta is below 0.05. No noise has no accuracy budget and is repeated in every panel.
-        Where no household has a neighbour there is no curve; the figure says so.
+    No noise has no accuracy budget and is repeated in every panel. Where no household has a neighbour there is no
+    curve; the figure says so.
     """
     data = data[data["sides"] == sides]
     if data.empty:

@@ -41,28 +41,12 @@ def build_report(
 ) -> None:
     """Write the report of a study as one self-contained HTML file.
 
-    Parameters
-    ----------
-    inputs : mapping of table name to path
-        Any of :data:`meterdp.report.registry.TABLES`; what is missing is named as not part of the study.
-    figures : mapping of figure name to path
-        SVG files; names as in :mod:`meterdp.report.registry`, with the suffix of a variant such as
-        ``marginal_densities_sound``.
-    synthetic : bool
-        Whether the export was simulated.
-    settings : mapping
-        The whole configuration; the seed, the title and local folders are not shown.
-    files : iterable of Table, optional
-        Tables of the study, to list where they are.
+    ``inputs`` are any of :data:`meterdp.report.registry.TABLES` by name; what is missing is named as not part of the
+    study. ``figures`` are SVG files by name, with the suffix of a variant such as ``marginal_densities_sound``. The
+    ``settings`` are the whole configuration, of which the seed, the title and local folders are not shown. Tables of
+    the study in ``files`` are listed with where they are.
 
-    Raises
-    ------
-    InputError
-        If a file is not an instance of its table.
-    ValueError
-        If a table is not one the report reads.
-    KeyError
-        If a figure is not in the registry.
+    A ValueError names a table that the report does not read, a KeyError a figure that is not in the registry.
     """
     if unknown := set(inputs) - set(TABLES):
         raise ValueError(f"the report does not read {', '.join(sorted(unknown))}")
@@ -83,7 +67,10 @@ def build_report(
         hours=intake.hours_sentence(tables),
         period=intake.period_sentence(settings),
         grids={name: write(tables) for name, write in GRIDS.items()},
-        pictures={name: picture(path, figure_of(name), _folded(name)) for name, path in figures.items()},
+        pictures={
+            name: picture(path, figure_of(name), name.startswith("marginal_") and name not in OPEN_MARGINALS)
+            for name, path in figures.items()
+        },
         has_marginals=any(name.startswith("marginal_densities") for name in figures),
         query_models=RANDOMNESS,
         files=_files(files, figures),
@@ -101,11 +88,6 @@ def headline(tables: Tables, settings: Mapping) -> list[str]:
     ]
     # No line break between a number and its error or its percent sign.
     return [s.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%") for s in sentences if s]
-
-
-def _folded(figure: str) -> bool:
-    """Whether a figure is folded away: the marginals of mechanisms that a reader needs less."""
-    return figure.startswith("marginal_densities_") and figure not in OPEN_MARGINALS
 
 
 def _files(tables: Iterable[Table], figures: Iterable[str]) -> list[tuple[str, str, str]]:

@@ -42,32 +42,15 @@ STYLE = Path(__file__).with_name("pages.css")
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a study or a paper.
+    """One figure of a study or a paper."""
 
-    Parameters
-    ----------
-    plot : callable
-        Takes the rows of each of ``tables``, the SVG to write and its own options.
-    tables : tuple of Table
-        What it reads.
-    category : str
-        Section of the report it belongs to.
-    look_for : str
-        The caption, one or two sentences: what is drawn and what to look for.
-    alternative : str
-        What somebody who cannot see the figure should know is drawn.
-    may_be_empty : bool
-        Whether it can be drawn from tables without rows.
-    variants : callable (configuration) -> mapping of suffix to options, optional
-        For a figure drawn more than once: the end of each name, such as a mechanism, and the options of each.
-    """
-
-    plot: Callable[..., None]
+    plot: Callable[..., None]  # takes the rows of each of ``tables``, the SVG to write and its own options
     tables: tuple[Table, ...]
-    category: str
-    look_for: str
-    alternative: str
-    may_be_empty: bool = False
+    category: str  # section of the report
+    look_for: str  # the caption, one or two sentences: what is drawn and what to look for
+    alternative: str  # what somebody who cannot see the figure should know is drawn
+    may_be_empty: bool = False  # whether it can be drawn from tables without rows
+    # For a figure drawn more than once: from a configuration the end of each name, such as a mechanism, and options.
     variants: Callable[[Mapping], Mapping[str, Mapping]] | None = None
 
     @property
@@ -78,10 +61,7 @@ class Figure:
     def draw(self, *paths, output, **options) -> None:
         """Draw from the files of ``tables``, in their order, and write ``output``.
 
-        Raises
-        ------
-        InputError
-            If a file is not an instance of its table, or has no rows where some are needed.
+        Refused is a file that is no instance of its table, or has no rows where some are needed.
         """
         read = (load(path, table, self.may_be_empty) for path, table in zip(paths, self.tables, strict=True))
         self.plot(*read, output, **options)
@@ -120,10 +100,7 @@ def grid_of(
 ) -> Grid:
     """Return a table with a row for every row of ``data``, and one of totals if given.
 
-    Parameters
-    ----------
-    columns : mapping of header to callable
-        The text of a cell from a row of ``data``.
+    ``columns`` make the text of a cell of a row, by header.
     """
     rows = [tuple(cell(row) for cell in columns.values()) for row in data.itertuples()]
     return Grid(caption, tuple(columns), [*rows, total] if total else rows, words=words)
@@ -170,13 +147,7 @@ class Picture:
 
 
 def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
-    """Embed an SVG file.
-
-    Raises
-    ------
-    InputError
-        If there is no such file.
-    """
+    """Embed an SVG file."""
     try:
         svg = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:

@@ -41,13 +41,7 @@ def drawings(settings: Mapping) -> dict[str, Mapping]:
 
 
 def figure_of(name: str) -> Figure:
-    """Return the figure called ``name``; a suffix after its name, such as the mechanism drawn, does not matter.
-
-    Raises
-    ------
-    KeyError
-        If there is no such figure.
-    """
+    """Return the figure called ``name``; a suffix after its name, such as the mechanism drawn, does not matter."""
     for figure in FIGURES:
         if name == figure.name or (figure.variants and name.startswith(f"{figure.name}_")):
             return figure

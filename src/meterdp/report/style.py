@@ -130,14 +130,7 @@ def load(path, table: Table, may_be_empty: bool = False) -> pd.DataFrame:
 def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> Iterator[Figure]:
     """Yield an empty figure in the common style and write it to ``output`` as SVG when the block ends.
 
-    Parameters
-    ----------
-    output : path-like
-        Target SVG, replaced only when the figure is complete.
-    title : str
-        What the figure shows, written above it.
-    height_in, width_in : float
-        Size in inches.
+    The file is replaced only when the figure is complete.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -197,13 +190,6 @@ def plain_log_ticks(axis, ticks: Iterable[float]) -> None:
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: numbers.plain(value)))
-
-
-def every_step(axis, step: float) -> None:
-    """Label an axis at the multiples of ``step``."""
-    from matplotlib.ticker import MultipleLocator
-
-    axis.set_major_locator(MultipleLocator(step))
 
 
 def one_three_ticks(low: float, high: float) -> list[float]:
