@@ -21,7 +21,6 @@ import numpy as np
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, NO_SUCH_TIME, Batch
 from meterdp.ingest.settings import ExportSettings
 
-NONEXISTENT = NO_SUCH_TIME
 OUT_OF_RANGE = NO_STAMP + 2
 OUTSIDE_PERIOD = NO_STAMP + 3
 LAST_MARK = OUTSIDE_PERIOD
@@ -147,7 +146,7 @@ class Clock:
 
     def interval_starts(self, meter: np.ndarray, batch: Batch) -> np.ndarray:
         """Return the UTC start of the interval of every reading of the next batch, (n,) int64 microseconds since
-        1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``, ``OUTSIDE_PERIOD``.
+        1970, or ``NO_STAMP``, ``NO_SUCH_TIME`` (skipped by a clock change), ``OUT_OF_RANGE``, ``OUTSIDE_PERIOD``.
 
         ``meter`` (n,) numbers meters alike through all batches of an export; ``NO_CODE`` for none.
         """
@@ -172,7 +171,7 @@ class Clock:
             )
         if is_utc.any():
             stamp_us, (first, end) = batch.stamp_us, self._range_us
-            known = (stamp_us == NO_STAMP) | (stamp_us == NONEXISTENT) | ((first <= stamp_us) & (stamp_us < end))
+            known = (stamp_us == NO_STAMP) | (stamp_us == NO_SUCH_TIME) | ((first <= stamp_us) & (stamp_us < end))
             np.copyto(out, np.where(known, stamp_us, OUT_OF_RANGE), where=is_utc)
         if self._settings.stamp == "end":
             out[out > LAST_MARK] -= self._settings.interval_us
@@ -260,7 +259,7 @@ def _local_to_utc(
             which = _pass_inside(t, last_us[m], last_pass[m], single, descending) if same else entry
         elif inside:
             # The gap starts where the change is: an end stamp there is the change itself, written by the old clock.
-            out[i] = t - offset_us[change] if is_end and t == low else NONEXISTENT
+            out[i] = t - offset_us[change] if is_end and t == low else NO_SUCH_TIME
             continue
         elif is_end and change > 0 and t == low and m >= 0 and last_change[m] == change - 1:
             hour_us = offset_us[change - 1] - offset_us[change]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from meterdp.ingest.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
-from meterdp.ingest.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
+from meterdp.ingest.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NO_SUCH_TIME, NOT_LISTED, UNIT_DIFFERS
+from meterdp.ingest.clock import END_YEAR, FIRST_YEAR, LAST_MARK, OUT_OF_RANGE, OUTSIDE_PERIOD
 from meterdp.ingest.settings import ExportSettings
 
 # What can become of a row, in the order in which the tests are made, with 'used' first.
@@ -122,7 +122,7 @@ def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interva
         return STAMP_OUT_OF_RANGE, _NO_SLOT
     if start_us == OUTSIDE_PERIOD:
         return STAMP_OUTSIDE_PERIOD, _NO_SLOT
-    if start_us == NONEXISTENT:
+    if start_us == NO_SUCH_TIME:
         return NONEXISTENT_LOCAL_TIME, _NO_SLOT
     if (start_us - anchor_us) % interval_us != 0:
         return OFF_GRID_STAMP, _NO_SLOT

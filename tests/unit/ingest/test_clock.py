@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.ingest.batch import Batch
-from meterdp.ingest.clock import NONEXISTENT, OUT_OF_RANGE, Clock, clock_changes
+from meterdp.ingest.batch import NO_SUCH_TIME, Batch
+from meterdp.ingest.clock import OUT_OF_RANGE, Clock, clock_changes
 from meterdp.ingest.settings import ExportSettings
 
 # Zone, and the UTC instant of a change back and one forward.
@@ -118,7 +118,7 @@ def test_a_gap_inside_the_repeated_hour_does_not_hide_the_step_back():
 def test_the_skipped_hour_is_marked_and_its_neighbours_are_not():
     local = pd.date_range("2018-03-25 01:45", "2018-03-25 03:00", freq="15min", unit="us")
     got = starts(local, "Europe/Zurich")
-    assert (got == NONEXISTENT).tolist() == [False, True, True, True, True, False]
+    assert (got == NO_SUCH_TIME).tolist() == [False, True, True, True, True, False]
     assert got[-1] - got[0] == 15 * 60 * 1_000_000
 
 
@@ -127,7 +127,7 @@ def test_an_end_at_the_start_of_the_skipped_hour_is_the_change_itself():
         pd.DatetimeIndex(["2018-03-25 02:00", "2018-03-25 03:00", "2018-03-25 02:15"]), "Europe/Zurich", 15, "end"
     )
     assert got[0] == got[1] == pd.Timestamp("2018-03-25T00:45").value // 1000
-    assert got[2] == NONEXISTENT
+    assert got[2] == NO_SUCH_TIME
 
 
 def test_stamps_no_meter_can_have_written_are_marked():

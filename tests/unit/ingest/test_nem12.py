@@ -313,8 +313,8 @@ def test_settings_that_the_file_says_itself_are_refused(other):
 
 
 def test_what_a_file_looks_like():
-    assert nem12.looks_like(b"100,NEM12,2004") and nem12.looks_like(b'\xef\xbb\xbf"100","NEM12"')
-    assert nem12.version(b"100,nem13,2004") == "NEM13" and not nem12.looks_like(b"100,NEM13,2004")
+    assert nem12.version(b"100,NEM12,2004") == nem12.version(b'\xef\xbb\xbf"100","NEM12"') == "NEM12"
+    assert nem12.version(b"100,nem13,2004") == "NEM13"
     assert nem12.version(b"meter_id,kwh\n100,NEM12") is None and nem12.version(b"") is None
 
 

@@ -85,10 +85,11 @@ def kind_of(path) -> tuple[str, bytes]:
             raise InputError(problem, file=path, hint=hint)
     if head.startswith(b"PAR1"):
         return "parquet", b""
-    if nem12.version(head) == "NEM13":
+    version = nem12.version(head)
+    if version == "NEM13":
         problem = "is NEM13: register readings months apart, not an interval export"
         raise InputError(problem, file=path, hint="ask for NEM12 interval data")
-    if nem12.looks_like(head):
+    if version == "NEM12":
         return "nem12", head
     if green_button.looks_like(head):
         if green_button.names_gas(head):

@@ -56,11 +56,6 @@ _DATE = re.compile(r"\d{8}", re.ASCII)
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\s*\"?100\"?\s*,\s*\"?(NEM1[23])\b", re.IGNORECASE)
 
 
-def looks_like(head: bytes) -> bool:
-    """Whether an export whose unpacked bytes start with ``head`` is NEM12."""
-    return version(head) == "NEM12"
-
-
 def version(head: bytes) -> str | None:
     """Return "NEM12" or "NEM13" from the first bytes of an export, None if it is neither."""
     match = _HEADER.match(head)

@@ -136,13 +136,10 @@ def _energy(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndar
     elif pa.types.is_decimal(kind):  # by way of text, which rounds correctly
         values = field.values.cast(pa.string()).cast(pa.float64())
     else:
-        return numbers(_written_out(_as_text(field)), settings.missing_words, rejects)
+        text = _as_text(field)
+        return numbers(replace(text, values=text.values.cast(pa.string())), settings.missing_words, rejects)
     values = values.to_numpy(zero_copy_only=False)
     return np.where(np.isin(values, missing), np.nan, values) if len(missing) else values
-
-
-def _written_out(field: Field) -> Field:
-    return replace(field, values=field.values.cast(pa.string()))
 
 
 def _as_text(field: Field, longest: int = LONGEST_WORD_BYTES) -> Field:
