@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from meterdp.class_noise.study import STUDIED
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
@@ -18,7 +17,6 @@ with job(snakemake.input, snakemake.log) as write:
         read_table(inputs.ends, INTERVAL_ENDS),
         read_table(inputs.graph, NEIGHBOUR_GRAPH),
         read_table(inputs.designs, NOISE_DESIGNS),
-        STUDIED["accuracy_convention"],
         LogScale.of_interval(params.log_scale, params.interval_minutes),
     )
     write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(errors))

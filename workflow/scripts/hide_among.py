@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from meterdp.class_noise.study import STUDIED, likeness
+from meterdp.class_noise.study import likeness
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
@@ -19,14 +19,7 @@ with job(snakemake.input, snakemake.log) as write:
         inputs.log_load, distributions["household"].to_numpy(), params.interval_minutes, params.time_zone
     )
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
-    rows = hide_among_rows(
-        distributions,
-        likeness(load, params.train_days),
-        ASKED,
-        params.designs,
-        STUDIED["accuracy_convention"],
-        scale,
-    )
+    rows = hide_among_rows(distributions, likeness(load, params.train_days), ASKED, params.designs, scale)
     write(snakemake.output.costs, HIDE_AMONG, pd.DataFrame(rows, columns=HIDE_AMONG.schema.names))
     forecasts = forecast_set(read_table(inputs.forecasts, FORECASTS))
     yardsticks = yardstick_rows(forecasts, scale, params.interval_minutes)

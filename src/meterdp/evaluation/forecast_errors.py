@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.query_models import QUERY_MODELS, Budget, Noise, class_queries
-from meterdp.class_noise.study import noises_of, pair_positions
+from meterdp.class_noise.study import STUDIED, noises_of, pair_positions
 from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import InputError
@@ -239,29 +239,23 @@ def _over_households(values: np.ndarray, seen: np.ndarray) -> tuple[float, float
 
 
 def judge_forecasts(
-    forecasts: pa.Table,
-    ends: pa.Table,
-    graph: pa.Table,
-    designs: pa.Table,
-    accuracy_convention: str,
-    scale: LogScale,
+    forecasts: pa.Table, ends: pa.Table, graph: pa.Table, designs: pa.Table, scale: LogScale
 ) -> tuple[list[dict], list[dict]]:
     """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
 
-    They come from the tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``;
-    ``accuracy_convention``, "per_entry" or "total", is that of the budgets.
+    They come from the tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``.
     """
     judged, by_level = forecast_set(forecasts), interval_ends(ends)
     last = {level: at[:, :, -1:] for level, at in by_level.items()}
     errors, intervals = forecast_errors(judged, scale), interval_rows(judged, by_level, scale)
-    for own, released in released_forecasts(judged, graph, designs, accuracy_convention):
+    for own, released in released_forecasts(judged, graph, designs):
         errors += released_errors(own, released, scale)
         intervals += interval_rows(own, by_level if own is judged else last, scale, released)
     return errors, intervals
 
 
 def released_forecasts(
-    judged: ForecastSet, graph: pa.Table, designs: pa.Table, accuracy_convention: str
+    judged: ForecastSet, graph: pa.Table, designs: pa.Table
 ) -> Iterator[tuple[ForecastSet, Released]]:
     """Yield the forecasts a (design, rho) can be judged on and what it releases; no noise is left out.
 
@@ -286,7 +280,7 @@ def released_forecasts(
             mean, std = judged.forecast_log_kwh, _std(noise)[:, None, :]
         elif model == "deterministic":
             mean, std = _redesigned(
-                judged, pair_positions(household, graph), design, Budget(rho, accuracy_convention)
+                judged, pair_positions(household, graph), design, Budget(rho, STUDIED["accuracy_convention"])
             )
         else:
             own = judged.last_origin()

@@ -16,8 +16,8 @@ import pyarrow as pa
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.inverse import Asker, budgets_near_limit
 from meterdp.class_noise.neighbourhoods import balanced_groups, full_cluster_graph
-from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, Noise
-from meterdp.class_noise.study import stack
+from meterdp.class_noise.query_models import ClassQueries, Noise
+from meterdp.class_noise.study import STUDIED, stack
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.evaluation.forecast_errors import household_means
@@ -27,6 +27,7 @@ from meterdp.forecasting.rolling import ForecastSet
 # What the figure shows. Sizes beyond the households with a forecast are said to be too large.
 ASKED = {"sizes": (2, 5, 10, 20, 50, 100), "epsilon": 1.0, "delta": 1e-5}
 TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"  # words: keep
+_CONVENTION = STUDIED["accuracy_convention"]
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
 
@@ -35,15 +36,13 @@ def hide_among_rows(
     features: np.ndarray,
     asked: Mapping,
     designs: Sequence[str],
-    accuracy_convention: AccuracyConvention,
     scale: LogScale,
 ) -> list[dict]:
     """Return the rows of table ``hide_among``: every size by every design, and the mean of the group.
 
     ``features`` (H, m) say what makes households similar, in the order of table ``forecast_distributions``; ``asked``
     has sizes, epsilon and delta, such as :data:`ASKED`. Designs are those for certain queries; ``none`` hides nobody
-    and is left out. ``accuracy_convention`` is that of the budgets that are tried, ``scale`` that of the energy in an
-    interval.
+    and is left out. ``scale`` is that of the energy in an interval.
     """
     forecast = stack(distributions["mean_log_kwh"], -1)
     wanted = [
@@ -59,10 +58,7 @@ def hide_among_rows(
         if size not in groups:
             label = balanced_groups(features, size)
             groups[size] = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
-        found = [
-            _hidden(forecast[group], design, asked["epsilon"], asked["delta"], accuracy_convention, scale)
-            for group in groups[size]
-        ]
+        found = [_hidden(forecast[group], design, asked["epsilon"], asked["delta"], scale) for group in groups[size]]
         rows.append(row | _measures(scale.clipped_kwh(forecast), groups[size], found))
     return rows
 
@@ -107,18 +103,18 @@ _EMPTY = {
 }
 
 
-def _hidden(forecast, design, epsilon, delta, accuracy_convention, scale) -> tuple:
+def _hidden(forecast, design, epsilon, delta, scale) -> tuple:
     """Return squared and absolute error, (n, k) each, and delta of a group; infinity where no budget is enough."""
     certain = np.zeros((*forecast.shape, forecast.shape[1]))
     queries = ClassQueries(forecast, certain, full_cluster_graph(np.zeros(len(forecast), int)))
     if design == GROUP_MEAN:
-        asker = Asker(lambda *_: None, queries, forecast, scale, accuracy_convention)
+        asker = Asker(lambda *_: None, queries, forecast, scale, _CONVENTION)
         noise, reached = Noise(certain, forecast.mean(axis=0) - forecast), 0.0
     else:
-        asker = Asker(noise_design(design), queries, forecast, scale, accuracy_convention)
+        asker = Asker(noise_design(design), queries, forecast, scale, _CONVENTION)
         near = None
         if DESIGNS[design].moves_together:
-            near = budgets_near_limit(queries, accuracy_convention, epsilon, delta)
+            near = budgets_near_limit(queries, _CONVENTION, epsilon, delta)
         answer = asker.smallest_error(epsilon, delta, near)
         if not np.isfinite(answer.rho):
             return np.full(forecast.shape, np.inf), np.full(forecast.shape, np.inf), 1.0

@@ -26,10 +26,10 @@ def forecasts(households=20, entries=3, seed=0):
     return level + 0.2 * np.random.default_rng(seed + 1).standard_normal((households, entries))
 
 
-def rows_of(x, sizes, epsilon=1.0, delta=1e-5, designs=DESIGNED, convention="total", features=None):
+def rows_of(x, sizes, epsilon=1.0, delta=1e-5, designs=DESIGNED):
     table = pa.table({"mean_log_kwh": pa.array(x.tolist())})
     asked = {"sizes": sizes, "epsilon": epsilon, "delta": delta}
-    found = hide_among_rows(table, x if features is None else features, asked, designs, convention, SCALE)
+    found = hide_among_rows(table, x, asked, designs, SCALE)
     return {(row["size"], row["design"]): row for row in found}
 
 

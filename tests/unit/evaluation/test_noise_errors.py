@@ -83,7 +83,7 @@ def to_the_middle(queries, budget):
 def test_every_method_is_judged_once(tables):
     forecasts, distributions, graph = tables
     designs = designed(design_all(distributions, graph, SETTINGS))
-    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, "total", SCALE)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, SCALE)
     for table, rows in ((FORECAST_ERRORS, errors), (FORECAST_INTERVALS, intervals)):
         as_arrow(table, {name: [row[name] for row in rows] for name in rows[0]})
     keys = [(r["method"], r["design"], r["query_model"], r["rho"], r["scale"]) for r in errors]
@@ -101,7 +101,7 @@ def test_a_design_that_follows_the_forecasts_is_designed_anew_at_every_origin(ta
     judged = forecast_set(forecasts)
     noise = Noise(np.zeros((H, K, K)), np.zeros((H, K)), np.zeros((H, K, K)))  # not what may be used
     designs = designed({("joint", "deterministic", 1.0): noise, ("joint", "stochastic", 1.0): noise})
-    ((own, released),) = released_forecasts(judged, graph, designs, "total")
+    ((own, released),) = released_forecasts(judged, graph, designs)
     assert own is judged
     assert (released.design, released.query_model, released.rho) == ("joint", "deterministic", 1.0)
     for origin in range(N):
@@ -120,7 +120,7 @@ def test_a_design_for_random_queries_that_maps_them_is_judged_at_the_last_origin
         generator.standard_normal((H, K, K)),
     )
     designs = designed({("transport", "stochastic", 1.0): noise})
-    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.9), graph, designs, "total", SCALE)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.9), graph, designs, SCALE)
     judged = forecast_set(forecasts)
     squared = 0.0
     for h in range(H):
@@ -138,7 +138,7 @@ def test_a_last_origin_without_readings_has_no_error_and_is_no_crash(tables):
     noise = Noise(np.zeros((H, K, K)), np.zeros((H, K)))
     designs = designed({("transport", "stochastic", 1.0): noise})
     made = as_arrow(FORECASTS, columns.to_dict("list"))
-    errors, intervals = judge_forecasts(made, ends(made, 0.9), graph, designs, "total", SCALE)
+    errors, intervals = judge_forecasts(made, ends(made, 0.9), graph, designs, SCALE)
     assert errors[-1]["household_count"] == intervals[-1]["household_count"] == 0
     assert np.isnan(errors[-1]["mse"]) and np.isnan(intervals[-1]["coverage"])
 
@@ -147,7 +147,7 @@ def test_the_other_query_models_are_judged_where_there_is_no_deterministic_noise
     forecasts, distributions, graph = tables
     only = {**SETTINGS, "stochastic_designs": ["white"], "query_models": ["published"]}
     designs = designed(design_all(distributions, graph, only))
-    found = list(released_forecasts(forecast_set(forecasts), graph, designs, "total"))
+    found = list(released_forecasts(forecast_set(forecasts), graph, designs))
     assert [(r.design, r.query_model, r.rho) for _, r in found] == [
         ("white", "published", 0.4),
         ("white", "published", 4),
@@ -159,4 +159,4 @@ def test_noise_of_other_households_is_a_mistake_of_ours(tables):
     designs = designed(design_all(distributions, graph, SETTINGS))
     keep = designs.filter(pa.compute.not_equal(designs["household"], 11))
     with pytest.raises(ValueError, match="same households"):
-        list(released_forecasts(forecast_set(forecasts), graph, keep, "total"))
+        list(released_forecasts(forecast_set(forecasts), graph, keep))
