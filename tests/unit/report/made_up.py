@@ -13,6 +13,7 @@ from meterdp.core.parquet import write_table
 from meterdp.core.tables import Table
 from meterdp.federated.circuits import Circuits
 from meterdp.federated.study import protection_rows
+from meterdp.report.registry import FIGURES, TABLES
 
 MECHANISMS = {
     "iid_laplace": ("published", "label_flip", 900.0),
@@ -242,28 +243,12 @@ def forecast_errors(designs=("white", "published"), rhos=(0.45, 0.68571, 1.4)) -
     rows = []
     for scale, factor in (("log_kwh", 1.0), ("kwh", 7.3)):
         for method, design, rho, nmse in keys:
-            rows.append(
-                (
-                    method,
-                    design,
-                    rho,
-                    scale,
-                    0.4 * nmse,
-                    factor * nmse,
-                    0.06 * factor * nmse,
-                    0.83 * factor * nmse,
-                    4.1 * nmse,
-                    1.7 * nmse,
-                    1.3 * nmse,
-                    0.27,
-                    100,
-                    24,
-                )
-            )
-    columns = ["method", "design", "rho", "scale", "mse", "nmse", "nmse_se", "nmse_median"]
-    columns += ["relative_mse", "mae", "mae_median", "won_share"]
-    made = pd.DataFrame(rows, columns=[*columns, "household_count", "origin_count"])
-    return made.assign(query_model=np.where(made["method"] == "released", "deterministic", ""))
+            row = {"method": method, "design": design, "rho": rho, "scale": scale, "mse": 0.4 * nmse}
+            row |= {"nmse": factor * nmse, "nmse_se": 0.06 * factor * nmse, "nmse_median": 0.83 * factor * nmse}
+            row |= {"relative_mse": 4.1 * nmse, "mae": 1.7 * nmse, "mae_median": 1.3 * nmse, "won_share": 0.27}
+            row |= {"query_model": "deterministic" if method == "released" else ""}
+            rows.append(row | {"household_count": 100, "origin_count": 24})
+    return pd.DataFrame(rows)
 
 
 def forecast_intervals() -> pd.DataFrame:
@@ -474,39 +459,10 @@ def federation_protects(circuits: int = 12, **settings) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def all_tables(**changed) -> dict[str, pd.DataFrame]:
-    """Every table the figures and the report read, by name; ``changed`` replaces some of them."""
-    makers = (
-        ingest_report,
-        quality_summary,
-        mixture,
-        class_table,
-        normality,
-        profile_hours,
-        marginals,
-        cost,
-        fidelity,
-        arma_summary,
-        gaussian_summary,
-        forecast_marks_summary,
-        forecaster_comparison,
-        forecast_errors,
-        forecast_intervals,
-        delta_curves,
-        delta_under_prior,
-        design_comparison,
-        noise_answers,
-        hide_among,
-        hide_among_yardsticks,
-        group_forecast_errors,
-        feeder_errors,
-        feeder_rules,
-        neighbourhood_summary,
-        forecast_examples,
-        federation,
-        federation_protects,
-    )
-    return {make.__name__: make() for make in makers} | changed
+def all_tables() -> dict[str, pd.DataFrame]:
+    """Every table the figures and the report read, by name."""
+    names = {*TABLES, *(table.name for figure in FIGURES for table in figure.tables)}
+    return {name: globals()[name]() for name in sorted(names)}
 
 
 def as_columns(table: Table, data: pd.DataFrame) -> dict[str, list]:

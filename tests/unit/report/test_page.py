@@ -52,72 +52,90 @@ def words_of(path) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
+def page_of(folder, inputs, figures=None, settings=SETTINGS):
+    """Write the report of these tables and figures; return its path."""
+    path = folder / "r.html"
+    build_report(inputs, figures or {}, path, title="t", synthetic=False, settings=settings)
+    return path
+
+
 def cells_of(path) -> set[str]:
     return {html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", path.read_text(encoding="utf-8"))}
 
 
-def test_every_count_of_the_tables_is_in_the_report(report):
-    cells = cells_of(report)
-    counted = {
-        "ingest_report": "row_count",
-        "quality_summary": "item_count",
-        "class_table": "household_count",
-        "normality": "household_count",
-        "arma_summary": "household_count",
-        "forecast_marks_summary": "household_count",
-        "neighbourhood_summary": "pair_count",
-    }
-    for table, column in counted.items():
-        for value in getattr(made_up, table)()[column]:
-            assert numbers.count(value) in cells, (table, value)
+# What the report writes of a row of each table.
+WRITTEN = {
+    "ingest_report": lambda r: [numbers.count(r.row_count)],
+    "quality_summary": lambda r: [numbers.count(r.item_count)],
+    "class_table": lambda r: [
+        numbers.count(r.household_count),
+        numbers.significant(r.mean_energy_kwh),
+        numbers.percent(r.share),
+    ],
+    "normality": lambda r: [
+        numbers.count(r.household_count),
+        numbers.significant(r.mardia_kurtosis_z),
+        numbers.percent(r.share_within_90),
+    ],
+    "arma_summary": lambda r: [numbers.count(r.household_count)],
+    "forecast_marks_summary": lambda r: [numbers.count(r.household_count)],
+    "neighbourhood_summary": lambda r: [numbers.count(r.pair_count)],
+    "cost": lambda r: [
+        numbers.plus_minus(r.kl_mean, r.kl_se),
+        numbers.plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
+        numbers.plus_minus(r.heldout_gap_mean, r.heldout_gap_se),
+        numbers.count(r.classes),
+        numbers.percent(r.projected_share),
+        *map(numbers.significant, (r.heldout_loglik_mean, r.kl_median, r.kl_small_classes_mean)),
+        *([numbers.significant(r.heldout_gap_same_k_mean)] if r.family == "sound" else []),
+    ],
+    "forecast_errors": lambda r: [
+        numbers.plus_minus(r.nmse, r.nmse_se),
+        *map(numbers.significant, (r.relative_mse, r.nmse_median, r.mae)),
+        *([numbers.percent(r.won_share)] if r.method != "arma" else []),
+    ],
+    "forecaster_comparison": lambda r: (
+        []
+        if r.status != "run" or r.forecaster == "arma"
+        else [numbers.plus_minus(r.mse_ratio, r.mse_ratio_se), numbers.percent(r.won_share)]
+        if r.scale == "log_kwh"
+        else [
+            numbers.plus_minus(r.mae_ratio, r.mae_ratio_se),
+            numbers.percent(r.mae_won_share),
+            numbers.significant(r.mase),
+        ]
+    ),
+    "forecast_intervals": lambda r: [
+        f"{numbers.percent(r.coverage)} ± {numbers.percent(r.coverage_se)}",
+        numbers.significant(r.mean_width_kwh),
+    ],
+    "gaussian_summary": lambda r: [numbers.percent(r.rejected_share)],
+    "delta_curves": lambda r: [numbers.probability(r.delta)],
+    "delta_under_prior": lambda r: [numbers.probability(r.delta)] if r.epsilon == 1 and r.design != "none" else [],
+    "design_comparison": lambda r: (
+        [numbers.probability(r.delta), *map(numbers.significant, (r.ratio_to_published, r.share_of_limit))]
+        if r.design != "none"
+        else []
+    ),
+    "noise_answers": lambda r: [numbers.significant(r.rho), numbers.significant(r.error_kwh)],
+    "hide_among": lambda r: [
+        f"{r.size} or more",
+        f"{r.group_count} of {r.smallest_group} to {r.largest_group}",
+        *(numbers.significant(value, 2) for name, value in r._asdict().items() if "error_kwh_m" in name),
+    ],
+    "group_forecast_errors": lambda r: [
+        numbers.plus_minus(r.nmse, r.nmse_se),
+        numbers.significant(r.relative_mse),
+        *(map(numbers.significant, (r.mae, r.mae_median)) if r.scale == "kwh" else []),
+    ],
+}
 
 
-def test_every_measure_of_the_tables_is_in_the_report(report):
+@pytest.mark.parametrize("table", WRITTEN)
+def test_every_number_of_the_tables_is_in_the_report(report, table):
     cells = cells_of(report)
-    for row in made_up.cost().itertuples():
-        assert numbers.plus_minus(row.kl_mean, row.kl_se) in cells
-        assert numbers.plus_minus(row.loglik_gap_mean, row.loglik_gap_se) in cells
-        assert numbers.plus_minus(row.heldout_gap_mean, row.heldout_gap_se) in cells
-        assert numbers.significant(row.heldout_loglik_mean) in cells and numbers.count(row.classes) in cells
-        assert row.family != "sound" or numbers.significant(row.heldout_gap_same_k_mean) in cells
-        assert numbers.significant(row.kl_median) in cells
-        assert numbers.significant(row.kl_small_classes_mean) in cells
-        assert numbers.percent(row.projected_share) in cells
-    for row in made_up.forecast_errors().itertuples():
-        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
-        assert numbers.significant(row.nmse_median) in cells and numbers.significant(row.mae) in cells
-        assert row.method == "arma" or numbers.percent(row.won_share) in cells
-    for row in made_up.forecaster_comparison().query("status == 'run' and forecaster != 'arma'").itertuples():
-        log = row.scale == "log_kwh"
-        ratio = (row.mse_ratio, row.mse_ratio_se) if log else (row.mae_ratio, row.mae_ratio_se)
-        assert numbers.plus_minus(*ratio) in cells
-        assert numbers.percent(row.won_share if log else row.mae_won_share) in cells
-        assert log or numbers.significant(row.mase) in cells
-    for row in made_up.forecast_intervals().itertuples():
-        assert f"{numbers.percent(row.coverage)} ± {numbers.percent(row.coverage_se)}" in cells
-        assert numbers.significant(row.mean_width_kwh) in cells
-    for row in made_up.gaussian_summary().itertuples():
-        assert numbers.percent(row.rejected_share) in cells
-    for delta in made_up.delta_curves()["delta"]:
-        assert numbers.probability(delta) in cells
-    for row in made_up.design_comparison().query("design != 'none'").itertuples():
-        assert numbers.probability(row.delta) in cells and numbers.significant(row.ratio_to_published) in cells
-        assert numbers.significant(row.share_of_limit) in cells
-    for row in made_up.noise_answers().itertuples():
-        assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
-    for row in made_up.hide_among().to_dict("records"):
-        assert f"{row['size']} or more" in cells
-        assert {numbers.significant(row[name], 2) for name in row if "error_kwh_m" in name} <= cells
-        assert f"{row['group_count']} of {row['smallest_group']} to {row['largest_group']}" in cells
-    for row in made_up.group_forecast_errors().itertuples():
-        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
-        assert row.scale != "kwh" or {numbers.significant(row.mae), numbers.significant(row.mae_median)} <= cells
-    for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
-        assert numbers.probability(row.delta) in cells
-    for row in made_up.class_table().itertuples():
-        assert numbers.significant(row.mean_energy_kwh) in cells and numbers.percent(row.share) in cells
-    for row in made_up.normality().itertuples():
-        assert numbers.significant(row.mardia_kurtosis_z) in cells and numbers.percent(row.share_within_90) in cells
+    for row in getattr(made_up, table)().itertuples():
+        assert set(WRITTEN[table](row)) <= cells, row
 
 
 def test_the_reasons_are_in_words(report):
@@ -173,8 +191,8 @@ def test_noise_that_hides_nothing_is_called_so(write, tmp_path):
     data = made_up.delta_curves()
     data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     inputs = {"delta_curves": write("delta_curves", data)}
-    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
-    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(tmp_path / "r.html")
+    page = page_of(tmp_path, inputs)
+    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(page)
 
 
 def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
@@ -190,8 +208,7 @@ def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
 
 
 def test_a_real_export_is_not_called_synthetic(study, tmp_path):
-    build_report({"cost": study["cost"]}, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
-    assert "synthetic" not in words_of(tmp_path / "r.html").lower()
+    assert "synthetic" not in words_of(page_of(tmp_path, {"cost": study["cost"]}, settings={})).lower()
 
 
 def test_no_seed_no_folder_and_no_script(report):
@@ -234,18 +251,14 @@ def test_it_is_the_same_twice(report, study, drawn, tmp_path):
 @pytest.mark.parametrize("missing", [None, *TABLES])
 def test_a_study_without_one_part_still_has_a_report(study, tmp_path, missing):
     inputs = {name: study[name] for name in TABLES if missing is not None and name != missing}
-    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
-    words = words_of(tmp_path / "r.html")
+    words = words_of(page_of(tmp_path, inputs))
     assert "NOT FOR RELEASE" in words
     assert ("Forecasts were not part of this study." in words) == (missing is None)
 
 
 @pytest.mark.parametrize("mechanisms", [("kl_published",), ("sound",), ("iid_laplace", "kl_exact")])
 def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mechanisms):
-    output = tmp_path / "r.html"
-    cost = write("cost", made_up.cost(mechanisms, epsilons=[1.0]))
-    build_report({"cost": cost}, {}, output, title="t", synthetic=False, settings=SETTINGS)
-    words = words_of(output)
+    words = words_of(page_of(tmp_path, {"cost": write("cost", made_up.cost(mechanisms, epsilons=[1.0]))}))
     families = {made_up.MECHANISMS[name][0] for name in mechanisms}
     assert ("do not hold; never for release" in words) == bool(families & {"published", "exact"})
     assert ("inherits the same holes" in words) == ("exact" in families)
@@ -258,30 +271,27 @@ def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_p
     normality = made_up.normality(1)
     normality["mardia_skewness"] = None
     inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
-    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
-    cells = cells_of(tmp_path / "r.html")
+    page = page_of(tmp_path, inputs, settings={})
+    cells = cells_of(page)
     assert {"∞", "–"} <= cells and "nan" not in cells
-    assert "worse than the study’s own mixture (no privacy), by ∞ nats each. " in words_of(tmp_path / "r.html")
-
-
-def report_of(cost_path, folder, **inputs) -> str:
-    build_report({"cost": cost_path, **inputs}, {}, folder / "r.html", title="t", synthetic=False, settings=SETTINGS)
-    return words_of(folder / "r.html")
+    assert "worse than the study’s own mixture (no privacy), by ∞ nats each. " in words_of(page)
 
 
 def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(write, tmp_path):
-    words = report_of(write("cost", made_up.cost(["sound"], epsilons=[8.0])), tmp_path)
+    page = page_of(tmp_path, {"cost": write("cost", made_up.cost(["sound"], epsilons=[8.0]))})
+    words = words_of(page)
     row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
     gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
     assert f"describes new households better than the study’s own mixture (no privacy), by {gap} nats each" in words
     assert "times more likely). " in words
-    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(tmp_path / "r.html")
+    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(page)
 
 
 def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_path):
     data = made_up.cost(["sound"]).assign(classes=6)
     data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
-    words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
+    inputs = {"cost": write("cost", data), "class_table": write("class_table", made_up.class_table())}
+    words = words_of(page_of(tmp_path, inputs))
     assert (
         "times less likely). This is the sound release, with 6 classes" in words and "against 6 classes" not in words
     )
@@ -289,7 +299,7 @@ def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_pa
 
 def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
     data = made_up.without_folds(made_up.cost())
-    words = report_of(write("cost", data), tmp_path)
+    words = words_of(page_of(tmp_path, {"cost": write("cost", data)}))
     row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
     gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
     assert "describes the households of the fit (too few to hold any out) worse than the study’s own mixture" in words
@@ -299,8 +309,7 @@ def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_
 
 def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
     figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
-    build_report({}, figures, tmp_path / "r.html", title="t", synthetic=False, settings={})
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = page_of(tmp_path, {}, figures, settings={}).read_text(encoding="utf-8")
     start = page.index("<details><summary>Show the same")
     folded = page[start : page.index("</details>", start)]
     shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
@@ -315,8 +324,7 @@ def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
     export = {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
     for day, words in (("auto", "on 2025-11-03."), ("2025-10-22", "on 2025-10-22.")):
         settings = {"export": export, "profiles": {"vector": "half_day", "date": day}}
-        build_report({}, {}, tmp_path / "r.html", title="t", synthetic=False, settings=settings)
-        page = words_of(tmp_path / "r.html")
+        page = words_of(page_of(tmp_path, {}, settings=settings))
         assert "readings every 15 minutes from 2025-10-20 to 2025-11-16" in page and words in page
 
 
@@ -324,8 +332,7 @@ def test_one_class_and_one_household_are_written_in_the_singular(write, tmp_path
     data = made_up.class_table(1)
     data["household_count"] = 1
     inputs = {"class_table": write("class_table", data)}
-    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
-    words = words_of(tmp_path / "r.html")
+    words = words_of(page_of(tmp_path, inputs, settings={}))
     assert "form 1 class of 1 household." in words and "the smallest class has 1 household)" in words
 
 
@@ -380,11 +387,11 @@ def test_deltas_of_one_are_a_sentence_instead_of_rows(write, tmp_path):
     assert hidden.any() and not hidden.all()
     data.loc[hidden, "delta"] = 0.9991
     inputs = {"delta_curves": write("delta_curves", data)}
-    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
-    words, budgets = words_of(tmp_path / "r.html"), sorted(data.loc[hidden, "rho"].unique())
+    page = page_of(tmp_path, inputs)
+    words, budgets = words_of(page), sorted(data.loc[hidden, "rho"].unique())
     said = f"white noise at ρ = {', '.join(numbers.plain(rho) for rho in budgets)} (deterministic)"
     assert "Not listed, because δ is above 0.99 at every ε" in words and said in words
-    assert ">0.999" not in cells_of(tmp_path / "r.html")
+    assert ">0.999" not in cells_of(page)
 
 
 def test_the_browser_client_does_see_requests_errors_and_broken_images(tmp_path):
