@@ -1,4 +1,4 @@
-"""The table of the ``audit`` room."""
+"""The table of the ``audit`` package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables the ``classnoise`` room writes: neighbourhoods, noise designs and privacy curves."""
+"""Tables the ``class_noise`` package writes: neighbourhoods, noise designs and privacy curves."""
 
 from __future__ import annotations
 

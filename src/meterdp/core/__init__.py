@@ -1,1 +1,1 @@
-"""What every room needs and none owns: errors, table schemas, Parquet, configuration, progress, provenance."""
+"""What every package needs and none owns: errors, table schemas, Parquet, configuration, progress, provenance."""

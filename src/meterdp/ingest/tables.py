@@ -1,4 +1,4 @@
-"""Tables the ``exports`` room writes: canonical readings, the meters, and what was not used and why."""
+"""Tables the ``ingest`` package writes: canonical readings, the meters, and what was not used and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables the ``mechanisms`` room writes: one schema for every variant, and what each costs."""
+"""Tables the ``mechanisms`` package writes: one schema for every variant, and what each costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables the ``mixture`` room writes: labels, the fitted mixture, Table I, and marginal densities."""
+"""Tables the ``mixture`` package writes: labels, the fitted mixture, Table I, and marginal densities."""
 
 from __future__ import annotations
 

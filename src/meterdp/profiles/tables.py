@@ -1,4 +1,4 @@
-"""Tables the ``profiles`` room writes: quality per household, log load with its seasonal mean, profile vectors."""
+"""Tables the ``profiles`` package writes: quality per household, log load with its seasonal mean, profile vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log load of shards as dense arrays; one shard through the whole room."""
+"""Log load of shards as dense arrays; one shard through the whole package."""
 
 from datetime import UTC, datetime
 

@@ -97,7 +97,7 @@ def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_t
 
 
 def test_random_sources_are_made_in_release_and_simulate_only(repository):
-    """Noise is drawn in one place: no other room makes a generator or asks numpy or the system for numbers.
+    """Noise is drawn in one place: no other package makes a generator or asks numpy or the system for numbers.
 
     Masks of sums over nodes come from a generator that a simulation is handed, or between real nodes from the
     system, in one place. A ledger makes its key. Beside it a public order of activations, the masks of an attack and
