@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -308,26 +308,16 @@ def answer_rows(
     ``guarantees`` are pairs (epsilon, delta); the first delta also goes with the errors, kWh per interval.
     """
     guarantees = list(guarantees)
+    questions = [("smallest error", epsilon, delta) for epsilon, delta in guarantees]
+    questions += [("guarantee", error, guarantees[0][1]) for error in errors_kwh]
     rows = []
     for (design, model), asker in progress(askers.items(), "noise answers"):
-        common = {"design": design, "query_model": model}
-        for epsilon, delta in guarantees:
-            answer = asker.smallest_error(epsilon, delta)
-            rows.append(
-                {**common, "question": "smallest error", "asked": epsilon, "asked_delta": delta, **_row(answer)}
-            )
-        for error in errors_kwh:
-            answer = asker.guarantee(error, guarantees[0][1])
-            rows.append(
-                {**common, "question": "guarantee", "asked": error, "asked_delta": guarantees[0][1], **_row(answer)}
-            )
+        for question, asked, delta in questions:
+            answer = (asker.smallest_error if question == "smallest error" else asker.guarantee)(asked, delta)
+            row = {"design": design, "query_model": model, "question": question, "asked": asked, "asked_delta": delta}
+            # Infinite values are null in the table: no budget is enough, or no epsilon.
+            rows.append(row | {name: value if np.isfinite(value) else None for name, value in asdict(answer).items()})
     return rows
-
-
-def _row(answer: Answer) -> dict:
-    """Infinite values are null in the table: no budget is enough, or no epsilon."""
-    values = {"rho": answer.rho, "epsilon": answer.epsilon, "delta": answer.delta, "error_kwh": answer.error_kwh}
-    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 # Seconds between two lines of progress.

@@ -220,13 +220,8 @@ def _ar_chain(x, settings, order: int | None = None) -> Iterator[tuple[str, np.n
         yield "ar", ar, np.empty(0), {}
 
 
-def _no_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
-    """Yield nothing: the mean is all there is."""
-    return iter(())
-
-
-# Process -> candidates of its fit, best first.
-PROCESSES = {"arma": _arma_chain, "ar": _ar_chain, "season": _no_chain}
+# Process -> candidates of its fit, best first; without any the mean is all there is.
+PROCESSES = {"arma": _arma_chain, "ar": _ar_chain, "season": lambda x, settings: ()}
 
 
 def _at(status, ar, ma, mean, x) -> ArmaFit | None:

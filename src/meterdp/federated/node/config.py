@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import zmq
 
@@ -123,41 +124,28 @@ def read_node(files: list[str]) -> NodeSettings:
     node = filled({"node": words.pop("node", None) or {}}, load_schema(SCHEMAS / "node.schema.yaml"), source)["node"]
     study = complete(words, load_schema(SCHEMAS / "config.schema.yaml"), source)
     if study["export"]["path"] is None:
-        raise InputError(
-            "is missing, and a node has no simulated one", file=source, field="export.path", hint="name the export"
-        )
+        _refuse(source, "export.path", "is missing, and a node has no simulated one", "name the export")
     profiles, export = study["profiles"], study["export"]
     period = None
     if profiles["vector"] == "mean":
         period = [export["first_day"], export["last_day"]]
         if None in period:
-            raise InputError(
-                "is 'mean', and what the mean is over must be the same at all nodes",
-                file=source,
-                field="profiles.vector",
-                hint="set export.first_day and export.last_day at every node",
-            )
+            problem = "is 'mean', and what the mean is over must be the same at all nodes"
+            hint = "set export.first_day and export.last_day at every node"
+            _refuse(source, "profiles.vector", problem, hint)
     elif profiles["date"] == "auto":
-        raise InputError(
-            "is 'auto', by which every node would take a day of its own export",
-            file=source,
-            field="profiles.date",
-            hint="agree on a day and set it at every node",
-        )
+        problem = "is 'auto', by which every node would take a day of its own export"
+        _refuse(source, "profiles.date", problem, "agree on a day and set it at every node")
     agreement = read_agreement(node["agreement"], profiles, period)
     names = [peer.name for peer in agreement.peers]
     if node["name"] not in names:
-        raise InputError(
-            "is none of the nodes in the agreement", file=source, field="node.name", hint=f"use {_listed(names)}"
-        )
+        _refuse(source, "node.name", "is none of the nodes in the agreement", f"use {_listed(names)}")
     number = names.index(node["name"])
     public, secret = read_secret(node["secret_key"])
     if public != agreement.peers[number].public_key:
-        raise InputError(
-            f"is not the key of node '{node['name']}' in the agreement",
-            file=node["secret_key"],
-            hint="use the right file, or have the agreement corrected at every node",
-        )
+        problem = f"is not the key of node '{node['name']}' in the agreement"
+        hint = "use the right file, or have the agreement corrected at every node"
+        _refuse(node["secret_key"], None, problem, hint)
     return NodeSettings(number, agreement, secret, node["listen"] or agreement.peers[number].address, study)
 
 
@@ -178,24 +166,28 @@ def read_agreement(file, profiles: Mapping, period: list[str] | None = None) -> 
     return Agreement(settings, said, peers, graph, scheme, start)
 
 
-def _peers(nodes: list[Mapping], file: str) -> tuple[Peer, ...]:
-    def refuse(place, problem, hint):
-        raise InputError(problem, file=file, field=f"nodes[{place}]", hint=hint)
+def _refuse(file: str, field: str | None, problem: str, hint: str) -> NoReturn:
+    raise InputError(problem, file=file, field=field, hint=hint)
 
+
+def _peers(nodes: list[Mapping], file: str) -> tuple[Peer, ...]:
     if len(nodes) < 2:
-        raise InputError("names fewer than two nodes", file=file, field="nodes", hint="list every node")
+        _refuse(file, "nodes", "names fewer than two nodes", "list every node")
     for place, node in enumerate(nodes):
+        at = f"nodes[{place}]"
         if set(node) != set(_PEER_KEYS) or not all(isinstance(node[key], str) for key in _PEER_KEYS):
-            refuse(place, "does not have the keys name, address and public_key", "give all three, as texts in quotes")
+            problem = "does not have the keys name, address and public_key"
+            _refuse(file, at, problem, "give all three, as texts in quotes")
         if not NAME.fullmatch(node["name"]):
-            refuse(place, "has no usable name", "use up to 40 letters, digits, dashes and underscores")
+            _refuse(file, at, "has no usable name", "use up to 40 letters, digits, dashes and underscores")
         if not (_ADDRESS.fullmatch(node["address"]) and 0 < int(node["address"].rpartition(":")[2]) < 2**16):
-            refuse(place, "has no usable address", "write e.g. tcp://meters.example.org:5700")
+            _refuse(file, at, "has no usable address", "write e.g. tcp://meters.example.org:5700")
         if not _is_key(node["public_key"]):
-            refuse(place, "has no usable public key", "copy the 40 characters that `meterdp node --new-keys` prints")
+            hint = "copy the 40 characters that `meterdp node --new-keys` prints"
+            _refuse(file, at, "has no usable public key", hint)
     for key in _PEER_KEYS:
         if len({node[key] for node in nodes}) < len(nodes):
-            raise InputError(f"has one {key} twice", file=file, field="nodes", hint="give each node its own")
+            _refuse(file, "nodes", f"has one {key} twice", "give each node its own")
     return tuple(Peer(n["name"], n["address"], n["public_key"].encode()) for n in nodes)
 
 
@@ -203,31 +195,16 @@ def _check_release(settings: Mapping, file: str) -> None:
     release, nodes = settings["release"], len(settings["nodes"])
     if release["epsilon"] is None:
         return
-    for field, wrong, problem, hint in (
-        (
-            "meters",
-            len(release["meters"]) != nodes,
-            "does not say how many meters each node lists",
-            "name a number each",
-        ),
-        ("colluding", release["colluding"] >= nodes, "is all nodes or more", "leave one honest node at least"),
-    ):
-        if wrong:
-            raise InputError(problem, file=file, field=f"release.{field}", hint=hint)
+    if len(release["meters"]) != nodes:
+        _refuse(file, "release.meters", "does not say how many meters each node lists", "name a number each")
+    if release["colluding"] >= nodes:
+        _refuse(file, "release.colluding", "is all nodes or more", "leave one honest node at least")
     if settings["scheme"] == "subspace":
-        raise InputError(
-            "is 'subspace', whose masks are no whole numbers, so that sums between nodes are not exact",
-            file=file,
-            field="scheme",
-            hint="set it to edge_masks at every node",
-        )
+        problem = "is 'subspace', whose masks are no whole numbers, so that sums between nodes are not exact"
+        _refuse(file, "scheme", problem, "set it to edge_masks at every node")
     if settings["start"] is not None:
-        raise InputError(
-            "is set, and sound has a public start of its own",
-            file=file,
-            field="start",
-            hint="set it to null, or name a library in mechanisms.sound.library",
-        )
+        hint = "set it to null, or name a library in mechanisms.sound.library"
+        _refuse(file, "start", "is set, and sound has a public start of its own", hint)
 
 
 def _is_key(text: str) -> bool:
@@ -245,12 +222,8 @@ def _graph(settings: Mapping, peers: tuple[Peer, ...], file: str) -> Graph:
         return every_two(len(peers))
     for number, pair in enumerate(settings["edges"]):
         if len(set(pair)) < 2 or not set(pair) <= set(place):
-            raise InputError(
-                "does not name two different nodes",
-                file=file,
-                field=f"edges[{number}]",
-                hint=f"use two of {_listed(place)}",
-            )
+            hint = f"use two of {_listed(place)}"
+            _refuse(file, f"edges[{number}]", "does not name two different nodes", hint)
     graph = Graph.of(len(peers), [[place[name] for name in pair] for pair in settings["edges"]])
     require_connected(graph, file)
     return graph
@@ -261,12 +234,10 @@ def _start(settings: Mapping, dimension: int) -> Mixture | None:
         return None
     start = mixture_of(read_table(settings["start"], MIXTURE).to_pandas())
     if (start.classes, start.dimension) != (settings["classes"], dimension):
-        raise InputError(
-            f"has {start.classes} classes of {start.dimension} entries, and {settings['classes']} of {dimension} are"
-            " agreed on",
-            file=settings["start"],
-            hint="use another start, or change classes or profiles.hours at every node",
-        )
+        found = f"has {start.classes} classes of {start.dimension} entries"
+        problem = f"{found}, and {settings['classes']} of {dimension} are agreed on"
+        hint = "use another start, or change classes or profiles.hours at every node"
+        _refuse(settings["start"], None, problem, hint)
     return start
 
 
