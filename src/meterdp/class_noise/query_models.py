@@ -115,16 +115,10 @@ class Budget:
 class DesignReport:
     """How a design ended, for the study; the defaults are those of a closed form.
 
-    Parameters
-    ----------
-    white_label_count : int
-        Labels that fell back to white noise because (50) is 0/0.
-    surrogate_white, surrogate_descended, surrogate_released : float or None
-        J of (47) at white noise, where the descent ended, and after the rescaling (50).
-    certified_gap : float or None
-        Certified relative distance from the optimum of the worst component; None where no bound is known.
-    sentence : str
-        What must be said wherever the design is reported; empty for most.
+    ``white_label_count`` counts labels that fell back to white noise because (50) is 0/0. The surrogates are J of
+    (47) at white noise, where the descent ended, and after the rescaling (50). ``certified_gap`` is a certified
+    relative distance from the optimum of the worst component, where a bound is known; ``sentence`` is what must be
+    said wherever the design is reported.
     """
 
     iteration_count: int = 0

@@ -30,20 +30,10 @@ _SLACK = 1e-9
 class LabelPublic:
     """Everything that is fixed before a forecast is seen.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of all files of one neighbourhood together.
-    neighbourhood : tuple of N int
-        Public neighbourhood 0..G-1 of every household.
-    steps : int
-        k.
-    noise_std_log_kwh : float
-        Standard deviation of the noise on every entry, the same for all.
-    centre_log_kwh : float
-        Public level; the forecast of a household that has none.
-    grid : float
-        What is released lives on it, a power of two.
+    epsilon and delta are of all files of one neighbourhood together; ``neighbourhood`` (N,) is the public one,
+    0..G-1, of every household; a forecast has k ``steps``. The noise has one standard deviation on every entry;
+    ``centre_log_kwh`` is a public level, and the forecast of a household that has none; what is released lives on
+    ``grid``, a power of two.
     """
 
     epsilon: float

@@ -125,24 +125,13 @@ def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> fl
 def release_at_node(
     sound: Proven, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
 ) -> Released:
-    """Run a node's side of a release: its records x (n_i, d) and its share of the noise, and sums from everybody.
+    """Run a node's side of a release: its records x (n_i, d) and its own share of the noise, and sums from everybody.
 
-    Parameters
-    ----------
-    sound : Proven
-        Calibrated, with ``shares`` among its public settings; the same at every node.
-    noise : GaussianSource
-        The node's own.
-    total : callable
-        Takes (q,) float64 and returns the sum over nodes, the same to the bit at every node. It must not refuse a
-        vector for what is in it: that would tell something of this node's alone.
-    finite_masks : bool
-        Of the scheme; vectors are then in units of the node's share of the noise, so that masks have a scale.
-
-    Returns
-    -------
-    Released
-        The same at every node, marginals of the first draw included if there are any.
+    ``sound`` is calibrated with ``shares`` among its public settings, the same at every node. ``total`` takes (q,)
+    float64 and returns the sum over nodes, the same to the bit at every node. It must not refuse a vector for what is
+    in it: that would tell something of this node's alone. Vectors are in units of the node's share of the noise for a
+    scheme with ``finite_masks``, so that masks have a scale. What is returned is the same at every node, marginals of
+    the first draw included if there are any.
     """
     part, grid = sound.public.sound.shares.of_node, sound.public.sound.grid
 

@@ -63,18 +63,9 @@ COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
 class ForecastSet:
     """Forecasts of H households from n origins, h steps each; all arrays (H, n, h) in log kWh, NaN where missing.
 
-    Parameters
-    ----------
-    forecast_log_kwh : array
-        Conditional mean (57) with the seasonal part added back, held within the household's late readings.
-    last_value_log_kwh : array
-        The last reading before the origin, for every step.
-    last_week_log_kwh : array
-        The reading at the same local time one week before.
-    actual_log_kwh : array
-        The held-out reading.
-    forecast_std_log_kwh : array, optional
-        Standard deviation of the reading about its forecast, from (57).
+    The forecast is the conditional mean (57) with the seasonal part added back, held within the household's late
+    readings, and its standard deviation that of the reading about it. Naive forecasts are the last reading before the
+    origin and that of the same local time one week before; ``actual_log_kwh`` is the held-out reading.
     """
 
     household: np.ndarray

@@ -76,39 +76,21 @@ def meters(circuits):
     return as_arrow(METERS, {**columns, **dict.fromkeys(("shard", "duplicate_rows", "conflicting_rows"), [0] * 4)})
 
 
-def test_neighbourhoods_of_a_size_are_groups_of_similar_households_in_the_training_window(load):
-    settings = CLUSTERS | {"by": "size", "size": 2}
-    found = study_neighbourhoods(load, meters([None] * 4), settings, train_days=7, seed=1)
-    assert found.neighbourhood.tolist() == [1, 1, 2, 2]
-    assert found.pairs.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
-    # Later days change nothing: groups stay as long as the window does.
-    later = load.log_kwh.copy()
-    later[:, 24 * 7 :] = later[::-1, 24 * 7 :]
-    again = study_neighbourhoods(replace(load, log_kwh=later), meters([None] * 4), settings, 7, 1)
-    assert np.array_equal(found.neighbourhood, again.neighbourhood)
-    with pytest.raises(InputError, match=r"neighbourhoods.size.*more than the households"):
-        study_neighbourhoods(load, meters([None] * 4), settings | {"size": 5}, 7, 1)
-
-
-def test_neighbourhoods_are_clusters_of_daily_load(load, monkeypatch):
+@pytest.mark.parametrize("settings", [{"by": "cluster"}, {"by": "nearest"}, {"by": "size", "size": 2}], ids=str)
+def test_neighbours_are_alike_in_daily_load_of_the_training_window_alone(load, settings, monkeypatch):
+    """Later days change nothing: groups stay as long as the window does."""
     monkeypatch.setattr(study, "CLUSTERS", 2)
-    found = study_neighbourhoods(load, meters([None] * 4), CLUSTERS, train_days=7, seed=1).neighbourhood
-    assert found[0] == found[1] != found[2] == found[3]
-
-
-def test_nearest_households_are_alike_in_daily_load(load):
-    found = study_neighbourhoods(load, meters([None] * 4), {**CLUSTERS, "by": "nearest"}, train_days=7, seed=1)
-    assert found.pairs.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
-
-
-@pytest.mark.parametrize("by", ["cluster", "nearest"])
-def test_neighbourhoods_look_at_the_training_window_only(load, by):
-    changed = load.log_kwh.copy()
+    settings, changed = CLUSTERS | settings, load.log_kwh.copy()
     changed[:, 24 * 7 :] = np.random.default_rng(3).standard_normal((4, 24 * 3)) * 50
-    other = LogLoad(HOUSEHOLDS, changed, load.seasonal_log_kwh, CALENDAR)
-    settings = {**CLUSTERS, "by": by}
-    first, second = (study_neighbourhoods(x, meters([None] * 4), settings, 7, seed=1) for x in (load, other))
-    assert np.array_equal(first.pairs, second.pairs)
+    for one in (load, replace(load, log_kwh=changed)):
+        found = study_neighbourhoods(one, meters([None] * 4), settings, train_days=7, seed=1)
+        assert found.pairs.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
+        assert found.neighbourhood[0] == found.neighbourhood[1] != found.neighbourhood[2] == found.neighbourhood[3]
+
+
+def test_groups_of_more_than_all_households_are_refused(load):
+    with pytest.raises(InputError, match=r"neighbourhoods.size.*more than the households"):
+        study_neighbourhoods(load, meters([None] * 4), CLUSTERS | {"by": "size", "size": 5}, 7, 1)
 
 
 def test_neighbourhoods_by_circuit_need_circuits(load):

@@ -46,19 +46,9 @@ class Peer:
 class Agreement:
     """What all nodes know and share.
 
-    Parameters
-    ----------
-    settings : mapping
-        Every key of workflow/schemas/agreement.schema.yaml.
-    profiles : mapping
-        What makes a record: of each node's section ``profiles`` what shapes the profile vector, and its period where
-        the vector is a mean over all days.
-    peers : tuple of Peer
-        All nodes in order; their places are the numbers of nodes.
-    graph : Graph
-        Who may talk with whom.
-    start : Mixture, optional
-        Public start.
+    ``settings`` holds every key of workflow/schemas/agreement.schema.yaml; ``profiles`` what makes a record: of each
+    node's section ``profiles`` what shapes the profile vector, and its period where the vector is a mean over all
+    days. Places of ``peers`` are the numbers of nodes; ``graph`` says who may talk with whom.
     """
 
     settings: Mapping

@@ -56,20 +56,10 @@ def descend_component(
 ) -> Descended:
     """Return the best design found for one component of n queries with means (n, k) and covariances (n, k, k).
 
-    Parameters
-    ----------
-    pairs : (P, 2) int array
-        Ordered pairs.
-    published : (n, k, k) float64 array
-        Noise of the published design at the same budget.
-    budget : float
-        R > 0, allowed E|q~ - q|^2.
-    floor : float
-        C_X is at least this times the identity, unless the published design is kept.
-    maps : bool
-        Whether a query may be mapped, as well as moved and given noise.
-    known : ((k, k), (n, k)) float64 arrays, optional
-        A common noise covariance and moves to start from.
+    ``pairs`` (P, 2) are ordered; ``published`` (n, k, k) is the noise of the published design at the same ``budget``
+    R, the allowed E|q~ - q|^2. C_X is at least ``floor`` times the identity, unless the published design is kept.
+    With ``maps`` a query may be mapped, as well as moved and given noise. ``known`` is a common noise covariance (k,
+    k) with moves (n, k) to start from.
     """
     problem = _Descent(means, covariances, pairs, budget - means.shape[1] * floor, floor, maps)
     reference = worst_deltas(means, covariances + published, pairs)
