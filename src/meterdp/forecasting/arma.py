@@ -257,7 +257,7 @@ def fit_households(
     residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None, threads: int = 1
 ) -> list[ArmaFit]:
     """Fit every row of (H, T), NaN where a reading is missing; fits do not depend on ``threads``."""
-    from meterdp.core.job import progress  # whoever lacks the extra gets a sentence on numba, not on what this imports
+    from meterdp.core.job import progress  # without the extra the sentence is on numba, not on what this imports
 
     settings = settings or ArmaSettings()
     rows, label = np.asarray(residual_log_kwh, dtype=float), "ARMA fits"

@@ -1,4 +1,4 @@
-"""Tables the ``forecasting`` package writes: ARMA fits, rolling forecasts, the distribution of the released forecast."""
+"""Tables that ``forecasting`` writes: ARMA fits, rolling forecasts, the distribution of the released forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARMA processes the tests of this package share: easy, close to the unit circle, and without one of the two parts."""
+"""ARMA processes for the tests: easy, close to the unit circle, and without one of the two parts."""
 
 import numpy as np
 
