@@ -42,9 +42,13 @@ def records():
     return Records(np.arange(100, dtype=np.int32), x, np.ones(100, bool))
 
 
+@pytest.fixture(scope="module")
+def fit(records):
+    return fit_from(records, start_labels(records, 2, seed=1))
+
+
 @pytest.mark.parametrize("name", ["iid_laplace", "iid_gaussian", "kl_published", "sound"])
-def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, name):
-    fit = fit_from(records, start_labels(records, 2, seed=1))
+def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, fit, name):
     first, again, other = (vary(name, records, fit, MECHANISMS, MIXTURE, PROFILES, seed) for seed in (5, 5, 6))
     variant = as_arrow(VARIANT, first[0])
     costs = as_arrow(COST, first[1]).to_pandas()
@@ -53,8 +57,7 @@ def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, name
     assert costs["kl_mean"][0] > costs["kl_mean"][1] > 0
 
 
-def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
-    fit = fit_from(records, start_labels(records, 2, seed=1))
+def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records, fit):
     both = vary("sound", records, fit, MECHANISMS, MIXTURE, PROFILES, 5)[0]
     one = vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)[0]
     assert both["mean_log_kwh"][2:] == one["mean_log_kwh"]
@@ -66,19 +69,17 @@ def few_draws(monkeypatch):
 
 
 @pytest.mark.parametrize(("most", "draws"), [(None, 8), (3, 3), (20, 8)])
-def test_a_study_averages_over_no_more_draws_than_a_mechanism_allows(records, monkeypatch, most, draws):
+def test_a_study_averages_over_no_more_draws_than_a_mechanism_allows(records, fit, monkeypatch, most, draws):
     monkeypatch.setattr(mechanism("sound"), "most_draws", most)
     asked = []
     monkeypatch.setattr(cost_study, "cost", lambda *given: asked.append(given[-1]) or cost(*given))
-    fit = fit_from(records, start_labels(records, 2, seed=1))
     vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)
     assert asked == [draws]
 
 
 @pytest.mark.parametrize("name", ["kl_published", "coloured_gaussian"])
-def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(records, name, monkeypatch):
+def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(records, fit, name, monkeypatch):
     """Oracle: CVXPY with Clarabel, on the same noise."""
-    fit = fit_from(records, start_labels(records, 2, seed=1))
     found = []
     for solver in ("own", "cvxpy"):
         monkeypatch.setattr(ellipsoid, "solve", partial(solve, solver=solver))
@@ -88,10 +89,9 @@ def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(recor
     assert np.array(own[0]["mean_log_kwh"]) == pytest.approx(np.array(cvxpy[0]["mean_log_kwh"]), abs=1e-3)
 
 
-def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_there_are(records):
+def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_there_are(records, fit):
     guess = {**MECHANISMS, "sound": {**MECHANISMS["sound"], "adjacency": "add_remove", "records_guess": 77}}
     assert public_settings(1.0, 1e-5, records.log_kwh.shape, guess, MIXTURE, PROFILES).records == 77
-    fit = fit_from(records, start_labels(records, 2, seed=1))
     costs = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
     assert costs["adjacency"] == ["add_remove"] * 2 and np.isfinite(costs["heldout_gap_mean"]).all()
 
@@ -104,10 +104,9 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     the utilities that a release is tried on are made from fixed keys. Reproductions of papers make data that stand
     for private data sets.
     """
-    allowed = {f"release/{name}.py" for name in ("noise", "worth")} | {"core/noise.py"}
-    allowed |= {f"privacy/{name}.py" for name in ("noise", "ledger_file")}
-    allowed |= {"federated/pdmm.py", "audit/cases/shared_noise.py", "federated/node/messages.py"}
-    allowed = {f"meterdp/{name}" for name in allowed} | {"meterdp_papers/common/datasets.py"}
+    allowed = {"release/worth", "core/noise", "privacy/noise", "privacy/ledger_file"}
+    allowed |= {"federated/pdmm", "audit/cases/shared_noise", "federated/node/messages"}
+    allowed = {f"meterdp/{name}.py" for name in allowed} | {"meterdp_papers/common/datasets.py"}
     makers = {
         "default_rng",
         "RandomState",
@@ -139,14 +138,13 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     assert found <= allowed, found - allowed
 
 
-def test_a_study_over_circuits_releases_with_the_noise_they_would_make_together(records):
+def test_a_study_over_circuits_releases_with_the_noise_they_would_make_together(records, fit):
     """What is released has h of n parts of mu^2, and only the sound mechanism is another one."""
     shares = Shares(12, 3, 9)
     public = public_settings(1.0, 1e-5, records.log_kwh.shape, MECHANISMS, MIXTURE, PROFILES, shares=shares)
     plan = Proven.calibrate(public).plan
     spent = sum((step.sensitivity / step.noise_std) ** 2 for step in plan.steps)
     assert spent == pytest.approx(gaussian.mu_for(1.0, 1e-5) ** 2 * 3 / 12)
-    fit = fit_from(records, start_labels(records, 2, seed=1))
     for name, same in (("kl_published", True), ("sound", False)):
         alone, shared = (
             vary(name, records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5, shares=of)
