@@ -45,7 +45,6 @@ def make(folder, exports, changes=(), **agreed):
                 "synthetic_profiles": 40,
             },
             "profiles": {"date": "2025-10-28"},
-            "mechanisms": {"sound": {"rounds": 1}},
         }
         file.write_text(yaml.safe_dump(words | dict(changes).get(name, {})))
     return configs
@@ -104,7 +103,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
 
 
 def test_other_public_settings_end_the_run_before_anybody_is_charged(tmp_path, exports, repository):
-    other = {"C02": {"mechanisms": {"sound": {"rounds": 2}}}}
+    other = {"C02": {"mechanisms": {"sound": {"marginal_share": 0.1}}}}
     ended = run(make(tmp_path, exports, other.items()), repository)
     assert all(code != 0 for _, code in ended)
     assert any("would release with other public settings" in said for said, _ in ended)
