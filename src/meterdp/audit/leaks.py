@@ -5,12 +5,9 @@ finding names the secret, never its value. In the folder of all results some sec
 
 It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. It cannot read digits
 drawn as outlines or pixels, encrypted or otherwise packed data, and, outside Parquet, binary numbers of fewer than
-eight bytes. Files are read whole, one after the other.
-
-Everything that can be read out of a file: its bytes, and what is packed into them.
-
-Parquet footers and columns, archives, SQLite tables and data URIs are taken apart, again and again. What cannot be
-taken apart is said: a scan that saw nothing must not look like one that found nothing.
+eight bytes. Files are read whole, one after the other, and what is packed into them (Parquet footers and columns,
+archives, SQLite tables, data URIs) is taken apart, again and again. What cannot be taken apart is said: a scan that
+saw nothing must not look like one that found nothing.
 """
 
 from __future__ import annotations
@@ -61,6 +58,8 @@ from meterdp.core.config import read_files
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
+
+# -- what can be read out of a file ----------------------------------------------------------------------------------
 
 # Parts of a file, in which a secret may be at home or not.
 NAME, BYTES, FOOTER, COLUMN, CLOSED = "name", "bytes", "footer", "column", "cannot be opened"
@@ -238,13 +237,8 @@ _OPENERS = (
 )
 
 
-_BLOCK_BYTES = 1 << 24
-_STRIDE = 1 << 20
-_RELATIVE = 1e-9
-# With a decimal point, a decimal comma, or commas between thousands.
-_LONG_NUMBERS = tuple(map(re.compile, (rb"\d+(?:\.\d+)?", rb"\d+(?:,\d+)?", rb"\d{1,3}(?:,\d{3})+(?:\.\d+)?")))
-# Needles are looked up by so many of their first bytes, then compared whole.
-_WIDTHS = (8, 4, 3)
+# -- where secrets are at home ---------------------------------------------------------------------------------------
+
 _EVERYWHERE = (NAME, BYTES, FOOTER, COLUMN)
 
 
@@ -289,6 +283,17 @@ LEDGER_HOMES = (
 )
 # What the homes are of a folder that is called so.
 HOMES_OF = {"release": RELEASE_HOMES, "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
+
+
+# -- the scan ------------------------------------------------------------------------------------------------------
+
+_BLOCK_BYTES = 1 << 24
+_STRIDE = 1 << 20
+_RELATIVE = 1e-9
+# With a decimal point, a decimal comma, or commas between thousands.
+_LONG_NUMBERS = tuple(map(re.compile, (rb"\d+(?:\.\d+)?", rb"\d+(?:,\d+)?", rb"\d{1,3}(?:,\d{3})+(?:\.\d+)?")))
+# Needles are looked up by so many of their first bytes, then compared whole.
+_WIDTHS = (8, 4, 3)
 
 
 @dataclass(frozen=True)
@@ -452,6 +457,9 @@ def _pieces(path: Path, file: Path) -> Iterator[Piece]:
 
 def _at_home(home: Home, secret: Secret, file: Path, piece: Piece) -> bool:
     return piece.part in home.parts and secret.kind in home.kinds and fnmatchcase(file.as_posix(), home.files)
+
+
+# -- what to look for ----------------------------------------------------------------------------------------------
 
 
 def read_secrets(path) -> list[Secret]:
