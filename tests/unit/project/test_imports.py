@@ -146,3 +146,10 @@ def test_the_kernel_imports_nothing_above_it(repository):
     modules = modules_of(repository / "src/meterdp")
     found = {target for name, file in modules.items() if ".privacy." in name for target in imported(file, modules)}
     assert {name for name in found if not name.startswith("meterdp.privacy")} == {"meterdp.errors"}
+
+
+def test_what_is_published_is_made_without_noise(arrows):
+    """Files and manifests know nothing of mechanisms, sources of noise and ledgers; releases know them."""
+    found = {target for name, targets in arrows.items() if name.startswith("meterdp.publish") for target in targets}
+    assert {name for name in found if name.startswith("meterdp.privacy")} == {"meterdp.privacy.guarantee"}
+    assert not any(name.startswith(("meterdp.release", "meterdp.mechanisms", "meterdp.core.noise")) for name in found)
