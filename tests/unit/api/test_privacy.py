@@ -73,38 +73,29 @@ GOOD = {"mean": [0, 0], "covariance": WIDE, "other_mean": SHIFT, "other_covarian
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("mean", [[0, 0]]),
-        ("mean", [0, np.nan]),
-        ("mean", "zero"),
-        ("other_mean", [0, 0, 0]),
-        ("covariance", np.eye(3)),
-        ("covariance", [[1, 0.5], [0.2, 1]]),
-        ("covariance", [[1, 2], [2, 1]]),
-        ("other_covariance", np.diag([1, -1e-9])),
-        ("other_covariance", np.diag([1, np.inf])),
-        ("epsilon", -0.1),
-        ("epsilon", np.nan),
-        ("epsilon", np.inf),
-        ("direction", "forwards"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name_with_a_hint(field, value):
-    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give) [^;]+\.$"):
-        meterdp.privacy_curve(**GOOD | {field: value})
-
-
-@pytest.mark.parametrize(
     ("of", "field", "arguments"),
     [
-        ("mu_for", "epsilon", (-1, 0.1)),
-        ("mu_for", "delta", (1, 1.1)),
-        ("mu_for", "delta", (1, "small")),
-        ("epsilon_for", "mu", (np.nan, 0.1)),
-        ("epsilon_for", "delta", (1, -0.1)),
+        ("privacy_curve", "mean", {"mean": [[0, 0]]}),
+        ("privacy_curve", "mean", {"mean": [0, np.nan]}),
+        ("privacy_curve", "mean", {"mean": "zero"}),
+        ("privacy_curve", "other_mean", {"other_mean": [0, 0, 0]}),
+        ("privacy_curve", "covariance", {"covariance": np.eye(3)}),
+        ("privacy_curve", "covariance", {"covariance": [[1, 0.5], [0.2, 1]]}),
+        ("privacy_curve", "covariance", {"covariance": [[1, 2], [2, 1]]}),
+        ("privacy_curve", "other_covariance", {"other_covariance": np.diag([1, -1e-9])}),
+        ("privacy_curve", "other_covariance", {"other_covariance": np.diag([1, np.inf])}),
+        ("privacy_curve", "epsilon", {"epsilon": -0.1}),
+        ("privacy_curve", "epsilon", {"epsilon": np.nan}),
+        ("privacy_curve", "epsilon", {"epsilon": np.inf}),
+        ("privacy_curve", "direction", {"direction": "forwards"}),
+        ("mu_for", "epsilon", {"epsilon": -1, "delta": 0.1}),
+        ("mu_for", "delta", {"epsilon": 1, "delta": 1.1}),
+        ("mu_for", "delta", {"epsilon": 1, "delta": "small"}),
+        ("epsilon_for", "mu", {"mu": np.nan, "delta": 0.1}),
+        ("epsilon_for", "delta", {"mu": 1, "delta": -0.1}),
     ],
 )
-def test_wrong_conversions_are_refused_by_name_with_a_hint(of, field, arguments):
-    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; use [^;]+\.$"):
-        getattr(meterdp, of)(*arguments)
+def test_wrong_arguments_are_refused_by_name_with_a_hint(of, field, arguments):
+    given = GOOD | arguments if of == "privacy_curve" else arguments
+    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give) [^;]+\.$"):
+        getattr(meterdp, of)(**given)
