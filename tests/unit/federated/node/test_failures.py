@@ -218,7 +218,7 @@ def test_an_address_that_nobody_can_connect_to_is_refused(tmp_path):
 def test_a_late_node_is_waited_for(tmp_path, faulty):
     nodes = start_all(tmp_path, all_settings(tmp_path, COUNT))
     nodes.start(*(i for i in range(COUNT) if i != faulty))
-    time.sleep(1)
+    time.sleep(0.5)
     assert nodes.outcome == {}
     nodes.start(faulty)
     assert not any(isinstance(came, BaseException) for came in nodes.join().values())
@@ -280,7 +280,7 @@ def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, 
     settings = [settings_of(file, keys, i) for i in range(COUNT)]
     settings[0] = replace(settings[0], listen=listen)
     nodes = start_all(tmp_path, settings).start(0, 3)
-    time.sleep(1)
+    time.sleep(0.5)
     half_open = relay.forget()
     assert len(half_open) == 1
     time.sleep(0.5)
@@ -315,11 +315,11 @@ def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
 
 
 def test_a_node_that_comes_after_the_greeting_failed_is_told_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(links, "_STAY_S", 4.0)
+    monkeypatch.setattr(links, "_STAY_S", 3.0)
     different = {2: {"classes": 3}}
     nodes = start_all(tmp_path, all_settings(tmp_path, COUNT, different, start_within_seconds=30, graph="complete"))
     nodes.start(1, 2)  # which differ
-    time.sleep(1)
+    time.sleep(0.5)
     begin = time.monotonic()
     outcome = nodes.start(0, 3).join()
     assert time.monotonic() - begin < 10
@@ -365,7 +365,7 @@ def test_a_stranger_does_not_disturb_a_run(tmp_path):
 
 
 def test_an_impostor_at_an_address_gets_nothing(tmp_path):
-    settings = all_settings(tmp_path, COUNT, start_within_seconds=3)
+    settings = all_settings(tmp_path, COUNT, start_within_seconds=2)
     nodes = start_all(tmp_path, [with_another_key(settings[0]), *settings[1:]])
     outcome = nodes.start().join()
     assert {(outcome[i].node, outcome[i].reason) for i in (1, 3)} == {(0, Reason.WRONG_KEY)}
