@@ -14,6 +14,7 @@ _QUERY = Column(
     "too) or "
     "'published' (distribution (57) of the future counts too, no guarantee)",
 )
+_NOISE = (DESIGN, _QUERY, RHO)
 _EPSILON = Column("epsilon", REAL, "1", "privacy parameter")
 _DELTA_ERROR = Column("delta_error", REAL, "1", "no pair exceeds delta by more; bound on the numerical error")
 
@@ -57,9 +58,7 @@ NOISE_DESIGNS = Table(
     "private",
     "What a design does to a household's forecast q, per query model and accuracy budget: gain q + shift + noise.",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         Column("household", INT, "1", "dense index of the household"),
         Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
         Column("noise_shift", VECTOR, "log kWh", "fixed part of what is added, null for zero", nullable=True),
@@ -72,9 +71,7 @@ NOISE_DESIGN_REPORTS = Table(
     "study",
     "How each noise design ended, and what the rescaling (50) does to the objective it optimised (defect R2).",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         Column("iteration_count", COUNT, "1", "iterations of the descent"),
         Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
         Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
@@ -92,9 +89,7 @@ DELTA_CURVES = Table(
     "study",
     "delta(eps) of a design: the worst pair of all neighbourhoods (Fig. 4 of Ramakrishna et al.).",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         Column(
             "sides",
             TEXT,
@@ -115,9 +110,7 @@ WORST_PAIRS = Table(
     "private",
     "The pair of households each value of delta_curves belongs to.",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         Column("sides", TEXT, "", "as in delta_curves"),
         _EPSILON,
         Column("delta", REAL, "1", "as in delta_curves"),
@@ -131,9 +124,7 @@ DELTA_UNDER_PRIOR = Table(
     "study",
     "delta(eps) of the posterior odds of two labels for an analyst with a prior (Remark 1 of Ramakrishna et al.).",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         Column("prior_ratio", REAL, "1", "largest ratio f(X)/f(X') of the prior over all pairs; public"),
         _EPSILON,
         Column("delta", REAL, "1", "largest Pr(L + ln f(X)/f(X') > eps), (9)"),
@@ -141,7 +132,6 @@ DELTA_UNDER_PRIOR = Table(
         Column("pair_count", COUNT, "1", "ordered pairs the maximum was taken over"),
     ),
 )
-
 
 NOISE_ANSWERS = Table(
     "noise_answers",
@@ -160,15 +150,12 @@ NOISE_ANSWERS = Table(
     ),
 )
 
-
 DESIGN_COMPARISON = Table(
     "design_comparison",
     "study",
     "The designs at equal budgets: exact delta of the worst pair, beside `published` and the Wasserstein limit.",
     (
-        DESIGN,
-        _QUERY,
-        RHO,
+        *_NOISE,
         _EPSILON,
         Column("delta", REAL, "1", "hockey stick of the worst pair plus the bound on its numerical error"),
         Column("delta_published", REAL, "1", "the same for the published design", nullable=True),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
 
+_ORIGIN = Column("origin", INT, "1", "number of the origin, 0 is the first")
+_STEP = Column("step", INT, "1", "steps ahead, from 1")
+_START = Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval")
 _HOUSEHOLD = Column("household", INT, "1", "dense index of the household")
 
 FORECAST_HOUSEHOLDS = Table(
@@ -56,9 +59,9 @@ FORECASTS = Table(
     "Forecasts of log load from rolling origins, what then happened, and two naive forecasts.",
     (
         _HOUSEHOLD,
-        Column("origin", INT, "1", "number of the origin, 0 is the first"),
-        Column("step", INT, "1", "steps ahead, from 1"),
-        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
+        _ORIGIN,
+        _STEP,
+        _START,
         Column(
             "forecast_log_kwh", REAL, "log kWh", "conditional mean (57) with its season, held within late readings"
         ),
@@ -75,8 +78,8 @@ INTERVAL_ENDS = Table(
     "Central intervals of the forecasts, from quantiles of the household's own past errors at the same step.",
     (
         _HOUSEHOLD,
-        Column("origin", INT, "1", "number of the origin, 0 is the first"),
-        Column("step", INT, "1", "steps ahead, from 1"),
+        _ORIGIN,
+        _STEP,
         Column("level", REAL, "1", "probability the interval should cover"),
         Column("lower_log_kwh", REAL, "log kWh", "lower end"),
         Column("upper_log_kwh", REAL, "log kWh", "upper end"),
@@ -154,8 +157,8 @@ FORECASTS_KWH = Table(
     "distribution.",
     (
         _HOUSEHOLD,
-        Column("step", INT, "1", "steps ahead, from 1"),
-        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
+        _STEP,
+        _START,
         Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
         Column("median_kwh", REAL, "kWh", "exponential of the forecast, clipped to the public bounds"),
         Column("mean_kwh", REAL, "kWh", "mean of the log-normal distribution, clipped to the public bounds"),
@@ -191,12 +194,11 @@ GAUSSIAN_SUMMARY = Table(
         Column("series", TEXT, "", "'residual' or 'innovations'"),
         Column("household_count", COUNT, "households", "households judged"),
         Column("untested_count", COUNT, "households", "households with a constant series or too few readings"),
-        Column("skewness_q25", REAL, "1", "lower quartile", nullable=True),
-        Column("skewness_median", REAL, "1", "median", nullable=True),
-        Column("skewness_q75", REAL, "1", "upper quartile", nullable=True),
-        Column("excess_kurtosis_q25", REAL, "1", "lower quartile", nullable=True),
-        Column("excess_kurtosis_median", REAL, "1", "median", nullable=True),
-        Column("excess_kurtosis_q75", REAL, "1", "upper quartile", nullable=True),
+        *(
+            Column(f"{name}_{at}", REAL, "1", what, nullable=True)
+            for name in ("skewness", "excess_kurtosis")
+            for at, what in (("q25", "lower quartile"), ("median", "median"), ("q75", "upper quartile"))
+        ),
         Column("rejected_share", REAL, "1", "share of households whose p-value is below 0.01", nullable=True),
     ),
 )
