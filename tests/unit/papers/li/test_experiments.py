@@ -7,18 +7,9 @@ import pytest
 from meterdp.core.parquet import as_arrow
 from meterdp.federated.em import entries_of
 from meterdp_papers.common.datasets import registry
-from meterdp_papers.li import exposure, likelihoods, recovery, tables
+from meterdp_papers.li import exposure, likelihoods, recovery
+from meterdp_papers.li import tables as li
 from meterdp_papers.li.likelihoods import Voices, dealt, start, voices
-from meterdp_papers.li.tables import (
-    AS_THEY_ARE,
-    CYCLE_ALONE,
-    DEALT,
-    NODES,
-    ONE_EACH,
-    PREPARATIONS,
-    RECORDS,
-    WITH_CHORD,
-)
 
 
 @pytest.fixture(scope="module")
@@ -43,22 +34,22 @@ def test_a_file_of_another_checksum_is_refused_and_the_columns_are_the_features(
     assert voices(entries, tmp_path).features == pytest.approx(x)
 
 
-@pytest.mark.parametrize("preparation", PREPARATIONS)
+@pytest.mark.parametrize("preparation", li.PREPARATIONS)
 def test_components_are_those_of_the_covariance(records, preparation):
     """Oracle: eigenvalues of the covariance."""
     scores = records.components(preparation)
-    x = records.features if preparation == AS_THEY_ARE else records.features / records.features.std(axis=0)
+    x = records.features if preparation == li.AS_THEY_ARE else records.features / records.features.std(axis=0)
     values = np.linalg.eigvalsh(np.cov(x.T))[::-1]
     assert scores.std(axis=0) == pytest.approx([1.0, np.sqrt(values[1] / values[0])])
     assert np.cov(scores.T)[0, 1] == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize(("rows", "sizes"), [(DEALT, {2, 3}), (ONE_EACH, {1}), ("80 rows, one a node", {1})])
+@pytest.mark.parametrize(("rows", "sizes"), [(li.DEALT, {2, 3}), (li.ONE_EACH, {1}), ("80 rows, one a node", {1})])
 def test_rows_are_dealt_once_each(records, rows, sizes):
-    x = records.components(AS_THEY_ARE)
+    x = records.components(li.AS_THEY_ARE)
     parts = dealt(x, rows)
     together = np.concatenate(parts)
-    assert len(parts) == NODES[rows] and {len(p) for p in parts} == sizes
+    assert len(parts) == li.NODES[rows] and {len(p) for p in parts} == sizes
     assert len(np.unique(together[:, 0])) == len(together) <= len(x)
     assert start(x).covariances[0] == pytest.approx(np.cov(x.T))
 
@@ -69,18 +60,18 @@ def leaks() -> pd.DataFrame:
 
 
 def test_sums_come_from_the_transcript_and_the_order_is_the_paper_s(leaks):
-    as_arrow(tables.LI_LEAKAGE, leaks)
+    as_arrow(li.LI_LEAKAGE, leaks)
     assert leaks["transcript_error"].max() < 1e-9
-    at = leaks[(leaks["view"] == RECORDS) & (leaks["iteration"] == 1)].set_index(["graph", "scheme", "node"])
+    at = leaks[(leaks["view"] == li.RECORDS) & (leaks["iteration"] == 1)].set_index(["graph", "scheme", "node"])
     groups = at["group"]
-    assert groups[WITH_CHORD, "subspace", 1] == "1, 3, 5" and groups[WITH_CHORD, "secure_sum", 1] == "1, 5"
-    assert groups[CYCLE_ALONE, "subspace", 3] == "3"
+    assert groups[li.WITH_CHORD, "subspace", 1] == "1, 3, 5" and groups[li.WITH_CHORD, "secure_sum", 1] == "1, 5"
+    assert groups[li.CYCLE_ALONE, "subspace", 3] == "3"
     nats = at["information"]
-    assert nats[WITH_CHORD, "federated", 1] > 2 > 1 > nats[WITH_CHORD, "secure_sum", 1]
+    assert nats[li.WITH_CHORD, "federated", 1] > 2 > 1 > nats[li.WITH_CHORD, "secure_sum", 1]
     # Without a chord subspace perturbation gives what secure summation gives.
-    assert nats[CYCLE_ALONE, "subspace", 1] == pytest.approx(nats[WITH_CHORD, "secure_sum", 1], abs=1e-6)
-    assert nats[CYCLE_ALONE, "subspace", 3] > 2
-    assert at["linfoot_exact"][WITH_CHORD, "subspace", 1] == pytest.approx(1 / np.sqrt(3))
+    assert nats[li.CYCLE_ALONE, "subspace", 1] == pytest.approx(nats[li.WITH_CHORD, "secure_sum", 1], abs=1e-6)
+    assert nats[li.CYCLE_ALONE, "subspace", 3] > 2
+    assert at["linfoot_exact"][li.WITH_CHORD, "subspace", 1] == pytest.approx(1 / np.sqrt(3))
 
 
 def test_statistics_are_those_of_the_paper():
@@ -94,7 +85,7 @@ def test_statistics_are_those_of_the_paper():
 def test_masks_leave_less_the_larger_they_are():
     """Oracle: the closed form from the Laplacian, where there is one."""
     table = exposure.masks_of_finite_size()
-    as_arrow(tables.LI_MASKS, table)
+    as_arrow(li.LI_MASKS, table)
     known = table.dropna(subset="closed_form")
     assert known["information"].to_numpy() == pytest.approx(known["closed_form"].to_numpy(), rel=1e-5)
     for _, at in table.groupby(["graph", "scheme"]):
@@ -105,7 +96,7 @@ def test_masks_leave_less_the_larger_they_are():
 def test_records_are_solved_for_once_equations_are_as_many_as_unknowns():
     """Whatever the count of ``adversary.solvable`` says comes about: nothing before, everything from then on."""
     table = recovery.tabulate(1, seed=5)
-    as_arrow(tables.LI_RECOVERY, table)
+    as_arrow(li.LI_RECOVERY, table)
     enough = table["iterations"] >= table["from_iteration"]
     assert enough.any() and (~enough).any()
     assert (table.loc[enough, "found_share"] == 1).all() and table.loc[enough, "error_largest"].max() < 1e-5
@@ -114,14 +105,14 @@ def test_records_are_solved_for_once_equations_are_as_many_as_unknowns():
 
 def test_what_one_iteration_gives_away(records):
     table = recovery.read_off(records, 1, seed=6)
-    as_arrow(tables.LI_READ_OFF, table)
+    as_arrow(li.LI_READ_OFF, table)
     at = table.set_index(["scheme", "reading"])
-    ring, subspace = at.loc[("secure_sum", WITH_CHORD)], at.loc[("subspace", WITH_CHORD)]
+    ring, subspace = at.loc[("secure_sum", li.WITH_CHORD)], at.loc[("subspace", li.WITH_CHORD)]
     assert ring["groups"] == "1, 5; 3" and ring["nothing_more"] and ring["quotient_error"] < 1e-9
     assert subspace["groups"] == "1, 3, 5" and subspace["nothing_more"] and subspace["alone_count"] == 0
-    assert at.loc[("subspace", CYCLE_ALONE), "groups"] == "1, 5; 3"
-    assert at.loc[("federated", DEALT), "found_share"] == 1
-    assert at.loc[("federated", ONE_EACH), "quotient_error"] < 1e-9
+    assert at.loc[("subspace", li.CYCLE_ALONE), "groups"] == "1, 5; 3"
+    assert at.loc[("federated", li.DEALT), "found_share"] == 1
+    assert at.loc[("federated", li.ONE_EACH), "quotient_error"] < 1e-9
 
 
 def test_errors_of_records_mind_no_order():
@@ -131,10 +122,10 @@ def test_errors_of_records_mind_no_order():
 
 def test_every_scheme_gives_the_log_likelihood_of_all_in_one_place(records, monkeypatch):
     """Two settings of the twelve, one with the asynchronous schedule; the whole is for the workflow."""
-    chosen = (tables.SHOWN[0], tables.SETTINGS[-1])
-    monkeypatch.setattr(tables, "SETTINGS", chosen)
+    chosen = (li.SHOWN[0], li.SETTINGS[-1])
+    monkeypatch.setattr(li, "SETTINGS", chosen)
     table = likelihoods.tabulate(records, 1, seed=7)
-    as_arrow(tables.LI_LIKELIHOODS, table)
+    as_arrow(li.LI_LIKELIHOODS, table)
     assert table["reading"].unique().tolist() == [s.name for s in chosen]
     assert set(table["scheme"]) == {"central", "federated", "secure_sum", "subspace", "subspace, asynchronous"}
     assert table["difference"].max() < 1e-8 and table["spread"].max() < 1e-8
@@ -144,7 +135,7 @@ def test_every_scheme_gives_the_log_likelihood_of_all_in_one_place(records, monk
 
 def test_a_consensus_falls_to_rounding_and_the_updates_as_printed_do_not():
     table = likelihoods.consensus_table(seed=8)
-    as_arrow(tables.LI_CONSENSUS, table)
+    as_arrow(li.LI_CONSENSUS, table)
     last = table.sort_values("round").groupby(["dual_update", "schedule", "mask_std"]).last()
     for (update, _, size), row in last.iterrows():
         if update == "corrected":
@@ -158,7 +149,7 @@ def test_a_consensus_falls_to_rounding_and_the_updates_as_printed_do_not():
 def test_costs_are_counted_and_their_exponents_fitted():
     """Oracle: what the schemes send by definition; of the fit, powers that are known."""
     table = likelihoods.cost_table(1, seed=9)
-    as_arrow(tables.LI_COST, table)
+    as_arrow(li.LI_COST, table)
     for row in table.itertuples():
         n, d = (row.x, 2) if row.axis == "nodes" else (20, row.x)
         entries = entries_of(2, d)
@@ -170,7 +161,7 @@ def test_costs_are_counted_and_their_exponents_fitted():
         {"axis": "nodes", "scheme": "subspace", "x": x, "rounds": 3 * x**0.5, "messages": x, "bytes": x**2}
     ).assign(seconds=x**1.5)
     fitted = likelihoods.exponents(known)
-    as_arrow(tables.LI_EXPONENTS, fitted)
+    as_arrow(li.LI_EXPONENTS, fitted)
     assert (
         fitted["exponent"].tolist() == pytest.approx([0.5, 1.0, 2.0, 1.5]) and (fitted["exponent_se"] < 1e-12).all()
     )
@@ -178,7 +169,7 @@ def test_costs_are_counted_and_their_exponents_fitted():
 
 def test_the_estimates_of_a_study_are_those_of_its_seed(leaks, monkeypatch):
     """Of one scheme, which minds no other."""
-    monkeypatch.setattr(tables, "SCHEMES", ("secure_sum",))
+    monkeypatch.setattr(li, "SCHEMES", ("secure_sum",))
     again = exposure.tabulate(1, seed=3)
     before = leaks[leaks["scheme"] == "secure_sum"].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, before)

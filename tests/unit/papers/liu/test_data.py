@@ -13,15 +13,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp_papers.common.datasets import Dataset, locate, registry
 from meterdp_papers.liu import data
-from meterdp_papers.liu.tables import (
-    LIU_ACCURACY,
-    LIU_CURVE,
-    LIU_DENSITIES,
-    LIU_MARGINAL_DISTANCES,
-    LIU_TABLE1,
-    SHOWN,
-    VARIANTS,
-)
+from meterdp_papers.liu import tables as liu
 
 FLOOR = 1e-3
 
@@ -80,7 +72,7 @@ def test_figures_of_a_fixed_data_set_are_declared_tables_and_repeat(monkeypatch)
     first, again = (
         data.fixed_data_figures(("fig5", "fig6"), private, source, range(1), FLOOR, 20, seed=3) for _ in range(2)
     )
-    for declared, table in zip((LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES), first, strict=True):
+    for declared, table in zip((liu.LIU_CURVE, liu.LIU_DENSITIES, liu.LIU_MARGINAL_DISTANCES), first, strict=True):
         as_arrow(declared, table)
     curve, _, distances = first
     assert curve.equals(again[0]) and distances.equals(again[2])
@@ -90,7 +82,7 @@ def test_figures_of_a_fixed_data_set_are_declared_tables_and_repeat(monkeypatch)
 @pytest.mark.parametrize("counts", [[50, 7, 300], [9] * 6, [5, 4, 3, 2, 1, 8, 7]])
 def test_table_1_lies_beside_the_printed_counts(counts):
     table = data.table_1(np.array(counts), {"data": "synthetic", "substitute": "stands for the paper's"})
-    as_arrow(LIU_TABLE1, table)
+    as_arrow(liu.LIU_TABLE1, table)
     printed = [687, 428, 102, 147, 14, 31]
     assert [n for n in table["household_count"] if n is not None] == sorted(counts, reverse=True)
     assert [n for n in table["paper_household_count"] if n is not None] == sorted(printed, reverse=True)
@@ -132,13 +124,13 @@ def test_without_mnist_the_named_substitute_is_used(mnist, tmp_path, monkeypatch
         assert images.train.x.shape == (1197, 5) and images.x_test.shape == (600, 5)
         assert "digits" in images.source["data"] and images.source["substitute"].startswith("stands for MNIST")
     curve, accuracy = data.image_figures(pixels, FLOOR, draws=3, seed=1)
-    as_arrow(LIU_CURVE, curve)
-    as_arrow(LIU_ACCURACY, accuracy)
+    as_arrow(liu.LIU_CURVE, curve)
+    as_arrow(liu.LIU_ACCURACY, accuracy)
     fit = accuracy[accuracy["mechanism"] == "fit"]
-    usual = fit[fit["reading"] == SHOWN.name]
+    usual = fit[fit["reading"] == liu.SHOWN.name]
     assert (usual["accuracy_mean"] > 0.8).all() and usual["accuracy_mean"].nunique() == 1
     names = set(curve["reading"])
-    assert names == set(accuracy["reading"]) and len(names) == len(VARIANTS) + len(data.PIXEL_UNITS) * len(
+    assert names == set(accuracy["reading"]) and len(names) == len(liu.VARIANTS) + len(data.PIXEL_UNITS) * len(
         data.FLOORS
     )
 

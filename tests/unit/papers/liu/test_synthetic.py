@@ -20,19 +20,10 @@ from meterdp.core.parquet import as_arrow
 from meterdp.solvers import ellipsoid as sdp
 from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
+from meterdp_papers.liu import tables as liu
 from meterdp_papers.liu.data import iris
 from meterdp_papers.liu.setting import COMPARED, PROPOSED, RUNS, Run, curve, fixed_data_releases, read, releases
 from meterdp_papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
-from meterdp_papers.liu.tables import (
-    LIU_CONVERGENCE,
-    LIU_CURVE,
-    LIU_DENSITIES,
-    LIU_MARGINAL_DISTANCES,
-    LIU_SDP_WORK,
-    LIU_TRIALS,
-    SHOWN,
-    VARIANTS,
-)
 
 FLOOR, SEED = 1e-3, 5
 
@@ -102,7 +93,7 @@ def test_results_do_not_depend_on_batches_or_their_order(fig1):
 
 
 def test_fig_1_is_paired_over_epsilon_and_others_are_fresh_at_every_abscissa(fig1):
-    as_arrow(LIU_TRIALS, fig1)
+    as_arrow(liu.LIU_TRIALS, fig1)
     assert len(fig1[["trial", "redrawn_count", "smallest_class_count"]].drop_duplicates()) == 4
     assert set(fig1["mechanism"]) == set(COMPARED) and "sound" not in COMPARED
     assert len(fig1) == 4 * 5 * len(RUNS) and (fig1["kl"] > 0).all()
@@ -146,11 +137,11 @@ def test_the_curve_is_the_summary_of_the_trials():
     rows = [
         ("fig2", 500.0, t, n, "published", "any", "any", v, t, 9) for n, vs in kl.items() for t, v in enumerate(vs)
     ]
-    trials = pd.DataFrame(rows, columns=list(LIU_TRIALS.schema.names))
+    trials = pd.DataFrame(rows, columns=list(liu.LIU_TRIALS.schema.names))
     every = curve(trials, "records", "data", None)
-    as_arrow(LIU_CURVE, every)
-    assert every.groupby("reading", sort=False).size().tolist() == [2] * len(VARIANTS)
-    table = every[every["reading"] == VARIANTS[-1].name]
+    as_arrow(liu.LIU_CURVE, every)
+    assert every.groupby("reading", sort=False).size().tolist() == [2] * len(liu.VARIANTS)
+    table = every[every["reading"] == liu.VARIANTS[-1].name]
     for row in table.itertuples():
         values = np.array(kl[row.mechanism])
         assert row.kl_mean == values.mean() and row.kl_median == np.median(values)
@@ -165,7 +156,9 @@ def test_the_curve_is_the_summary_of_the_trials():
         PROPOSED: 0.0,
         "iid_laplace": 0.25,
     }
-    as_arrow(LIU_CURVE, curve(trials[trials["trial"] == 0], "records", "data", None))  # a single trial has no error
+    as_arrow(
+        liu.LIU_CURVE, curve(trials[trials["trial"] == 0], "records", "data", None)
+    )  # a single trial has no error
 
 
 def test_printed_constraints_are_the_changes_of_the_mean_over_all_flips():
@@ -216,7 +209,7 @@ def test_the_printed_program_is_what_cvxpy_writes_for_the_same_inequalities(d):
 
 def test_convergence_watches_the_data_sets_of_fig_1():
     table = synthetic.convergence(2, FLOOR, 4)
-    as_arrow(LIU_CONVERGENCE, table)
+    as_arrow(liu.LIU_CONVERGENCE, table)
     assert len(table) == 2 * 5 and set(table["trial"]) == {0, 1}
     # Defect L9: (23) makes (20b) tight for every k, so (25) returns the start.
     assert (table["pass_count"] == 2).all() and table["epsilon_0_share"].to_numpy() == pytest.approx(1 / 3)
@@ -229,7 +222,7 @@ def test_work_is_counted_at_every_size_and_twice_gives_the_same(monkeypatch):
     monkeypatch.setattr(synthetic, "OWN_RECORD_COUNTS", (100, 200))
     table, again = (synthetic.sdp_work(1, FLOOR, 1) for _ in range(2))
     assert table.equals(again)
-    as_arrow(LIU_SDP_WORK, table)
+    as_arrow(liu.LIU_SDP_WORK, table)
     assert (table["work"] > 0).all()
     # Our solver prices every point of all five classes at least once, and each price is d^2 multiplications.
     own = table[table["solver"] == "own"]
@@ -301,17 +294,17 @@ def test_tables_hold_every_class_and_curve_with_densities_of_area_one():
     private, source = iris(1e-3)
     drawn = fixed_data_releases("fig5", private, 8.0, 1e-3, 30, 1)
     densities, distances = synthetic.tabulate("fig6", private, drawn, range(2), source)
-    as_arrow(LIU_DENSITIES, densities)
-    as_arrow(LIU_MARGINAL_DISTANCES, distances)
+    as_arrow(liu.LIU_DENSITIES, densities)
+    as_arrow(liu.LIU_MARGINAL_DISTANCES, distances)
     mechanisms = {run.mechanism for run in drawn}
-    assert len(distances) == 3 * 2 * len(VARIANTS) * (1 + len(mechanisms))
+    assert len(distances) == 3 * 2 * len(liu.VARIANTS) * (1 + len(mechanisms))
     fit = distances[distances["curve"] == "fit"]
     assert (fit["tv_fit_mean"] == 0).all() and (fit["kl_fit_mean"] == 0).all() and (fit["trials"] == 1).all()
     own = densities[(densities["component"] == 1) & (densities["entry"] == 0)]
     fitted = own[own["kind"] == "fit"]
     assert np.trapezoid(fitted["density"], fitted["value"]) == pytest.approx(1, abs=0.02)
     # The mean is the average of all releases: by hand for one mechanism.
-    run, mixtures = next((v, m) for v, m in drawn.items() if v.of(SHOWN))
+    run, mixtures = next((v, m) for v, m in drawn.items() if v.of(liu.SHOWN))
     name = run.mechanism
     shown = own[(own["curve"] == name) & (own["kind"] == "mean")]
     by_hand = [

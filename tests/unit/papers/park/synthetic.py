@@ -6,29 +6,13 @@ import numpy as np
 import pandas as pd
 
 from meterdp_papers.park import marital
-from meterdp_papers.park.tables import (
-    BY_PIXEL,
-    CLUSTER_VARIANTS,
-    EM,
-    LINES,
-    LLOYD_LINEAR,
-    LLOYD_ZCDP,
-    MISREAD,
-    PARK_DISTANCES,
-    PARK_FACE_NUMBERS,
-    PARK_FOLDS,
-    PARK_LIKELIHOODS,
-    PLAIN,
-    PROPOSED,
-    SENSITIVITIES,
-    SHOWN,
-)
+from meterdp_papers.park import tables as park
 from tests.unit.papers.synthetic import filled
 
 # Nats per record at epsilon 0.1, 1 and 4.
 EPSILONS = (0.1, 1.0, 4.0)
 AS_CLAIMED = {
-    EM: (10.0, 10.0, 10.0),
+    park.EM: (10.0, 10.0, 10.0),
     "ggg_zcdp": (2.0, 6.0, 9.0),
     "ggg_moments": (1.0, 5.99, 8.99),
     "ggg_moments_far": (2.0, 5.99, 8.99),
@@ -40,21 +24,23 @@ AS_CLAIMED = {
 }
 
 
-def runs(values=AS_CLAIMED, figure="fig2", variant=SHOWN.name, noise=0.01, left_out=False, real=1.0) -> pd.DataFrame:
+def runs(
+    values=AS_CLAIMED, figure="fig2", variant=park.SHOWN.name, noise=0.01, left_out=False, real=1.0
+) -> pd.DataFrame:
     """Return a table ``park_likelihoods`` of five splits around these means."""
     generator = np.random.default_rng(3)
-    of = {line.name: line for line in LINES}
+    of = {line.name: line for line in park.LINES}
     rows = []
     for number in range(5):
         for i, epsilon in enumerate(EPSILONS):
             for line, means in values.items():
-                step = None if line == EM else epsilon / 10 * (0.6 if line == "ggg_moments" else 1.0)
+                step = None if line == park.EM else epsilon / 10 * (0.6 if line == "ggg_moments" else 1.0)
                 step = step * real if line == "ggg_moments_real" else step
                 row = {"split": number, "line": line, "epsilon": epsilon, "step_epsilon": step}
                 row |= {"scheme": of[line].scheme, "composition": of[line].composition} if line in of else {}
                 row |= {"deltas_left_out": left_out and line in ("ggg_linear", "ggg_advanced")}
                 rows.append(row | {"log_likelihood": means[i] + noise * generator.standard_normal()})
-    table = filled(PARK_LIKELIHOODS, rows, figure=figure, reading=variant)
+    table = filled(park.PARK_LIKELIHOODS, rows, figure=figure, reading=variant)
     return table.astype({"step_epsilon": float})
 
 
@@ -66,28 +52,28 @@ def distances(em_to_lone=0.0, few=1000.0, many=100.0, se=1.0) -> pd.DataFrame:
         for times, at in ((1, few), (50, many))
         for status in marital.STATUSES
     ]
-    return filled(PARK_DISTANCES, rows, epsilon=1.0, em_to_lone_km=em_to_lone, released_to_em_se_km=se)
+    return filled(park.PARK_DISTANCES, rows, epsilon=1.0, em_to_lone_km=em_to_lone, released_to_em_se_km=se)
 
 
 def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
     """Return a table ``park_folds``: NICV without noise, of DPLloyd twice, and of the paper's method."""
     generator = np.random.default_rng(4)
-    methods = (PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED)
+    methods = (park.PLAIN, park.LLOYD_LINEAR, park.LLOYD_ZCDP, park.PROPOSED)
     rows = [
         {
             "fold": number,
             "reading": variant.name,
             "method": method,
-            "step_epsilon": None if method == PLAIN else 0.001,
+            "step_epsilon": None if method == park.PLAIN else 0.001,
             "nicv": value + noise * generator.standard_normal(),
             "longitude": generator.uniform(-170, 170, variant.clusters).tolist(),
             "latitude": generator.uniform(-80, 80, variant.clusters).tolist(),
         }
         for number in range(5)
-        for variant in CLUSTER_VARIANTS
+        for variant in park.CLUSTER_VARIANTS
         for method, value in zip(methods, values, strict=True)
     ]
-    return filled(PARK_FOLDS, rows, epsilon=0.01).astype({"step_epsilon": float})
+    return filled(park.PARK_FOLDS, rows, epsilon=0.01).astype({"step_epsilon": float})
 
 
 def face_numbers(high=0.9, low=0.3) -> pd.DataFrame:
@@ -100,9 +86,13 @@ def face_numbers(high=0.9, low=0.3) -> pd.DataFrame:
             "epsilon": epsilon,
             "captured_share": share,
         }
-        for sensitivity in SENSITIVITIES
-        for noise in ("stated", MISREAD)
+        for sensitivity in park.SENSITIVITIES
+        for noise in ("stated", park.MISREAD)
         for epsilon, share in ((0.3, high), (0.2, low))
     ]
-    code = [row | {"pictures": BY_PIXEL} for row in rows if row["noise"] == MISREAD and row["sensitivity"] == "2/N"]
-    return filled(PARK_FACE_NUMBERS, [*rows, *code])
+    code = [
+        row | {"pictures": park.BY_PIXEL}
+        for row in rows
+        if row["noise"] == park.MISREAD and row["sensitivity"] == "2/N"
+    ]
+    return filled(park.PARK_FACE_NUMBERS, [*rows, *code])

@@ -11,26 +11,9 @@ from sklearn.cluster import KMeans
 from meterdp.core.parquet import as_arrow
 from meterdp.mechanisms.dpem.kmeans import Factors
 from meterdp_papers.park import clusters
+from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
-from meterdp_papers.park.tables import (
-    AS_THEY_ARE,
-    BY_PIXEL,
-    CENTRED,
-    CLUSTER_VARIANTS,
-    EPSILON_AS_PRINTED,
-    LLOYD_LINEAR,
-    LLOYD_ZCDP,
-    PARK_CLUSTERS,
-    PARK_FACE_NUMBERS,
-    PARK_FACES,
-    PARK_FOLDS,
-    PARK_NICV,
-    PICTURES,
-    PLAIN,
-    PROPOSED,
-    SHOWN_CLUSTERS,
-)
 
 SOURCE = {"data": "synthetic places", "substitute": None}
 
@@ -50,11 +33,11 @@ def folds(records):
 def test_step_budgets_add_up_to_epsilon():
     """Oracle: rho + 2 sqrt(rho ln(1/delta)) with rho = answers eps_i^2/2."""
     log = np.log(1e4)
-    for variant in CLUSTER_VARIANTS:
+    for variant in park.CLUSTER_VARIANTS:
         steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
-        assert steps[LLOYD_LINEAR] * variant.iterations == pytest.approx(0.01)
+        assert steps[park.LLOYD_LINEAR] * variant.iterations == pytest.approx(0.01)
         answers = variant.iterations * (variant.clusters + 1 if variant.charged == "each" else 1)
-        for method, count in ((LLOYD_ZCDP, variant.iterations), (PROPOSED, answers)):
+        for method, count in ((park.LLOYD_ZCDP, variant.iterations), (park.PROPOSED, answers)):
             rho = count * steps[method] ** 2 / 2
             assert rho + 2 * np.sqrt(rho * log) == pytest.approx(0.01, rel=1e-6)
 
@@ -62,9 +45,9 @@ def test_step_budgets_add_up_to_epsilon():
 def test_zcdp_beats_linear_composition_only_beyond_two_ln_one_over_delta_iterations():
     """The paper prints no J, and at epsilon 0.01 it decides which DPLloyd has less noise."""
     limit = 2 * np.log(1e4)
-    for variant in CLUSTER_VARIANTS:
+    for variant in park.CLUSTER_VARIANTS:
         steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
-        assert (steps[LLOYD_ZCDP] > steps[LLOYD_LINEAR]) == (variant.iterations > limit)
+        assert (steps[park.LLOYD_ZCDP] > steps[park.LLOYD_LINEAR]) == (variant.iterations > limit)
 
 
 def test_without_noise_it_is_k_means(records, folds):
@@ -73,14 +56,14 @@ def test_without_noise_it_is_k_means(records, folds):
     x = records.in_unit_ball()
     model = KMeans(3, init=clusters.public_start(3, 0), n_init=1, max_iter=10, tol=0).fit(x[train])
     distance = ((x[test][:, None] - model.cluster_centers_) ** 2).sum(axis=2).min(axis=1).mean()
-    rows = folds[(folds["fold"] == 0) & (folds["method"] == PLAIN)]
+    rows = folds[(folds["fold"] == 0) & (folds["method"] == park.PLAIN)]
     found = rows[rows["reading"].str.startswith("k = 3, 10")].iloc[0]
     assert found["nicv"] == pytest.approx(distance)
     assert np.sort(found["longitude"]) == pytest.approx(np.sort(model.cluster_centers_[:, 0] * records.largest_norm))
 
 
 def test_a_fold_is_declared_and_repeats_and_keeps_centres_where_it_says(records, folds):
-    as_arrow(PARK_FOLDS, folds)
+    as_arrow(park.PARK_FOLDS, folds)
     again = clusters.run_fold(records, 1, seed=4)
     assert again["nicv"].tolist() == folds[folds["fold"] == 1]["nicv"].tolist()
     bounded = folds[folds["reading"].str.contains("kept")]
@@ -91,23 +74,23 @@ def test_a_fold_is_declared_and_repeats_and_keeps_centres_where_it_says(records,
 
 
 def test_the_papers_size_has_no_variant_with_a_larger_epsilon(records):
-    assert {r.budget for r in clusters.variants_of(records)} > {EPSILON_AS_PRINTED}
+    assert {r.budget for r in clusters.variants_of(records)} > {park.EPSILON_AS_PRINTED}
     whole = Records(np.zeros((clusters.CHECK_INS, 2)), 1.0, SOURCE)
-    assert {r.budget for r in clusters.variants_of(whole)} == {EPSILON_AS_PRINTED}
+    assert {r.budget for r in clusters.variants_of(whole)} == {park.EPSILON_AS_PRINTED}
 
 
 def test_averages_and_map_are_declared(records, folds):
     """Oracle: numpy on two folds."""
     nicv = clusters.summarise(folds, SOURCE)
-    as_arrow(PARK_NICV, nicv)
-    of = folds[folds["reading"] == SHOWN_CLUSTERS.name].pivot_table("nicv", "fold", "method")
-    row = nicv[(nicv["reading"] == SHOWN_CLUSTERS.name) & (nicv["method"] == LLOYD_ZCDP)].iloc[0]
-    excess = of[LLOYD_ZCDP] - of[PROPOSED]
-    assert row["nicv_mean"] == pytest.approx(of[LLOYD_ZCDP].mean())
+    as_arrow(park.PARK_NICV, nicv)
+    of = folds[folds["reading"] == park.SHOWN_CLUSTERS.name].pivot_table("nicv", "fold", "method")
+    row = nicv[(nicv["reading"] == park.SHOWN_CLUSTERS.name) & (nicv["method"] == park.LLOYD_ZCDP)].iloc[0]
+    excess = of[park.LLOYD_ZCDP] - of[park.PROPOSED]
+    assert row["nicv_mean"] == pytest.approx(of[park.LLOYD_ZCDP].mean())
     assert row["excess_mean"] == pytest.approx(excess.mean()) and row["excess_se"] == pytest.approx(excess.sem())
     shown = clusters.on_the_map(folds, nicv, records)
-    as_arrow(PARK_CLUSTERS, shown)
-    assert (shown["kind"] == "centre").sum() == 4 * SHOWN_CLUSTERS.clusters
+    as_arrow(park.PARK_CLUSTERS, shown)
+    assert (shown["kind"] == "centre").sum() == 4 * park.SHOWN_CLUSTERS.clusters
 
 
 PICTURES_SOURCE = {"data": "synthetic pictures", "substitute": None}
@@ -127,14 +110,14 @@ def tables(faces):
     return clusters.tabulate(faces, seed=2)
 
 
-@pytest.mark.parametrize("pictures", PICTURES)
+@pytest.mark.parametrize("pictures", park.PICTURES)
 def test_pictures_are_in_the_unit_ball_and_the_scale_says_what_is_not(faces, pictures):
     x, scale = clusters.prepared(faces, pictures)
     assert np.linalg.norm(x, axis=1).max() == pytest.approx(1)
-    assert (scale != 1) == (pictures == BY_PIXEL)
-    if pictures != AS_THEY_ARE:
+    assert (scale != 1) == (pictures == park.BY_PIXEL)
+    if pictures != park.AS_THEY_ARE:
         assert x.mean(axis=1) == pytest.approx(np.zeros(len(x)), abs=1e-12)
-    if pictures == BY_PIXEL:
+    if pictures == park.BY_PIXEL:
         assert np.linalg.norm(np.sqrt(scale) * x, axis=0).max() == pytest.approx(1)
 
 
@@ -151,7 +134,7 @@ def test_captured_is_one_for_the_same_span_and_none_for_an_orthogonal_one():
 def test_spectral_norms_are_those_of_all_eigenvalues(faces, tables):
     """Oracle: numpy's eigenvalues of the second moment."""
     numbers = tables[1]
-    for pictures in PICTURES:
+    for pictures in park.PICTURES:
         x, scale = clusters.prepared(faces, pictures)
         top = np.linalg.eigvalsh(scale * x.T @ x / len(x)).max()
         assert numbers.loc[numbers["pictures"] == pictures, "top_eigenvalue"].to_numpy() == pytest.approx(top)
@@ -162,17 +145,19 @@ def test_spectral_norms_are_those_of_all_eigenvalues(faces, tables):
 
 def test_the_misread_noise_is_the_square_of_the_stated_one(tables):
     numbers = tables[1]
-    as_arrow(PARK_FACE_NUMBERS, numbers)
-    at = numbers[(numbers["pictures"] == CENTRED) & (numbers["sensitivity"] == "2/N") & (numbers["epsilon"] == 0.3)]
+    as_arrow(park.PARK_FACE_NUMBERS, numbers)
+    at = numbers[
+        (numbers["pictures"] == park.CENTRED) & (numbers["sensitivity"] == "2/N") & (numbers["epsilon"] == 0.3)
+    ]
     std = at.set_index("noise")["noise_std"]
     assert std["stated"] == pytest.approx(np.sqrt(2 * np.log(1.25e4)) * 2 / 300 / 0.3)
     assert std["variance for deviation"] == pytest.approx(std["stated"] ** 2)
-    assert set(numbers[numbers["pictures"] == BY_PIXEL]["noise"]) == {"variance for deviation"}
+    assert set(numbers[numbers["pictures"] == park.BY_PIXEL]["noise"]) == {"variance for deviation"}
 
 
 def test_columns_are_orthogonal_and_in_order(tables):
     columns = tables[0]
-    as_arrow(PARK_FACES, columns)
+    as_arrow(park.PARK_FACES, columns)
     for _, rows in columns.groupby(["pictures", "sensitivity", "noise", "epsilon"], dropna=False):
         w = np.stack(rows["loading"]).T
         gram = w.T @ w

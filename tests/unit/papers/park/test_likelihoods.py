@@ -9,21 +9,9 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.park import likelihoods
+from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp_papers.park.likelihoods import compare
-from meterdp_papers.park.tables import (
-    EM,
-    EXPERIMENTS,
-    FEW_EPSILONS,
-    LINES,
-    OURS,
-    PARK_CURVE,
-    PARK_LIKELIHOODS,
-    PARK_OURS,
-    PUBLIC_ZCDP,
-    SHOWN,
-    ZCDP,
-)
 
 SOURCE = {"data": "synthetic data", "substitute": None}
 
@@ -60,14 +48,14 @@ def test_a_density_in_another_unit_is_comparable(records):
 @pytest.mark.parametrize(("figure", "left_out"), [("fig2", True), ("fig3", False)])
 def test_budgets_of_steps_and_where_the_printed_delta_allows_none(figure, left_out):
     """Oracles: eps/steps for linear, the zCDP formula solved for rho."""
-    experiment = EXPERIMENTS[figure]
+    experiment = park.EXPERIMENTS[figure]
     gaussian = experiment.iterations * (2 * experiment.classes + 1)
     sequence = likelihoods.Sequence(0, gaussian, experiment.step_delta)
-    lines = {line.name: line for line in LINES}
+    lines = {line.name: line for line in park.LINES}
     linear, out = likelihoods.budget(lines["ggg_linear"], sequence, 2.0)
     assert linear == pytest.approx(2.0 / gaussian) and out is left_out
     assert likelihoods.budget(lines["ggg_advanced"], sequence, 2.0)[1] is left_out
-    zcdp, out = likelihoods.budget(lines[ZCDP], sequence, 2.0)
+    zcdp, out = likelihoods.budget(lines[park.ZCDP], sequence, 2.0)
     log = np.log(1e4)
     rho = (np.sqrt(log + 2.0) - np.sqrt(log)) ** 2
     assert zcdp == pytest.approx(np.sqrt(2 * rho / gaussian * 2 * np.log(1.25 / experiment.step_delta)), rel=1e-6)
@@ -77,18 +65,22 @@ def test_budgets_of_steps_and_where_the_printed_delta_allows_none(figure, left_o
 
 
 def test_a_split_runs_every_line_and_repeats(records, runs):
-    as_arrow(PARK_LIKELIHOODS, runs)
-    assert set(runs["line"]) == {line.name for line in LINES} | {EM, OURS, PUBLIC_ZCDP}
-    assert set(runs["epsilon"]) == set(FEW_EPSILONS) and set(runs["reading"]) == {SHOWN.name}
+    as_arrow(park.PARK_LIKELIHOODS, runs)
+    assert set(runs["line"]) == {line.name for line in park.LINES} | {
+        park.EM,
+        park.OURS,
+        park.PUBLIC_ZCDP,
+    }
+    assert set(runs["epsilon"]) == set(park.FEW_EPSILONS) and set(runs["reading"]) == {park.SHOWN.name}
     assert not runs.duplicated(["line", "epsilon"]).any()
     assert runs.equals(likelihoods.run_split("fig3", records, 0, 2, seed=3))
     wide = runs.pivot_table("log_likelihood", "epsilon", "line")
-    assert (wide[EM] == wide[EM].iloc[0]).all() and (wide["ggg_moments_real"] == wide[ZCDP]).all()
-    assert not np.allclose(wide["ggg_linear"], wide[ZCDP])
+    assert (wide[park.EM] == wide[park.EM].iloc[0]).all() and (wide["ggg_moments_real"] == wide[park.ZCDP]).all()
+    assert not np.allclose(wide["ggg_linear"], wide[park.ZCDP])
 
 
 def test_with_ten_trials_every_variant_is_run_once(records, monkeypatch):
-    experiment = EXPERIMENTS["fig2"]
+    experiment = park.EXPERIMENTS["fig2"]
     start = likelihoods.start_mixture(np.random.default_rng(1).normal(size=(2, 4)))
     monkeypatch.setattr(likelihoods, "fit_ball", lambda *_, radius: SimpleNamespace(mixture=start))
     for number, expected in ((0, len(experiment.runs)), (5, 1)):
@@ -102,31 +94,31 @@ def test_averages_are_those_of_the_splits(runs, records):
     """Oracle: numpy on two splits."""
     both = pd.concat([runs, likelihoods.run_split("fig3", records, 1, 2, seed=3)])
     curve = likelihoods.summarise(both, SOURCE)
-    as_arrow(PARK_CURVE, curve)
+    as_arrow(park.PARK_CURVE, curve)
     at = both[(both["epsilon"] == 1) & (both["line"] == "ggg_linear")]["log_likelihood"].to_numpy()
-    against = both[(both["epsilon"] == 1) & (both["line"] == ZCDP)]["log_likelihood"].to_numpy()
-    free = both[(both["epsilon"] == 1) & (both["line"] == EM)]["log_likelihood"].to_numpy()
+    against = both[(both["epsilon"] == 1) & (both["line"] == park.ZCDP)]["log_likelihood"].to_numpy()
+    free = both[(both["epsilon"] == 1) & (both["line"] == park.EM)]["log_likelihood"].to_numpy()
     row = curve[(curve["epsilon"] == 1) & (curve["line"] == "ggg_linear")].iloc[0]
     assert row["log_likelihood_mean"] == pytest.approx(at.mean())
     assert row["excess_mean"] == pytest.approx((at - against).mean())
     assert row["excess_se"] == pytest.approx((at - against).std(ddof=1) / np.sqrt(2))
     assert row["shortfall_mean"] == pytest.approx((free - at).mean()) and row["trials"] == 2
-    as_arrow(PARK_CURVE, likelihoods.summarise(runs, SOURCE))  # a single split has no standard error
+    as_arrow(park.PARK_CURVE, likelihoods.summarise(runs, SOURCE))  # a single split has no standard error
 
 
 def test_ours_is_compared_in_the_same_splits_at_the_same_epsilon_and_at_a_larger_one(runs, records):
     """Oracle: numpy on two splits; with one split there is no standard error."""
     both = pd.concat([runs, likelihoods.run_split("fig3", records, 1, 2, seed=3)])
     table = compare(both, SOURCE)
-    as_arrow(PARK_OURS, table)
+    as_arrow(park.PARK_OURS, table)
     wide = both[both["epsilon"] == 1].pivot_table("log_likelihood", "split", "line")
     at = table[table["epsilon"] == 1].iloc[0]
-    difference = wide[OURS] - wide[ZCDP]
+    difference = wide[park.OURS] - wide[park.ZCDP]
     assert at["difference_mean"] == pytest.approx(difference.mean())
     assert at["difference_se"] == pytest.approx(difference.std(ddof=1) / np.sqrt(2))
-    assert at["ggg_shortfall_mean"] == pytest.approx((wide[EM] - wide[ZCDP]).mean())
-    larger = both[both["epsilon"] == 4].pivot_table("log_likelihood", "split", "line")[ZCDP]
+    assert at["ggg_shortfall_mean"] == pytest.approx((wide[park.EM] - wide[park.ZCDP]).mean())
+    larger = both[both["epsilon"] == 4].pivot_table("log_likelihood", "split", "line")[park.ZCDP]
     assert at["larger_epsilon"] == 4.0
-    assert at["larger_difference_mean"] == pytest.approx((wide[OURS] - larger).mean())
+    assert at["larger_difference_mean"] == pytest.approx((wide[park.OURS] - larger).mean())
     assert table["larger_epsilon"].tolist()[0] == 1.0 and np.isnan(table["larger_epsilon"].iloc[-1])
-    as_arrow(PARK_OURS, compare(runs, SOURCE))
+    as_arrow(park.PARK_OURS, compare(runs, SOURCE))
