@@ -60,7 +60,7 @@ def simulate_export(
         parameters.interval_minutes,
     )
     model = LoadModel(parameters, period, seed)
-    messmaker = Faults(parameters.data_quality, fleet, period)
+    faults = Faults(parameters.data_quality, fleet, period)
     to_text = _RowText(fleet, period, parameters.data_quality.missing_words.words)
     batches = [
         range(first, min(first + _METERS_PER_BATCH, fleet.count))
@@ -76,7 +76,7 @@ def simulate_export(
             for household in batch:
                 kind = fleet.kind(household)
                 energy_kwh = model.energy(kind, household)
-                rows, again = messmaker.rows(household, energy_kwh, model.resolution_wh(kind, household))
+                rows, again = faults.rows(household, energy_kwh, model.resolution_wh(kind, household))
                 written.append((household, rows))
                 if again.slot.size:
                     resent.append((household, again))
