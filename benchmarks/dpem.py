@@ -40,7 +40,7 @@ def ball_records(n: int) -> np.ndarray:
     x = random.standard_normal((n, DIMENSION))
     x *= 0.15 * width
     x += (0.1 * width * random.standard_normal((CLASSES, DIMENSION)))[random.integers(0, CLASSES, n)]
-    return to_unit_ball(x, 1.0)[0]
+    return to_unit_ball(x, 1.0)
 
 
 def seconds(run) -> float:
