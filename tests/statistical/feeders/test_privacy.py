@@ -106,18 +106,16 @@ def test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own():
 def test_a_mutant_that_hides_too_little_is_caught(mutant):
     mechanism = calibrate(4.0)
     plan = mechanism.plan
+
+    def weak(part):
+        if mutant == "shape":
+            return dataclasses.replace(part, radius=5 * part.radius)
+        return dataclasses.replace(part, step=dataclasses.replace(part.step, noise_std=part.step.noise_std / 2))
+
     if mutant == "level":
         broken = dataclasses.replace(plan, level_limit=3 * plan.level_limit)
     else:
-        parts = []
-        for part in (plan.common, plan.own):
-            step = dataclasses.replace(part.step, noise_std=part.step.noise_std / 2)
-            parts.append(
-                dataclasses.replace(part, step=step)
-                if mutant == "noise"
-                else dataclasses.replace(part, radius=5 * part.radius)
-            )
-        broken = dataclasses.replace(plan, common=parts[0], own=parts[1])
+        broken = dataclasses.replace(plan, common=weak(plan.common), own=weak(plan.own))
     careless = dataclasses.replace(mechanism, plan=broken)
     one, two = neighbours()["little early or all late"]
     _, mu = losses(careless, record(careless, one, 5, draws=5), two)
