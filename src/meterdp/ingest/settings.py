@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from meterdp.core.stamps import zone_hint
 from meterdp.errors import InputError
-from meterdp.ingest.shapes import ISO8601, SPREADSHEET, UNIX
+from meterdp.ingest.shapes import SPREADSHEET, UNIX
 
 DECIMALS = (".", ",")
 # What stands for a mark: blanks that do not break a line and a typographic apostrophe are the same marks.
@@ -99,8 +99,6 @@ def settings_that_fit(text: str, current: Notation = PLAIN) -> str:
     fewest = min(map(len, fitting), default=0)
     return " or ".join(" and ".join(changes) for changes in fitting if len(changes) == fewest > 0)
 
-
-__all__ = ["ISO8601", "SPREADSHEET", "ExportSettings"]
 
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")

@@ -18,7 +18,8 @@ from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
-from meterdp.ingest.settings import ISO8601, ExportSettings
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.shapes import ISO8601
 
 # Of Low Carbon London.
 METER_COLUMN = "LCLid"
