@@ -236,7 +236,6 @@ def fig5(data: pd.DataFrame, output) -> None:
         looks_below(figure, map(_LOOKS.get, schemes))
 
 
-_UNITS = {"seconds": "s"}
 _ROUNDING = 1e-9
 
 
@@ -298,13 +297,13 @@ def leakage(table: pd.DataFrame) -> Grid:
             at = table[(table["graph"] == graph) & (table["view"] == view)]
             at = at[at["iteration"].isin((1, last) if view != li.RECORDS else (1,))]
             for _, row in at.iterrows():
-                exact = row["linfoot_exact"]
+                exact, error = row["linfoot_exact"], row["information_se"]
                 rows.append(
                     [
                         f"{graph}; {view}",
                         f"{_LOOKS[row['scheme']].label}: {row['node']} in {row['group']}",
                         "any" if view == li.RECORDS else str(row["iteration"]),
-                        _pm(row["information"], row["information_se"]),
+                        numbers.plus_minus(row["information"], 0.0 if error < _ROUNDING else error),
                         *(_interval(row, name) for name in li.NORMALISATIONS.values()),
                         "" if np.isnan(exact) else f"{exact:.3f}",
                     ]
@@ -324,10 +323,6 @@ def _interval(row, name: str) -> str:
     ends = [row[f"{name}_{end}"] for end in ("low", "high")]
     words = "" if np.isnan(ends).any() else f" ± {(ends[1] - ends[0]) / 2:.3f}"
     return f"{row[name]:.3f}{words}"
-
-
-def _pm(value: float, error: float) -> str:
-    return numbers.plus_minus(value, 0.0 if error < _ROUNDING else error)
 
 
 @EXHIBITS.table(li.LI_MASKS, "masks")
@@ -367,7 +362,9 @@ def exponents(table: pd.DataFrame) -> Grid:
         "scheme": _scheme,
         "an iteration’s": lambda row: row.quantity,
         "exponent": _exponent,
-        "at the largest": lambda row: f"{numbers.significant(row.at_largest)} {_UNITS.get(row.quantity, '')}".strip(),
+        "at the largest": lambda row: (
+            f"{numbers.significant(row.at_largest)} {'s' if row.quantity == 'seconds' else ''}".strip()
+        ),
         "which is": lambda row: numbers.count(row.largest_x),
     }
     caption = "Cost against nodes and dimension: exponents by least squares on log axes"

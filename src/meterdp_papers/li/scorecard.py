@@ -95,9 +95,10 @@ def _pm(row: pd.Series) -> str:
 )
 def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery: pd.DataFrame) -> dict[str, Verdict]:
     solved = recovery[(recovery["scheme"] == "subspace") & (recovery["records"] == 1)]
+    shares = span(*(f"{end:.0%}" for end in (solved["found_share"].min(), solved["found_share"].max())))
     words = (
         f" With responsibilities that are functions of the records, as in EM, the sums of one iteration over three "
-        f"honest nodes of one record each gave all three, up to their order, in {span(*_shares(solved))} of runs "
+        f"honest nodes of one record each gave all three, up to their order, in {shares} of runs "
         "(defect D5)."
     )
     found = {}
@@ -117,10 +118,6 @@ def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery
                     verdict if alone else FAILS, sums + measured + (words if alone else "")
                 )
     return found
-
-
-def _shares(solved: pd.DataFrame) -> tuple[str, str]:
-    return f"{solved['found_share'].min():.0%}", f"{solved['found_share'].max():.0%}"
 
 
 def _order(at: pd.DataFrame, normalisation: str) -> tuple[str, str]:

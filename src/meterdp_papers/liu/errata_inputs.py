@@ -263,11 +263,11 @@ def _unreachable(classes: int, each: int = 100) -> Finding:
 )
 def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
     private = paper_records(noise)
-    printed = _design(private, 1.0)
+    printed = paper_design(private, 1.0)
     outputs = len(printed.mapping)
-    uniform = [d for d in (_design(private, e) for e in _FREQUENCY_EPSILONS) if np.ptp(d.mapping) == 0]
+    uniform = [d for d in (paper_design(private, e) for e in _FREQUENCY_EPSILONS) if np.ptp(d.mapping) == 0]
     scaled = LabelledRecords(1000 * private.x, fit_labels(1000 * private.x, private.labels, 1e-9))
-    before, after = (_nonnegative(_design(p, 4.0)) for p in (private, scaled))
+    before, after = (_nonnegative(paper_design(p, 4.0)) for p in (private, scaled))
     return (
         Finding(
             f"{PAPER_SETTING}, eps = 1, so eps_0 = 1/3 (L9)",
@@ -303,7 +303,8 @@ def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
     )
 
 
-def _design(private: LabelledRecords, epsilon: float) -> Design:
+def paper_design(private: LabelledRecords, epsilon: float) -> Design:
+    """Return what Algorithm 1 ends with on ``private``."""
     return KlPublished.calibrate(paper_settings(private, epsilon)).design(private)
 
 
@@ -328,7 +329,7 @@ def alternation(noise: NoiseSource) -> tuple[Finding, ...]:
     for _ in range(_DATA_SETS):
         private = paper_records(noise)
         for epsilon in _EPSILONS:
-            design = KlPublished.calibrate(paper_settings(private, epsilon)).design(private)
+            design = paper_design(private, epsilon)
             drift.append(abs(design.epsilon_0 / (epsilon / 3) - 1))
             gain.append(abs(design.objectives[-1] - design.objectives[0]))
             passes.append(len(design.objectives))

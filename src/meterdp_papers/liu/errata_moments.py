@@ -17,7 +17,6 @@ from scipy.optimize import brentq
 from scipy.special import psi
 
 from meterdp.accounting.exact_curve import hockey_stick
-from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mechanisms.reference.label_flip import LabelledRecords, covariance_changes, mean_changes
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
@@ -31,9 +30,9 @@ from meterdp_papers.liu.errata_inputs import (
     PAPER_SETTING,
     RECORDS,
     household_mixture,
+    paper_design,
     paper_mixture,
     paper_records,
-    paper_settings,
 )
 
 _FIRST_SHARE = 1 / 3  # eps_k at the start of Algorithm 1 for eps = 1
@@ -361,7 +360,7 @@ def _label_flips(noise: NoiseSource, epsilon: float = 1.0, draws: int = 400) -> 
     gains, losses = [], []
     for _ in range(_FLIPPED_SETS):
         private = paper_records(noise)
-        gamma = KlPublished.calibrate(paper_settings(private, epsilon)).design(private).gamma
+        gamma = paper_design(private, epsilon).gamma
         gained, lost = zip(*(_flip_shares(private, k, g, noise, draws) for k, g in enumerate(gamma)), strict=True)
         # A record that leaves counts once for each of the K - 1 classes it may go to: that leaves the median alone.
         gains.append(np.median(np.concatenate(gained)))

@@ -19,8 +19,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.reference.kl import KlPublished
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers import ellipsoid as sdp
-from meterdp_papers.liu import errata_moments as liu_covariances
-from meterdp_papers.liu import errata_moments as liu_means
+from meterdp_papers.liu import errata_moments as moments
 from meterdp_papers.liu.errata_inputs import moved_labels, paper_records, paper_settings
 
 SIGMAS = 6.5
@@ -44,7 +43,7 @@ def test_L1_outputs_are_impossible_under_the_neighbour(findings, private):
 
     change, gamma = np.diag([0.4, 0.1, 0.0]), 3.0
     draws = wishart.rvs(4, np.eye(3) / gamma, size=16_000, random_state=np.random.default_rng(0))
-    share, error = liu_covariances.impossible_share(change, draws)
+    share, error = moments.impossible_share(change, draws)
     assert abs(share - (1 - math.exp(-gamma * 0.5 / 2))) < SIGMAS * error, "two directions, scipy's draws"
 
     design = KlPublished.calibrate(paper_settings(private, 1.0)).design(private)
@@ -53,8 +52,8 @@ def test_L1_outputs_are_impossible_under_the_neighbour(findings, private):
         labels = private.labels.copy()
         labels[record] = k + 1
         change = fit_labels(private.x, labels, 1e-9).sample_covariances[k] - private.fit.sample_covariances[k]
-        flips.append(liu_covariances.impossible_share(change, draws * gamma / design.gamma[k])[0])
-    entering, leaving = liu_covariances._flip_shares(private, k, design.gamma[k], StudyNoise(5, "L1"), 8_000)
+        flips.append(moments.impossible_share(change, draws * gamma / design.gamma[k])[0])
+    entering, leaving = moments._flip_shares(private, k, design.gamma[k], StudyNoise(5, "L1"), 8_000)
     spread = SIGMAS * math.sqrt(0.25 / 8_000 + 0.25 / 16_000)
     others = private.labels[private.labels != k + 1].size
     assert np.abs(entering[_rows(private, k)] - flips).max() < spread
@@ -72,13 +71,13 @@ def test_L1_leaving_records_agree_with_eigenvalues(private):
     """Oracle: eigenvalues of W - (Sigma(D') - Sigma(D)) for every refitted neighbour of a class."""
     design = KlPublished.calibrate(paper_settings(private, 1.0)).design(private)
     k = int(np.argmin(private.fit.counts))
-    noise = liu_covariances.wishart(StudyNoise(6, "L1"), 500, 3, design.gamma[k])
-    _, leaving = liu_covariances._flip_shares(private, k, design.gamma[k], StudyNoise(6, "L1"), 500)
+    noise = moments.wishart(StudyNoise(6, "L1"), 500, 3, design.gamma[k])
+    _, leaving = moments._flip_shares(private, k, design.gamma[k], StudyNoise(6, "L1"), 500)
     for share, record in zip(leaving, np.flatnonzero(private.labels == k + 1), strict=True):
         labels = private.labels.copy()
         labels[record] = k % 5 + 2 if k < 4 else 1
         change = fit_labels(private.x, labels, 1e-9).sample_covariances[k] - private.fit.sample_covariances[k]
-        assert share == pytest.approx(liu_covariances.impossible_share(change, noise)[0], abs=1e-12)
+        assert share == pytest.approx(moments.impossible_share(change, noise)[0], abs=1e-12)
 
 
 def test_L2_conditions_of_the_wishart_lemma_do_not_hold(findings, private):
@@ -86,7 +85,7 @@ def test_L2_conditions_of_the_wishart_lemma_do_not_hold(findings, private):
     outside, readings, ratio, antipodal = findings["L2"]
     assert outside.value > 0.9 and readings.value > 0.9
     assert antipodal.value == pytest.approx(antipodal.closed_form) and antipodal.value > 1
-    ours = liu_covariances._loss_ratios(private, 0)
+    ours = moments._loss_ratios(private, 0)
     expected = []
     for record in np.flatnonzero(private.labels != 1)[::50]:
         labels = private.labels.copy()
@@ -122,7 +121,7 @@ def test_L4_noise_fitted_to_the_data_breaks_delta(findings):
     """The curve itself is checked in test_exact_curve; with one distribution for both data sets delta would be
     kept."""
     largest, share = findings["L4"]
-    fixed = liu_means.lemma_1_mu(1 / 3)
+    fixed = moments.lemma_1_mu(1 / 3)
     assert gaussian_delta(fixed, 1 / 3) < DELTA, "a fixed distribution keeps what Lemma 1 promises"
     assert largest.value > 1000 * DELTA
     assert share.value - SIGMAS * share.standard_error > 0.5
@@ -156,12 +155,10 @@ def test_L6_printed_mapping_is_no_distribution(findings):
 def test_L7_gaussian_constant_is_loose_then_wrong(findings):
     """Oracle: the curve by normal distribution functions, at both ends of the claim."""
     ratio, threshold, delta = findings["L7"]
-    needed = liu_means.lemma_1_mu(1 / 3) * math.sqrt(ratio.value)
+    needed = moments.lemma_1_mu(1 / 3) * math.sqrt(ratio.value)
     assert ratio.value > 2 and gaussian_delta(needed, 1 / 3) == pytest.approx(DELTA, rel=1e-6)
-    assert gaussian_delta(liu_means.lemma_1_mu(threshold.value), threshold.value) == pytest.approx(DELTA, rel=1e-6)
-    assert (
-        delta.value == pytest.approx(gaussian_delta(liu_means.lemma_1_mu(16), 16), rel=1e-9) and delta.value > DELTA
-    )
+    assert gaussian_delta(moments.lemma_1_mu(threshold.value), threshold.value) == pytest.approx(DELTA, rel=1e-6)
+    assert delta.value == pytest.approx(gaussian_delta(moments.lemma_1_mu(16), 16), rel=1e-9) and delta.value > DELTA
 
 
 def test_L8_optimum_is_an_artefact_of_the_bound(findings):
@@ -174,9 +171,7 @@ def test_L8_optimum_is_an_artefact_of_the_bound(findings):
     assert all(b > v for b, v in zip(bounds, values, strict=True)) and drawn.value < bounds[0]
     # W ~ Wishart_1(1/gamma, 2) is exponential with rate gamma/2: E ln(1 + W) = e^(gamma/2) E_1(gamma/2).
     gamma = 4.0
-    terms = liu_covariances.true_covariance_term(
-        liu_covariances.wishart(StudyNoise(3, "errata test"), 200_000, 1, gamma)
-    )
+    terms = moments.true_covariance_term(moments.wishart(StudyNoise(3, "errata test"), 200_000, 1, gamma))
     expected = 0.5 * (2 / gamma - math.exp(gamma / 2) * exp1(gamma / 2))
     assert abs(terms.mean() - expected) < SIGMAS * terms.std() / math.sqrt(len(terms))
 
@@ -186,7 +181,7 @@ def test_L8_minimised_expression_is_the_term_of_30():
     gamma = 5.0
     w = wishart.rvs(4, np.eye(3) / gamma, size=50_000, random_state=np.random.default_rng(1))
     terms = 0.5 * (np.trace(w, axis1=1, axis2=2) - np.linalg.slogdet(w)[1])
-    ours = liu_covariances.published_term(np.eye(3), gamma)
+    ours = moments.published_term(np.eye(3), gamma)
     assert abs(terms.mean() - ours) < SIGMAS * terms.std() / math.sqrt(len(terms))
 
 
@@ -263,7 +258,7 @@ def test_L13_an_entering_record_costs_more_than_a_leaving_one(findings, private)
     for record in private.x[labels != k + 1]:
         moved = np.vstack([members, record]).mean(axis=0) - members.mean(axis=0)
         costs.append(math.sqrt(moved @ np.linalg.solve(shape, moved)))
-    assert liu_means.entering_costs(private)[k] == pytest.approx(max(costs), rel=1e-6)
+    assert moments.entering_costs(private)[k] == pytest.approx(max(costs), rel=1e-6)
 
 
 def test_the_committed_numbers_are_those_found(same_as_committed):

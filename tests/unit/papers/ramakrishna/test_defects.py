@@ -16,10 +16,9 @@ from scipy.stats import multivariate_normal, norm
 
 from meterdp.class_noise.query_models import ClassQueries
 from meterdp.core.noise import StudyNoise
-from meterdp_papers.ramakrishna import errata_bounds as ramakrishna_distributions
-from meterdp_papers.ramakrishna import errata_descent as plain
-from meterdp_papers.ramakrishna import errata_descent as ramakrishna_descent
-from meterdp_papers.ramakrishna import errata_forecasts as ramakrishna_forecasts
+from meterdp_papers.ramakrishna import errata_bounds as bounds
+from meterdp_papers.ramakrishna import errata_descent as descent
+from meterdp_papers.ramakrishna import errata_forecasts as forecasts
 
 SIGMAS = 6.5
 
@@ -45,9 +44,9 @@ def test_R2_what_is_released_is_not_what_was_optimised(findings):
     assert closed(tail) and tail.value - SIGMAS * tail.standard_error > tail.claimed
     assert out_of_reach.value > 0 and 0 <= empty.value < 0.5
 
-    queries = ramakrishna_distributions.line_of_classes(StudyNoise(3, "R2 test"))
-    optimised = ramakrishna_descent.descend(queries, 2.0)
-    noise = ramakrishna_descent.rescale(optimised - queries.covariance, 2.0)
+    queries = bounds.line_of_classes(StudyNoise(3, "R2 test"))
+    optimised = descent.descend(queries, 2.0)
+    noise = descent.rescale(optimised - queries.covariance, 2.0)
     assert np.trace(noise, axis1=1, axis2=2) == pytest.approx(2.0), "(50) does meet the budget"
     assert np.linalg.eigvalsh(noise).min() > -1e-12
     white = queries.covariance + np.eye(2)
@@ -76,9 +75,7 @@ def test_R3_a_named_file_is_the_label(findings):
     # Distributions of (id, q~) with the id smeared a little: delta rises to one as the smear shrinks, at any eps and
     # noise.
     deltas = [
-        ramakrishna_distributions.worst(
-            ramakrishna_distributions.two_labels([0, 0], np.diag([s**2, 1e6]), [1, 0.1], np.diag([s**2, 1e6])), 100.0
-        )
+        bounds.worst(bounds.two_labels([0, 0], np.diag([s**2, 1e6]), [1, 0.1], np.diag([s**2, 1e6])), 100.0)
         for s in (1.0, 0.1, 0.05, 0.02)
     ]
     assert np.all(np.diff(deltas) >= 0) and deltas[0] < 1e-12 and deltas[-1] == pytest.approx(1.0)
@@ -124,7 +121,7 @@ def test_R6_the_order_of_log_and_season_matters(findings):
     energy, group = rng.lognormal(size=60), np.arange(60) % 7
     for g in range(7):
         own = group == g
-        assert ramakrishna_forecasts._mean_by(energy, group)[own] == pytest.approx(energy[own].mean())
+        assert forecasts._mean_by(energy, group)[own] == pytest.approx(energy[own].mean())
 
 
 def test_R7_two_formulas_two_processes(findings):
@@ -155,14 +152,14 @@ def test_R9_the_query_has_another_distribution(findings):
     first, last, rank, traced, promised = findings["R9"]
     assert closed(first, 1e-9) and closed(last, 1e-9) and rank.value == 6 and rank.claimed == 12
     observed = 400
-    for fit, tolerance in ((ramakrishna_forecasts.process([0.9]), 1e-9), (_home(), 1e-6)):
-        s = toeplitz(ramakrishna_forecasts.autocovariance(fit, observed + 12))
+    for fit, tolerance in ((forecasts.process([0.9]), 1e-9), (_home(), 1e-6)):
+        s = toeplitz(forecasts.autocovariance(fit, observed + 12))
         cross = s[observed:, :observed]
         query = cross @ np.linalg.solve(s[:observed, :observed], cross.T)
         scale = s[0, 0]
-        assert np.abs(query - ramakrishna_forecasts.query_covariance(fit, 12)).max() < tolerance * scale
+        assert np.abs(query - forecasts.query_covariance(fit, 12)).max() < tolerance * scale
         future = s[observed:, observed:] - query
-        assert np.abs(future - ramakrishna_forecasts.forecast_covariance(fit, 12)).max() < tolerance * scale
+        assert np.abs(future - forecasts.forecast_covariance(fit, 12)).max() < tolerance * scale
         if fit.ar.size == 1:
             assert np.diag(query)[[0, -1]] / scale == pytest.approx([first.value, last.value])
             assert np.diag(future)[[0, -1]] / scale == pytest.approx([first.claimed, last.claimed])
@@ -170,19 +167,17 @@ def test_R9_the_query_has_another_distribution(findings):
             values = np.linalg.eigvalsh(query)[::-1]
             assert values[5] > 1e-6 * scale and values[6] < 1e-8 * scale
     assert traced.value == promised.value == 1.0
-    two_steps = [ramakrishna_forecasts.process([phi]) for phi in (0.9, 0.5)]
+    two_steps = [forecasts.process([phi]) for phi in (0.9, 0.5)]
     for fit in two_steps:
-        expected = ramakrishna_forecasts.query_covariance(fit, 2)
-        assert ramakrishna_forecasts._line(fit.ar[0]) == pytest.approx(expected)
-    future = ramakrishna_forecasts._distributions(
-        [ramakrishna_forecasts.forecast_covariance(fit, 2) for fit in two_steps]
-    )
-    assert promised.claimed == pytest.approx(ramakrishna_distributions.worst_by_quadrature(future, 1.0), rel=1e-6)
+        expected = forecasts.query_covariance(fit, 2)
+        assert forecasts._line(fit.ar[0]) == pytest.approx(expected)
+    future = forecasts._distributions([forecasts.forecast_covariance(fit, 2) for fit in two_steps])
+    assert promised.claimed == pytest.approx(bounds.worst_by_quadrature(future, 1.0), rel=1e-6)
     assert promised.claimed < 0.1
 
 
 def _home():
-    return ramakrishna_forecasts.process(*ramakrishna_forecasts._arma_6_5())
+    return forecasts.process(*forecasts._arma_6_5())
 
 
 def test_R10_definition_1_has_two_sides(findings):
@@ -219,11 +214,11 @@ def test_R12_the_printed_step_is_zero(findings):
     for _ in range(20):
         means, root = rng.standard_normal((4, 3)), rng.standard_normal((4, 3, 4))
         precision = root @ np.swapaxes(root, 1, 2)
-        at, before = plain.step_at(means, precision, edges), plain.surrogate(means, precision, edges)
+        at, before = descent.step_at(means, precision, edges), descent.surrogate(means, precision, edges)
         h = 1e-6 / np.abs(np.linalg.eigvals(np.linalg.inv(precision[at.b]) @ at.gradient)).max()
         moved = precision.copy()
         moved[at.b] -= h * at.gradient
-        after = plain.surrogate(means, moved, edges)
+        after = descent.surrogate(means, moved, edges)
         others = np.flatnonzero(edges[at.b])
         out, into = (at.b, others), (others, at.b)
         assert (after[out] - before[out]) / h == pytest.approx(np.full(3, at.rise), rel=1e-3, abs=1e-2)
@@ -242,13 +237,13 @@ def test_quadrature_of_two_dimensional_losses_agrees_with_simulation(seed):
     if seed == 0:
         covariance[1] = covariance[0]
     means = rng.standard_normal((2, 2))
-    distributions = ramakrishna_distributions.two_labels(means[0], covariance[0], means[1], covariance[1])
-    losses = ramakrishna_distributions.losses_of(distributions)
+    distributions = bounds.two_labels(means[0], covariance[0], means[1], covariance[1])
+    losses = bounds.losses_of(distributions)
     own, other = (multivariate_normal(m, c) for m, c in zip(means, covariance, strict=True))
     q = own.rvs(400_000, random_state=rng)
     loss = own.logpdf(q) - other.logpdf(q)
     for epsilon in (0.0, 0.7):
-        upper, lower = ramakrishna_distributions.tails_by_quadrature(losses.gamma[0], losses.nu[0], epsilon)
+        upper, lower = bounds.tails_by_quadrature(losses.gamma[0], losses.nu[0], epsilon)
         for value, share in ((upper, np.mean(loss > epsilon)), (lower, np.mean(loss < -epsilon))):
             assert abs(value - share) < SIGMAS * math.sqrt(0.25 / 400_000)
 
@@ -257,8 +252,8 @@ def test_R13_the_seasonal_mean_is_the_households_own(findings):
     """Oracle: (33) for equal covariances, and a simulation of the released forecasts' loss."""
     (found,) = findings["R13"]
     assert closed(found) and found.claimed == 0.0 and found.value > 0.4
-    gap, fit = np.full(12, 0.5), ramakrishna_forecasts.process([0.9])
-    distribution = toeplitz(ramakrishna_forecasts.autocovariance(fit, 412))
+    gap, fit = np.full(12, 0.5), forecasts.process([0.9])
+    distribution = toeplitz(forecasts.autocovariance(fit, 412))
     cross = distribution[400:, :400]
     distribution = distribution[400:, 400:] - cross @ np.linalg.solve(distribution[:400, :400], cross.T)
     released = 0.5 * distribution * (1 - 0.81) + 1.4 / 12 * np.eye(
