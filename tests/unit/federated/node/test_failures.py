@@ -176,10 +176,25 @@ def test_a_node_that_ends_by_an_error_of_its_own_tells_so(tmp_path, faulty):
     assert ended(outcome, honest, faulty, Reason.OWN_ERROR)
 
 
-def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
-    _, outcome = run_with(tmp_path, COUNT - 1, telling(twice))
-    assert "node 'n3' sent a message a second time (as node 'n" in str(outcome[1])
-    assert "so nothing came of the run; have it repaired" in str(outcome[1])
+@pytest.mark.parametrize(
+    ("reason", "reported", "words"),
+    [
+        (
+            Reason.REPEATED,
+            True,
+            "node 'n3' sent a message a second time (as node 'n1' says), so nothing came of the run",
+        ),
+        (
+            Reason.REPEATED,
+            False,
+            "node 'n3' sent a message a second time, so nothing came of the run; have it repaired",
+        ),
+        (Reason.OTHER_RUN, False, "nodes 'n1' and 'n3' take part in different runs, so nothing came of the run; see"),
+        (Reason.OTHER_RUN, True, "one may be running twice with one key"),
+    ],
+)
+def test_a_fault_names_the_node_and_who_found_it_and_both_of_two_that_differ(reason, reported, words):
+    assert words in str(Fault(3, "n3", reason, 1, "n1", reported))
 
 
 def pair(tmp_path, **agreed):
@@ -195,15 +210,6 @@ def test_who_found_it_is_named_also_by_those_further_away(tmp_path):
     words = np.array([first.node, first.reason, first.finder], dtype=np.uint64)
     told = one._fault_in(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
     assert "node 'n0' sent a message a second time (as node 'n3' says)" in str(told) and told.finder == 3
-
-
-def test_two_that_differ_are_both_named(tmp_path):
-    _, outcome = run_with(
-        tmp_path, COUNT - 1, telling(lambda links, node: [message(links, node, run=NO_RUN)]), graph="complete"
-    )
-    for i, came in outcome.items():
-        assert f"nodes 'n{came.finder}' and 'n3' take part in different runs, so nothing" in str(came), i
-        assert "one may be running twice with one key" in str(came)
 
 
 def test_an_address_that_nobody_can_connect_to_is_refused(tmp_path):
