@@ -18,6 +18,7 @@ from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import delta_margin, total_variation
 from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import NoisyQuery, measure_with
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
 
 # Entries of a forecast further than this from the public level are cut, log kWh.
@@ -135,6 +136,5 @@ class TowardsCentre:
                 field="records",
                 hint="set them to the size of the public list and of a forecast",
             )
-        if noise.grid != public.grid:
-            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
-        return noise.add_gaussian(self.moved(x), public.noise_std_log_kwh)
+        std = public.noise_std_log_kwh
+        return measure_with(noise, public.grid)(NoisyQuery("moved forecasts", self.mu * std, std), self.moved(x))

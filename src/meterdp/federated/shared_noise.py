@@ -27,7 +27,7 @@ from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, Sum
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
-from meterdp.privacy.mechanism import NoisyQuery
+from meterdp.privacy.mechanism import NoisyQuery, measure_with
 from meterdp.privacy.noise import GaussianSource
 
 # Gives a node the sum over all nodes of a vector of theirs.
@@ -135,12 +135,13 @@ def release_at_node(
     """
     part, grid = sound.public.sound.shares.of_node, sound.public.sound.grid
 
-    if noise.grid != grid:
-        raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+    measure_own = measure_with(noise, grid)
 
     def measure(step: NoisyQuery, stack: np.ndarray) -> np.ndarray:
-        own = noise.add_gaussian(stack, part * step.noise_std)
-        scale = part * step.noise_std if finite_masks else 1.0
+        # All shares together hide what the step is sensitive to, so this one is charged as its part of that.
+        share = replace(step, sensitivity=part * step.sensitivity, noise_std=part * step.noise_std)
+        own = measure_own(share, stack)
+        scale = share.noise_std if finite_masks else 1.0
         return total(own.ravel() / scale).reshape(own.shape) * scale
 
     released = sound.run(x, measure, draws)

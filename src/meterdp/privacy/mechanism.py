@@ -9,12 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import Charge, counted
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource, ResponseSource
 
 Files = Mapping[str, bytes]
+# Sums of squares of many queries are that of their mechanism up to so little.
+_ROUNDING = 1e-9
 
 
 class Mechanism(Protocol):
@@ -29,7 +31,7 @@ class Mechanism(Protocol):
     households: int  # on the public list, or records
     parameters: Mapping
 
-    def answer(self, records: Any, noise: ResponseSource, earlier: Sequence[Files]) -> Any:
+    def answer(self, records: Any, noise: Metered, earlier: Sequence[Files]) -> Any:
         """Return noisy answers: the only call that sees records or noise.
 
         ``earlier`` are the files of mechanisms that are released together with this one, before it.
@@ -58,10 +60,39 @@ class NoisyQuery:
 Measure = Callable[[NoisyQuery, np.ndarray], np.ndarray]
 
 
-def measure_with(noise: GaussianSource, grid: float) -> Measure:
+class Metered:
+    """The source of noise that one mechanism is handed: it answers what was charged for, and no more.
+
+    The sensitivity of a query is taken as declared; its proof note shows it.
+    """
+
+    def __init__(self, source: ResponseSource, loss: Charge):
+        self.grid = source.grid
+        self._source = source
+        self._mu_squared_left = loss.mu**2 * (1 + _ROUNDING)
+        self._responses_left = counted(loss.responses)
+
+    def measure(self, query: NoisyQuery, exact: np.ndarray) -> np.ndarray:
+        """Return the noisy answer of a query; RuntimeError if all queries cost more than was charged."""
+        self._mu_squared_left -= query.mu**2
+        if not self._mu_squared_left >= 0:
+            raise RuntimeError("a mechanism asked for less noise than it was charged for; nothing was released")
+        return self._source.add_gaussian(exact, query.noise_std)
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return labels after randomised response; RuntimeError if it was not charged."""
+        self._responses_left[float(assignment_epsilon), int(groups)] -= 1
+        if self._responses_left[float(assignment_epsilon), int(groups)] < 0:
+            raise RuntimeError("a mechanism randomised labels that were not charged; nothing was released")
+        return self._source.randomise(label, groups, assignment_epsilon)
+
+
+def measure_with(noise: GaussianSource | Metered, grid: float) -> Measure:
     """Return what adds noise to exact answers, on the grid that the mechanism was calibrated for."""
     if noise.grid != grid:
         raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+    if isinstance(noise, Metered):
+        return noise.measure
     return lambda query, exact: noise.add_gaussian(exact, query.noise_std)
 
 

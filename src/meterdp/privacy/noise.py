@@ -1,9 +1,10 @@
 """Where a mechanism's noise comes from: the protocol, and the source of a release.
 
-Mechanisms never make a source; :mod:`meterdp.privacy.release` hands them one after the charge. That of a release
-draws with exact samplers of OpenDP from the operating system's entropy, and has no seed. Discrete Gaussian noise
-lives on one public grid, the same for every label and data set, and is added to statistics that are exact multiples
-of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.md).
+Mechanisms never make a source; after the charge :mod:`meterdp.privacy.release` hands them one that gives out no more
+than was charged. That of a release draws with exact samplers of OpenDP from the operating system's entropy, and has
+no seed. Discrete Gaussian noise lives on one public grid, the same for every label and data set, and is added to
+statistics that are exact multiples of it: neither the lattice nor a low bit tells anything
+(docs/proofs/safe_noise.md).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger, Request
-from meterdp.privacy.mechanism import Mechanism
+from meterdp.privacy.mechanism import Mechanism, Metered
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import check_release
 
@@ -39,7 +39,7 @@ def release(
     """
     for part in parts:
         check_release(part.mechanism.guarantee, part.mechanism.households, limit)
-    requests, noise, released = [part.request for part in parts], SafeNoise(), []
+    requests, released = [part.request for part in parts], []
     with ledger.asked_once(requests):
         attempts = ledger.charge(requests, limit)
         if attempts and ready is not None:
@@ -50,7 +50,7 @@ def release(
                 raise
         for request, mechanism in ((part.request, part.mechanism) for part in parts):
             if request.key in attempts:
-                answers = mechanism.answer(records, noise, released)
+                answers = mechanism.answer(records, Metered(SafeNoise(), request.charge), released)
                 files = dict(mechanism.render(answers, released))
                 ledger.store(request.key, attempts[request.key], files)
             else:

@@ -10,13 +10,15 @@ from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
 from tests.unit.release.charged import SOUND, Made, kinds, never
 
-LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1)
+LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1, responses=((0.5, 3, 1),))
+QUERY = NoisyQuery("sum", 0.2, 2.0)
 
 
 def part(name="mixture", answer=None, render=None, **changed):
@@ -25,7 +27,7 @@ def part(name="mixture", answer=None, render=None, **changed):
 
 
 def draw(records, noise, earlier):
-    return noise.add_gaussian(records.sum(axis=0), 2.0)
+    return noise.measure(QUERY, records.sum(axis=0))
 
 
 def written(answers, earlier):
@@ -62,6 +64,37 @@ def test_a_guarantee_names_an_adjacency_that_there_is():
 def test_a_mechanism_is_charged_its_loss_and_nothing_else():
     with pytest.raises(ValueError, match="does not charge what the mechanism costs"):
         part(loss=Charge(0.2))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda records, noise, earlier: [
+            noise.measure(QUERY, records),
+            noise.measure(replace(QUERY, name="2"), records),
+        ],
+        lambda records, noise, earlier: noise.measure(replace(QUERY, noise_std=1.999), records),
+        lambda records, noise, earlier: noise.measure(replace(QUERY, sensitivity=0.2001), records),
+        lambda records, noise, earlier: noise.measure(replace(QUERY, sensitivity=float("nan")), records),
+        lambda records, noise, earlier: noise.randomise(np.ones(3, int), 3, 0.6),
+        lambda records, noise, earlier: noise.randomise(np.ones(3, int), 2, 0.5),
+        lambda records, noise, earlier: [noise.randomise(np.ones(3, int), 3, 0.5) for _ in range(2)],
+        lambda records, noise, earlier: noise.add_gaussian(records, 2.0),
+    ],
+)
+def test_a_mechanism_gets_no_more_out_of_its_noise_than_was_charged(ledger, answer):
+    with pytest.raises((RuntimeError, AttributeError)):
+        release([part(answer=answer)], np.zeros((50, 2)), ledger, LIMIT)
+    assert kinds(ledger) == [CHARGED], "charged, and nothing stored"
+
+
+def test_a_mechanism_gets_all_that_was_charged(ledger):
+    def answer(records, noise, earlier):
+        halves = [noise.measure(replace(QUERY, noise_std=2.0 * np.sqrt(3)), records) for _ in range(3)]
+        return np.concatenate([*halves, noise.randomise(np.ones((1, 2), int).ravel(), 3, 0.5)[None]])
+
+    release([part(answer=answer)], np.zeros((50, 2)), ledger, LIMIT)
+    assert kinds(ledger) == [CHARGED, STORED]
 
 
 def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledger):

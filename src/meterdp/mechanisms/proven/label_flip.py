@@ -22,7 +22,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Family
-from meterdp.privacy.mechanism import Measure, NoisyQuery
+from meterdp.privacy.mechanism import Measure, NoisyQuery, measure_with
 from meterdp.privacy.noise import NoiseSource
 
 # The first round finds the classes in coordinates of the whole, the others refine them in their own.
@@ -60,7 +60,7 @@ class ProvenLabelFlip(Mechanism):
         def run(x: np.ndarray, measure: Measure, size: int) -> Released:
             return self.run(x, private.labels, measure, size)
 
-        return release_in_chunks(run, private.x, noise, draws, self.public.classes)
+        return release_in_chunks(run, private.x, measure_with(noise, 0.0), draws, self.public.classes)
 
     def run(self, x: np.ndarray, labels: np.ndarray, measure: Measure, draws: int) -> Released:
         """Run the rounds on labels 1..K, letting ``measure`` turn each exact stack (draws, ...) into a noisy one.

@@ -114,13 +114,12 @@ class Proven(Mechanism):
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism; marginals are measured for the first draw only: the others tell what a mixture costs."""
-        if noise.grid != self.public.sound.grid:
-            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
-        released = release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
+        measure = measure_with(noise, self.public.sound.grid)
+        released = release_in_chunks(self.run, private.x, measure, draws, self.plan.classes)
         if self.plan.step("marginals") is None:
             return released
         first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
-        return replace(released, marginals=self.run_marginals(private.x, first, measure_with(noise, noise.grid))[0])
+        return replace(released, marginals=self.run_marginals(private.x, first, measure)[0])
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
         """Run the steps on all records, letting ``measure`` turn each exact stack (draws, ...) into a noisy one.

@@ -17,8 +17,7 @@ from meterdp.mechanisms.proven.stack import RECORDS_BYTES, moment_stack, residua
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
-from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball, measure_with
-from meterdp.privacy.noise import GaussianSource
+from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball
 
 CHUNK_BYTES = 128e6
 
@@ -109,12 +108,11 @@ def _class_stacks(
 def release_in_chunks(
     run: Callable[[np.ndarray, Measure, int], Released],
     x: np.ndarray,
-    noise: GaussianSource,
+    measure: Measure,
     draws: int,
     classes: int,
 ) -> Released:
     """Call ``run``, (x, measure, draws) -> Released, for as many draws at a time as memory allows."""
-    measure = measure_with(noise, noise.grid)
     size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
     parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]
     return Released(
