@@ -582,9 +582,32 @@ MUTANTS = (
         "release: noise is drawn before it is charged",
         f"{PRIVACY}/release.py",
         "        attempts = ledger.charge(requests, limit)\n",
-        "        _ = [part.answer(records, noise, []) for part in parts]\n"
+        "        _ = [p.mechanism.answer(records, Metered(SafeNoise(), p.request.charge), []) for p in parts]\n"
         "        attempts = ledger.charge(requests, limit)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "release: queries cost more than was charged",
+        f"{PRIVACY}/mechanism.py",
+        "self._mu_squared_left -= query.mu**2",
+        "self._mu_squared_left -= 0.0",
+        "tests/unit/privacy/test_release.py",
+    ),
+    Mutant(
+        "release: labels are randomised that were not charged",
+        f"{PRIVACY}/mechanism.py",
+        "self._responses_left[float(assignment_epsilon), int(groups)] -= 1",
+        "self._responses_left[float(assignment_epsilon), int(groups)] += 1",
+        "tests/unit/privacy/test_release.py",
+    ),
+    Mutant(
+        "release: a mechanism draws less noise than it says",
+        "src/meterdp/feeders/mechanism.py",
+        "        return self.run(private.energy_kwh, measure_with(noise, self.public.grid))",
+        "        measure = measure_with(noise, self.public.grid)\n"
+        "        less = lambda q, exact: measure(type(q)(q.name, q.sensitivity, q.noise_std / 2), exact)\n"
+        "        return self.run(private.energy_kwh, less)",
+        "tests/golden/test_release.py",
     ),
     Mutant(
         "release: a rerun draws again",

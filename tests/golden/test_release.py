@@ -91,13 +91,13 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
         given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
         config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
         service = ReleaseService(config, LIST.encode(), simulated=True)
-        found, refused = asked(service)
-        assert not refused and len(found) == 1
+        (together,), refused = asked(service)
+        assert not refused
         width = {"mixture": config["profiles"]["hours"], "feeders": 48}.get(case.split()[0], 4)
         records = 0.5 * fixed_normals("golden records", (60, width)) - 1
         if case == "feeders":
             records = np.exp(records)
-        parts = [privacy_release.Part(service.request(one), one) for one in found[0]]
+        parts = [privacy_release.Part(service.request(one), one) for one in together]
         (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
     return files
 

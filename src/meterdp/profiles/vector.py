@@ -1,7 +1,7 @@
 """The profile vector of Liu et al. (section V-C): d hourly log energies of one half-day per household.
 
 Every record is clipped to public bounds. A household without a valid vector keeps its place with a public default
-record, because dropping it would make the number of records private (mechanisms.md 2.4).
+record, because dropping it would make the number of records private (docs/proofs/sound.md, 1).
 """
 
 from __future__ import annotations

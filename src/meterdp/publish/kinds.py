@@ -36,6 +36,9 @@ class Kind:
     """One kind of release; every folder has a manifest and a page as well."""
 
     tables: tuple[Table, ...]  # of its Parquet files
+    holds: str  # what is in its folder, for a reader of the report
+    epsilon: str  # setting of the section release
+    more: str = ""  # in its folder, after ``holds``
     other_files: tuple[str, ...] = ()
     for_each_household: bool = False  # whether a household has files of its own, under a random name
 
@@ -47,9 +50,27 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "mixture": Kind((RELEASED_MIXTURE, RELEASED_PROFILES), ("mixture.json",)),
-    "forecasts": Kind((RELEASED_FORECAST,), for_each_household=True),
-    "feeders": Kind((RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS), ("feeders.csv",)),
+    "mixture": Kind(
+        (RELEASED_MIXTURE, RELEASED_PROFILES),
+        "typical load profiles",
+        "epsilon",
+        " and synthetic customers sampled from them",
+        ("mixture.json",),
+    ),
+    "forecasts": Kind(
+        (RELEASED_FORECAST,),
+        "forecasts",
+        "forecast_epsilon",
+        ", one for every listed customer in a file with a random name",
+        for_each_household=True,
+    ),
+    "feeders": Kind(
+        (RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS),
+        "energy totals of feeders",
+        "feeder_epsilon",
+        ", a number for every feeder and interval, if the list of meters names one for each",
+        ("feeders.csv",),
+    ),
 }
 
 

@@ -17,7 +17,8 @@ from meterdp.release.service import Releasable, ReleaseService
 # Each has
 # - mechanisms(listed, service): what is charged and drawn together, from settings and the public list alone;
 # - records(files, config, listed): what the mechanisms take, from tables of the study;
-# - expected(config, listed): a sentence on how far a release is expected to be off, None where nothing is known.
+# - expected(config, listed): a sentence on how far a release is expected to be off, None where nothing is known;
+# - worthless(config, listed), if a release may be: the reasons why it is not worth its epsilon.
 MODULES: Mapping[str, ModuleType] = {"mixture": mixture, "forecasts": forecasts, "feeders": feeders}
 
 
@@ -40,12 +41,13 @@ def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[I
 def worthless(config: Mapping, simulated: bool) -> Iterator[InputError]:
     """Yield why releases of a configuration are not worth their epsilon, as far as public numbers tell.
 
-    Only a mixture may be: a group forecast is never worse than the public level that it shrinks to, and totals of
-    feeders are posterior means, which say how far they are off.
+    A group forecast always is: it is never worse than the public level that it shrinks to. So are totals of feeders:
+    they are posterior means, which say how far they are off.
     """
     listed = _listed(config, simulated)
-    if listed is not None and "mixture" in config["release"]["what"]:
-        yield from mixture.worthless(config, listed)
+    for what in config["release"]["what"]:
+        if listed is not None and hasattr(MODULES[what], "worthless"):
+            yield from MODULES[what].worthless(config, listed)
 
 
 def statements(config: Mapping, simulated: bool) -> list[str]:

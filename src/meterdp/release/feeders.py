@@ -14,7 +14,7 @@ import numpy as np
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.stamps import utc_column
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
-from meterdp.feeders.plan import DAYS, FeederPublic, Window, listed_records, total_minutes
+from meterdp.feeders.plan import DAYS, TYPICAL_DAILY_KWH, FeederPublic, Window, listed_records, total_minutes
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
@@ -124,7 +124,7 @@ class ReleasedFeeders(Calibrated):
             feeders=len(feeders.name),
             intervals_per_day=window.intervals_per_day,
             days=window.record_days,
-            typical_daily_kwh=release["feeder_typical_daily_kwh"],
+            typical_daily_kwh=release["feeder_typical_daily_kwh"] or TYPICAL_DAILY_KWH,
             count=release["feeder_count"],
             grid=GRID,
             averaged_days=window.day_count // window.record_days,

@@ -42,9 +42,14 @@ SAFE_NOISE = "docs/proofs/safe_noise.md"
 
 
 class Releasable(Mechanism, Protocol):
-    """A mechanism whose release the service charges and describes; ``setting`` asks for it."""
+    """A mechanism whose release the service charges and describes.
+
+    ``setting`` asks for it, ``what`` says in a few words what is released. One within whose neighbourhoods names are
+    hidden has ``neighbourhoods`` as well, their digest.
+    """
 
     setting: str
+    what: str
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             if config[section][key] is None:
                 yield refused(field, f"is not set: {need}", "set it, see config/README.md")
     for what in release["what"]:
-        yield from _REFUSALS[what](config, simulated)
+        if what in _REFUSALS:
+            yield from _REFUSALS[what](config, simulated)
     named = (export["first_day"], export["last_day"], export["time_zone"], release["budget_period"])
     if None not in named:
         try:
@@ -97,7 +98,7 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
             )
 
 
-# Of the settings of each kind of release.
+# Of the settings of each kind of release that has any to refuse.
 _REFUSALS = {"mixture": _mixture, "forecasts": _forecasts, "feeders": _feeders}
 
 

@@ -1,7 +1,7 @@
 """Synthetic load profiles of a study: sampled from each mechanism's mixture, reweighted where marginals are beside
 it.
 
-Sampling a released mixture is post-processing (mechanisms.md 2.4), but study noise is seeded and the number of
+Sampling a released mixture is post-processing (docs/proofs/sound.md, 5), but study noise is seeded and the number of
 profiles is that of the valid households, so these files are not for release. Every measure is taken between equally
 many records of random halves, beside real households against other real ones as the yardstick.
 """

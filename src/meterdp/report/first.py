@@ -18,6 +18,7 @@ from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
+from meterdp.publish.kinds import KINDS
 from meterdp.release.settings import SIMULATED, refusals_of
 from meterdp.report.classes import class_names, mean_profiles_kwh
 from meterdp.report.intake import households_by_rule, profile_day, span_text
@@ -203,17 +204,6 @@ def _ticks(hours: Sequence[int]) -> list[tuple[float, str]]:
 
 # --- release --------------------------------------------------------------------------------------------------------
 
-# What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
-_FOLDERS = {
-    "mixture": ("typical load profiles", " and synthetic customers sampled from them", "epsilon"),
-    "forecasts": ("forecasts", ", one for every listed customer in a file with a random name", "forecast_epsilon"),
-    "feeders": (
-        "energy totals of feeders",
-        ", a number for every feeder and interval, if the list of meters names one for each",
-        "feeder_epsilon",
-    ),
-}
-
 
 @dataclass(frozen=True)
 class Leaving:
@@ -229,11 +219,11 @@ def _leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | No
     release = settings.get("release")
     if not release:
         return None
-    known = {what: _FOLDERS[what] for what in release["what"] if what in _FOLDERS}
+    kinds = {what: KINDS[what] for what in release["what"]}
     return Leaving(
-        [(f"release/{what}/", words + more) for what, (words, more, _) in known.items()],
+        [(f"release/{what}/", kind.holds + kind.more) for what, kind in kinds.items()],
         [(error.field, f"{error.problem}; {error.hint}.") for error in _refusals(tables, settings, simulated)],
-        _sentences({what: release[key] for what, (*_, key) in known.items()}, settings, simulated),
+        _sentences({what: release[kind.epsilon] for what, kind in kinds.items()}, settings, simulated),
     )
 
 
@@ -263,7 +253,7 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
         if what != "forecasts" or release["forecast_protects"] == "readings":
             same.setdefault(epsilon, []).append(what)
     said = [
-        f"{' and '.join(_FOLDERS[what][0] for what in folders).capitalize()} of {who}, made from readings {when}. "
+        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} of {who}, made from readings {when}. "
         f"{plain_sentence(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
         "Releases about the same households add up."
         for epsilon, folders in same.items()

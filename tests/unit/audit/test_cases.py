@@ -8,9 +8,13 @@ from scipy.stats import wishart
 
 from meterdp.audit.cases import dpem, feeder_totals, forecasts, primitives, published, shared_noise, sound
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
-from meterdp.audit.study import case_rows
+from meterdp.audit.study import PARTS, case_rows
 from meterdp.core.noise import StudyNoise
 from meterdp.feeders.mechanism import FeederRecords
+from meterdp.publish.kinds import KINDS as RELEASED
+from meterdp.release.asked import asked
+from meterdp.release.service import ReleaseService
+from tests.conftest import config_of
 
 # Of each row; a dozen rows are judged here.
 ERROR = 1e-3
@@ -219,3 +223,32 @@ def test_what_is_claimed_of_a_mutant_is_the_claim_of_the_unbroken_mechanism():
         assert (case.claim == unbroken["sound"]) != twice
         assert not twice or case.claim.mu == pytest.approx(unbroken["sound"].mu * 2**0.5)
     assert sound.release_case("loads", 4.0, "replace_one").views == (OUTPUT, TRANSCRIPT)
+
+
+def test_whatever_can_be_released_has_a_proof_and_a_place_in_the_audit(repository):
+    """Its proof note exists, the note's page and that of guarantees name it, and a pair of data sets attacks it."""
+    attacked = {case.mechanism.split(" (")[0] for make in PARTS.values() for case in make([1.0]) if not case.mutant}
+    pages = [(repository / page).read_text() for page in ("docs/proofs/README.md", "docs/guarantees.md")]
+    released = [
+        (what, mechanism)
+        for what in RELEASED
+        for protects in (["readings", "label"] if what == "forecasts" else ["readings"])
+        for mechanism in released_of(what, protects)
+    ]
+    assert {what for what, _ in released} == set(RELEASED)
+    for what, mechanism in released:
+        note = repository / mechanism.guarantee.proof
+        assert note.is_file() and all(note.name in page for page in pages), what
+        assert mechanism.guarantee.family in ("sound", "model") and mechanism.parameters["mechanism"] in attacked, (
+            what
+        )
+
+
+def released_of(what, protects):
+    release = {"what": [what], "forecast_protects": protects, "insist": True}
+    period = {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC", "interval_minutes": 30}
+    rows = "".join(f"m{i:02d},c{i % 3},s,f{i % 3}\n" for i in range(60))
+    listed = f"meter_id,circuit,secondary_substation_id,lv_feeder_id\n{rows}".encode()
+    found, refused = asked(ReleaseService(config_of({"export": period, "release": release}), listed, True))
+    assert not refused
+    return found[0]
