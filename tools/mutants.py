@@ -850,7 +850,7 @@ MUTANTS = (
         'log_kwh = Records.from_table(read_table(files["records"], PROFILES)).log_kwh',
         "valid = Records.from_table(read_table(files['records'], PROFILES))\n"
         "    log_kwh = valid.log_kwh[valid.valid]",
-        "tests/workflow/test_release.py",
+        f"{RELEASE_TESTS}/test_gate.py",
     ),
     Mutant(
         "a leak: an error quotes the value of a record",

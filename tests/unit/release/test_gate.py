@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
+from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
+from meterdp.ingest.meter_list import parse_meter_list
+from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven import marginals
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
+from meterdp.profiles.tables import PROFILES
 from meterdp.publish.folder import replace_folder
+from meterdp.release import mixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
 from tests.conftest import ROOT
@@ -143,6 +148,20 @@ def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(c
     assert spent(ledger, budget).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
     with pytest.raises(InputError, match=r"would spend more.*one more release of epsilon 3\.\d+ would fit"):
         call(month="03", epsilon=3.9)
+
+
+def test_a_mixture_is_of_all_listed_households_the_invalid_ones_with_their_public_default(tmp_path):
+    """Who is left out would be private: a household without a valid profile keeps its place."""
+    x, ids = X[:3].tolist(), ["a", "b", "c"]
+    write_table(tmp_path / "profiles", PROFILES, {"household": [0, 1, 2], "valid": [True, False, True], "log_kwh": x})
+    no_rows = {name: [0, 0, 0] for name in ("shard", "duplicate_rows", "conflicting_rows")}
+    known = {"household": [0, 1, 2], "meter_id": ids, "circuit": [None] * 3, **no_rows}
+    write_table(tmp_path / "meters", METERS, known)
+    files = {"records": tmp_path / "profiles", "known": tmp_path / "meters"}
+    listed = parse_meter_list(b"meter_id\na\nb\nc\n")
+    assert np.array_equal(mixture.records(files, DEFAULTS, listed), X[:3])
+    with pytest.raises(InputError, match="is not the list the profiles were made with"):
+        mixture.records(files, DEFAULTS, parse_meter_list(b"meter_id\na\nb\n"))
 
 
 def test_records_of_another_list_are_refused():
