@@ -22,8 +22,9 @@ from meterdp.core.log_scale import LOG, SIGNED, LogScale
 from meterdp.core.stamps import zone_hint
 from meterdp.errors import InputError
 
-# Settings there were, and what holds now.
+# Settings there were, and choices of one, as ``key: choice``; and what holds now.
 REMOVED = {
+    "forecast.compare: pooled_ridge": "gradient_boosting is trained across homes, too, and forecasts better",
     "simulate.start_date": "the simulated export begins on 2025-10-20",
     "quality.level_tolerance": "it is 3 (docs/data_quality.md)",
     "quality.unit_slip_hours": "it is 24 (docs/data_quality.md)",
@@ -283,6 +284,9 @@ def _problem(error) -> str:
 
 
 def _hint(error, schema) -> str:
+    name = f"{_field(key for key in error.absolute_path if isinstance(key, str))}: {error.instance}"
+    if name in REMOVED:
+        return f"leave it out: {REMOVED[name]}"
     sub, described = schema, ""
     for key in error.absolute_path:
         sub = sub.get("properties", {}).get(key, sub) if not isinstance(key, int) else sub

@@ -12,6 +12,9 @@ three releases from one origin; an error needs many, so every noise design is ju
 noise of a released forecast enters by its exact expectation, not by a draw. A mean over households follows the worst
 of them, so the median and the share of households that gain stand beside it.
 
+A forecast in kWh is a median. Sums over households are judged by means: that of the clipped Gaussian distribution for
+the study's forecast, what is handed out for the others.
+
 A :class:`ForecastSet` has H households, n origins and h steps; ``scale`` is that of the energy in an interval.
 """
 
@@ -34,6 +37,7 @@ from meterdp.forecasting.energy import ROUNDING, censored_absolute_error, censor
 from meterdp.forecasting.rolling import METHODS, ForecastSet, forecast_set, interval_ends
 
 SCALES = ("log_kwh", "kwh")
+SUMS = ("sum_kwh", "sum_bias_kwh", "sum_rmse_kwh")
 MEASURES = ("mse", "nmse", "nmse_se", "nmse_median", "relative_mse", "mae", "mae_median", "won_share")
 
 
@@ -63,8 +67,12 @@ def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dic
     """
     rows = []
     for method, name in METHODS.items():
-        errors = plain_errors(getattr(forecasts, name), forecasts.actual_log_kwh, scale)
+        f = getattr(forecasts, name)
+        errors = plain_errors(f, forecasts.actual_log_kwh, scale)
+        std = forecasts.forecast_std_log_kwh if method == "arma" else None
+        mean = scale.clipped_kwh(f) if std is None else censored_moment(f, std, scale, 1)
         rows += [_row(forecasts, e, scale, method, "none", 0.0) for e in errors]
+        rows[-1] |= _sums(forecasts, mean, np.zeros(mean.shape), scale)
     if not rows[0]["household_count"]:
         raise InputError(
             "no held-out reading has a reading one week before it",
@@ -101,7 +109,10 @@ def released_errors(forecasts: ForecastSet, released: Released, scale: LogScale)
     f, s = (np.broadcast_to(a, shape) for a in (released.mean_log_kwh, released.noise_std_log_kwh))
     key = released.design, released.rho, released.query_model
     errors = _noisy_log(f - forecasts.actual_log_kwh, s), _noisy_kwh(f, s, forecasts.actual_log_kwh, scale)
-    return [_row(forecasts, e, scale, "released", *key) for e in errors]
+    rows = [_row(forecasts, e, scale, "released", *key) for e in errors]
+    first, second = (censored_moment(f, s, scale, order) for order in (1, 2))
+    rows[-1] |= _sums(forecasts, first, second - first**2, scale)
+    return rows
 
 
 def _noisy_log(gap: np.ndarray, std: np.ndarray) -> Errors:
@@ -122,7 +133,25 @@ def _noisy_kwh(f: np.ndarray, std: np.ndarray, actual_log_kwh: np.ndarray, scale
 
 def _row(forecasts, errors: Errors, scale: LogScale, method: str, design: str, rho: float, model="") -> dict:
     facts = {"method": method, "design": design, "query_model": model, "rho": float(rho)}
-    return facts | error_measures(forecasts, errors, scale)
+    return facts | error_measures(forecasts, errors, scale) | dict.fromkeys(SUMS)
+
+
+def _sums(forecasts: ForecastSet, mean_kwh: np.ndarray, variance: np.ndarray, scale: LogScale) -> dict:
+    cells = common_cells(forecasts)
+    energy = scale.kwh(forecasts.actual_log_kwh)
+    return sum_measures(mean_kwh, variance, energy, cells) if cells.any() else {}
+
+
+def sum_measures(mean_kwh: np.ndarray, variance: np.ndarray, energy_kwh: np.ndarray, cells: np.ndarray) -> dict:
+    """Judge sums over households of forecasts with these means and variances (kWh^2), the noise of each its own.
+
+    All are (H, n, h); a sum is over the cells of one origin and step, and errors are over origins and steps.
+    """
+    some = cells.any(axis=0)
+    mean, variance, energy = (np.where(cells, v, 0.0).sum(axis=0)[some] for v in (mean_kwh, variance, energy_kwh))
+    gap = mean - energy
+    found = energy.mean(), gap.mean(), np.sqrt((gap**2 + variance).mean())
+    return dict(zip(SUMS, map(float, found), strict=True))
 
 
 def common_cells(forecasts: ForecastSet) -> np.ndarray:

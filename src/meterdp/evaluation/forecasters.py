@@ -6,10 +6,13 @@ Differences are paired: the errors of two forecasters on one home go together, a
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
+from meterdp.core.log_scale import LogScale
 from meterdp.errors import NotInstalled
-from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors
-from meterdp.forecasting.forecasters import FORECASTERS, Task
+from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors, sum_measures
+from meterdp.forecasting.energy import ROUNDING, censored_crps
+from meterdp.forecasting.forecasters import FORECASTERS, Forecast, Task
 from meterdp.forecasting.rolling import ForecastSet
 
 _MEASURES = (
@@ -24,6 +27,14 @@ _MEASURES = (
     "mae_ratio_median",
     "mae_won_share",
     "mase",
+    "crps_kwh",
+    "covered_50_share",
+    "covered_90_share",
+    "rmse_mean_kwh",
+    "sum_kwh",
+    "sum_bias_kwh",
+    "sum_rmse_kwh",
+    "sum_of_medians_bias_kwh",
 )
 
 
@@ -31,10 +42,11 @@ def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict
     """Return the rows of table ``forecaster_comparison``: the study's own forecasts, then those that are named.
 
     A ratio is the mean error over homes by that of the study's forecast; its standard error is that of mean(a - ratio
-    b) / mean(b) over homes. All are judged on the cells that every forecaster covers.
+    b) / mean(b) over homes. All are judged on the cells that every forecaster covers, by their medians first; then by
+    their means, which alone may be added up over homes, and by their distributions.
     """
     method = task.settings["method"]
-    found, missing = {method: own.forecast_log_kwh}, {}
+    found, missing = {method: Forecast(own.forecast_log_kwh, std_log_kwh=own.forecast_std_log_kwh)}, {}
     for name in names:
         if name == method:
             continue
@@ -44,13 +56,16 @@ def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict
             missing[name] = f"not run: {error}"
     cells = np.isfinite(own.actual_log_kwh)
     for forecast in found.values():
-        cells &= np.isfinite(forecast)
+        cells &= np.isfinite(forecast.median_log_kwh)
     naive = naive_error_kwh(task)[cells.any(axis=(1, 2))]
     reference = plain_errors(own.forecast_log_kwh, own.actual_log_kwh, task.scale)
     rows = []
     for name, forecast in found.items():
-        for errors, base in zip(plain_errors(forecast, own.actual_log_kwh, task.scale), reference, strict=True):
+        judged = plain_errors(forecast.median_log_kwh, own.actual_log_kwh, task.scale)
+        for errors, base in zip(judged, reference, strict=True):
             rows.append(_facts(name, errors.scale, "run") | _measures(errors, base, cells, naive))
+        if cells.any():
+            rows[-1] |= mean_measures(forecast, own.actual_log_kwh, cells, task.scale)
     for name, why in missing.items():
         rows += [_facts(name, errors.scale, why) | dict.fromkeys(_MEASURES) for errors in reference]
     counts = {"household_count": int(cells.any(axis=(1, 2)).sum()), "origin_count": cells.shape[1]}
@@ -78,6 +93,26 @@ def _measures(errors: Errors, base: Errors, cells: np.ndarray, naive: np.ndarray
             row[f"{short}_ratio_median"] = float(np.median(a[b > 0] / b[b > 0]))
         if short == "mae" and errors.scale == "kwh" and (naive > 0).any():
             row["mase"] = float(np.mean(a[naive > 0] / naive[naive > 0]))
+    return row
+
+
+def mean_measures(forecast: Forecast, actual_log_kwh: np.ndarray, cells: np.ndarray, scale: LogScale) -> dict:
+    """Judge means and, where there is one, the distribution of the clipped energy; all in kWh."""
+    energy, mean = scale.clipped_kwh(np.where(cells, actual_log_kwh, 0.0)), forecast.means(scale)
+    zero = np.zeros(mean.shape)
+    row = {
+        "rmse_mean_kwh": float(np.sqrt(household_means((mean - energy) ** 2, cells).mean())),
+        **sum_measures(mean, zero, energy, cells),
+    }
+    medians = Forecast(forecast.median_log_kwh).means(scale)
+    row["sum_of_medians_bias_kwh"] = sum_measures(medians, zero, energy, cells)["sum_bias_kwh"]
+    median, std = forecast.median_log_kwh, forecast.std_log_kwh
+    if std is not None:
+        row["crps_kwh"] = float(household_means(censored_crps(median, std, energy, scale), cells).mean())
+        gap = np.abs(actual_log_kwh - median)
+        for level in (50, 90):
+            inside = gap <= ndtri(0.5 + level / 200) * std + ROUNDING
+            row[f"covered_{level}_share"] = float(household_means(inside, cells).mean())
     return row
 
 

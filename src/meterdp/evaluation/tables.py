@@ -109,6 +109,12 @@ _ERRORS = (
     Column("won_share", REAL, "1", "share of households with a smaller squared error than the forecast 'arma'"),
 )
 
+_SUMS = (
+    _optional("sum_kwh", "kWh", "sum of readings over households, mean over origins and steps; kWh rows alone"),
+    _optional("sum_bias_kwh", "kWh", "sum of mean forecasts less that of readings, mean over origins and steps"),
+    _optional("sum_rmse_kwh", "kWh", "root mean squared error of the sum of mean forecasts"),
+)
+
 FORECAST_ERRORS = Table(
     "forecast_errors",
     "study",
@@ -117,6 +123,7 @@ FORECAST_ERRORS = Table(
         Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
         *_DESIGN,
         *_ERRORS,
+        *_SUMS,
         _HOUSEHOLDS,
         _ORIGINS,
     ),
@@ -143,6 +150,12 @@ FORECASTER_COMPARISON = Table(
         _optional("mae_ratio_median", "1", "ratio of a household's two errors, median over households"),
         _optional("mae_won_share", "1", "share of households with a smaller mae than the study's"),
         _optional("mase", "1", "mae over that of yesterday's reading in training, mean over households"),
+        _optional("crps_kwh", "kWh", "continuous ranked probability score, mean over households; null without one"),
+        _optional("covered_50_share", "1", "readings in the distribution's central 50 %, mean over households"),
+        _optional("covered_90_share", "1", "readings in its central 90 %, mean over households"),
+        _optional("rmse_mean_kwh", "kWh", "root mean squared error of the mean forecast, over households"),
+        *_SUMS,
+        _optional("sum_of_medians_bias_kwh", "kWh", "sum of the medians less that of readings"),
         _HOUSEHOLDS,
         Column("origin_count", COUNT, "1", "rolling origins per household"),
     ),

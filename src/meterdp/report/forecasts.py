@@ -170,10 +170,14 @@ def _error_panel(axes: Axes, rows: pd.DataFrame, order: list[tuple]) -> None:
     look_for=(
         "Errors of other forecasters over those of the study’s forecast on the same households and times, with "
         "paired standard errors; nothing here is private. To the right of the dashed line the study’s forecast is "
-        "better. Look for whether a simple mean of the last seven days would have done as well. Grey: trained across "
-        "homes, its privacy is not accounted for."
+        "better. Look for whether a simple mean of the last seven days would have done as well. The third panel "
+        "is of forecasts added up over homes, by their means. Grey: trained across homes, its privacy is not "
+        "accounted for."
     ),
-    alternative="Points with error bars: error of each forecaster over the study's, in log energy and in kWh.",
+    alternative=(
+        "Points with error bars: error of each forecaster over the study's, in log energy, in kWh and for sums over "
+        "homes."
+    ),
 )
 def forecaster_comparison(data: pd.DataFrame, output) -> None:
     """Draw the errors of every forecaster relative to the study's own, with paired standard errors."""
@@ -184,14 +188,17 @@ def forecaster_comparison(data: pd.DataFrame, output) -> None:
     measures = {
         "squared error of log energy": ("log_kwh", "mse_ratio", "won_share"),
         "absolute error in kWh": ("kwh", "mae_ratio", "mae_won_share"),
+        "error of the sum over homes": ("kwh", "sum_ratio", None),
     }
+    own_sum = data.loc[(data["forecaster"] == own) & (data["scale"] == "kwh"), "sum_rmse_kwh"].iloc[0]
+    data = data.assign(sum_ratio=data["sum_rmse_kwh"] / own_sum)
     with canvas(
         output, "What else could have been forecast, relative to the study’s forecast", 1.5 + 0.42 * len(order)
     ) as drawing:
         if not order:
             drawing.text(0.5, 0.4, "forecast.compare names no other forecaster", ha="center")
             return
-        grid = drawing.subplots(1, 2, sharey=True)
+        grid = drawing.subplots(1, len(measures), sharey=True)
         for axes, (title, (scale, ratio, won)) in zip(grid, measures.items(), strict=True):
             rows = data[data["scale"] == scale].set_index("forecaster")
             for place, name in enumerate(order):
@@ -199,17 +206,19 @@ def forecaster_comparison(data: pd.DataFrame, output) -> None:
                 if not np.isfinite(row[ratio]):
                     continue
                 style = BLUE if row["looks_at"] == OWN else GREY
-                error = np.nan_to_num(row[f"{ratio}_se"])
+                error = np.nan_to_num(row.get(f"{ratio}_se", 0.0))
                 axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
-                text = f"{percent(row[won])} of homes"
-                axes.text(
-                    0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
-                )
+                if won:
+                    text = f"{percent(row[won])} of homes"
+                    axes.text(
+                        0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
+                    )
             axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
-            axes.set_title(title)
-            axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
-            low, high = axes.get_xlim()
-            axes.set_xlim(low, high + 0.5 * (high - low))
+            axes.set_title(title, fontsize=10)
+            if won:
+                axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
+                low, high = axes.get_xlim()
+                axes.set_xlim(low, high + 0.5 * (high - low))
             axes.grid(False, axis="y")
         labels = [
             names.loc[n, "label"] + ("" if names.loc[n, "looks_at"] == OWN else "\n(trained across homes)")
@@ -271,6 +280,36 @@ def forecasters_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     return Grid(caption, (*header, "homes won", "MASE"), rows)
 
 
+@printed(FORECASTER_COMPARISON)
+def means_grid(data: pd.DataFrame, tables: Tables) -> Grid | None:
+    """Every forecaster by its mean, by sums over households and by its distribution."""
+    data = data[(data["scale"] == "kwh") & (data["status"] == "run")]
+    columns = {
+        "forecaster": _named,
+        "error of the mean, kWh": lambda r: significant(r.rmse_mean_kwh),
+        "sum of medians": lambda r: off(r.sum_of_medians_bias_kwh, r.sum_kwh),
+        "sum of means": lambda r: off(r.sum_bias_kwh, r.sum_kwh),
+        "its error": lambda r: percent(r.sum_rmse_kwh / r.sum_kwh),
+        "CRPS, kWh": lambda r: significant(r.crps_kwh),
+        "in central 50 %": lambda r: percent(r.covered_50_share),
+        "in central 90 %": lambda r: percent(r.covered_90_share),
+    }
+    caption = (
+        "The same forecasters by their means, which alone may be added up, and by their distributions. Errors are "
+        "root mean squares; a sum is over households, in one interval; who has one number has it for both. "
+        "CRPS is the continuous ranked probability score: of a certain forecast it is the absolute error"
+    )
+    return grid_of(caption, data, columns)
+
+
+def off(bias_kwh: float, sum_kwh: float) -> str:
+    """Say by which share a sum is too low or too high."""
+    share = bias_kwh / sum_kwh
+    return (
+        f"{percent(abs(share))} {'low' if share < 0 else 'high'}" if np.isfinite(share) and share else percent(share)
+    )
+
+
 def _named(row) -> str:
     return row.label if row.looks_at == OWN else f"{row.label}, across homes"
 
@@ -279,20 +318,25 @@ def _named(row) -> str:
 def errors_grid(data: pd.DataFrame, tables: Tables, scale: str, unit: str) -> Grid:
     """Errors of every forecast on one scale."""
     cells = {(r.method, r.design, r.rho): r for r in data[data["scale"] == scale].itertuples()}
+    header = ("forecast", "NMSE", "median", "relative", f"absolute error, {unit}", "median", "homes better than ARMA")
+    if scale == "kwh":
+        header += ("sum over homes", "its error")
     rows = []
     for key in methods_in_order(data):
         cell = cells.get(key)
         if cell is None:
-            rows.append((method_label(*key), *[MISSING] * 6))
+            rows.append((method_label(*key), *[MISSING] * (len(header) - 1)))
             continue
         row = [method_label(*key), plus_minus(cell.nmse, cell.nmse_se), significant(cell.nmse_median)]
         row += [significant(cell.relative_mse), significant(cell.mae), significant(cell.mae_median)]
-        rows.append((*row, MISSING if cell.method == "arma" else percent(cell.won_share)))
-    header = ("forecast", "NMSE", "median", "relative", f"absolute error, {unit}", "median", "homes better than ARMA")
+        row.append(MISSING if cell.method == "arma" else percent(cell.won_share))
+        if scale == "kwh":
+            row += [off(cell.sum_bias_kwh, cell.sum_kwh), percent(cell.sum_rmse_kwh / cell.sum_kwh)]
+        rows.append(tuple(row))
     number, origins = data["household_count"], data["origin_count"]
     caption = (
         f"Errors in {unit} against held-out readings: {count_range(number)} households, {count_range(origins)} "
-        "forecasts each; medians are over households"
+        "forecasts each; medians are over households" + ("; sums over homes are of means" if scale == "kwh" else "")
     )
     return Grid(caption, header, rows)
 
@@ -370,6 +414,7 @@ GRIDS = {
     "errors": partial(errors_grid, scale="log_kwh", unit="log energy"),
     "errors_kwh": partial(errors_grid, scale="kwh", unit="kWh"),
     "forecasters": forecasters_grid,
+    "means": means_grid,
     "intervals": interval_grid,
     "gaussian": gaussian_grid,
     "group_forecast": group_grid,
@@ -424,4 +469,7 @@ def forecast_sentence(tables: Tables) -> str | None:
             + f"{significant(kwh['mae_ratio'])} times the error in kWh, {significant(log['mse_ratio'])} times the "
             "squared error in log"
         )
-    return f"{sentence}."
+    return (
+        f"{sentence}. Added up over households, medians are "
+        f"{off(own['sum_of_medians_bias_kwh'], own['sum_kwh'])} and means {off(own['sum_bias_kwh'], own['sum_kwh'])}."
+    )

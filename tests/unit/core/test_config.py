@@ -89,6 +89,10 @@ def test_partial_sections_are_filled(schema):
             r"'class_noise.file_rho': is no longer a setting; leave it out: the files",
         ),
         ({"feeder_study": {"days": 9}}, r"'feeder_study': is no longer a setting; leave it out: a study measures"),
+        (
+            {"forecast": {"compare": ["pooled_ridge"]}},
+            r"'forecast.compare\[0\]': is 'pooled_ridge', .*; leave it out: gradient",
+        ),
         ({"federation": "feeder"}, r"'federation.by': is 'feeder', which is not one of None, circuit"),
         (
             {"federation": "circuit", "simulate": {"circuits": 2}},

@@ -1,5 +1,7 @@
 """Errors by their definitions, written out as loops, and the expected error of a released forecast by simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,26 @@ def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):
         sums["kwh"] += np.mean(error**2) / 400
     for scale, value in sums.items():
         assert released[scale] == pytest.approx(value, rel=0.02)
+
+
+def test_sums_of_released_forecasts_are_those_of_drawn_noise(forecasts):
+    """Oracle: 4,000 draws, seeded, within 6 standard errors; the study's own by the mean of its distribution."""
+    generator, scale = np.random.default_rng(2), LogScale(*BOUNDS)
+    std = np.full((H, N, K), 0.5)
+    judged = replace(forecasts, forecast_std_log_kwh=std)
+    seen = np.isfinite(judged.actual_log_kwh) & np.isfinite(judged.last_week_log_kwh)
+    truth = np.where(seen, np.exp(judged.actual_log_kwh), 0.0).sum(axis=0)[seen.any(axis=0)]
+    noisy = judged.forecast_log_kwh + std * generator.standard_normal((4000, H, N, K))
+    sums = np.where(seen, np.clip(np.exp(noisy), *BOUNDS), 0.0).sum(axis=1)[:, seen.any(axis=0)]
+    bias, square = (sums - truth).mean(axis=1), ((sums - truth) ** 2).mean(axis=1)
+    made = Released("white", "deterministic", 0.3, judged.forecast_log_kwh, std)
+    own, released = (rows[-1] for rows in (forecast_errors(judged, scale)[:2], released_errors(judged, made, scale)))
+    assert released["sum_kwh"] == pytest.approx(truth.mean())
+    assert released["sum_bias_kwh"] == pytest.approx(bias.mean(), abs=6 * bias.std() / np.sqrt(4000))
+    assert released["sum_rmse_kwh"] ** 2 == pytest.approx(square.mean(), abs=6 * square.std() / np.sqrt(4000))
+    # The noise is drawn from the distribution the study's own mean is of; what it adds to the error is not in it.
+    assert own["sum_bias_kwh"] == pytest.approx(released["sum_bias_kwh"])
+    assert own["sum_rmse_kwh"] < released["sum_rmse_kwh"]
 
 
 def without_noise(forecasts):

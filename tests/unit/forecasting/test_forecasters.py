@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
@@ -21,6 +22,7 @@ from tests.unit.forecasting.processes import settings
 
 SETTINGS = settings(long_ar_order=6, refit_days=5, calibration_days=7, origins=9)
 CALENDAR = Calendar(datetime(2025, 10, 12, 22, tzinfo=UTC), 24 * 30, 60, "Europe/Zurich")  # clocks change on day 14
+SCALE = LogScale(1e-4, 50.0)  # of which no reading here is cut
 RUN = [name for name in FORECASTERS if name != "auto_ets"]
 
 
@@ -36,36 +38,68 @@ def task():
     noise[:, 1:] += 0.6 * noise[:, :-1]
     log_kwh = -2 + np.sin(CALENDAR.minute_of_day / 1440 * 2 * np.pi) + 0.4 * noise
     log_kwh[1, 300:330] = np.nan
-    return Task(made(log_kwh), rolling_of(CALENDAR, SETTINGS), SETTINGS)
+    return Task(made(log_kwh), rolling_of(CALENDAR, SETTINGS), SETTINGS, scale=SCALE)
+
+
+def everything(task, name):
+    """All that a forecaster gives, one behind the other: (H, n, h, 1 to 3)."""
+    made = FORECASTERS[name]().forecast(task)
+    return np.stack([part for part in vars(made).values() if part is not None], axis=-1)
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, name):
-    before = FORECASTERS[name]().forecast(task)
-    assert before.shape == (5, 9, 4) and np.isfinite(before).all()
+    before = everything(task, name)
+    assert before.shape[:3] == (5, 9, 4) and np.isfinite(before).all()
     place = 6
     changed = task.load.log_kwh.copy()
     changed[:, task.rolling.origins[place] :] += 9.0
-    after = FORECASTERS[name]().forecast(replace(task, load=made(changed)))
+    after = everything(replace(task, load=made(changed)), name)
     assert np.array_equal(before[:, : place + 1], after[:, : place + 1])
     assert not np.array_equal(before[:, place + 1 :], after[:, place + 1 :])
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_what_a_forecaster_looks_at_is_what_it_says(task, name):
-    before = FORECASTERS[name]().forecast(task)
+    before = everything(task, name)
     changed = task.load.log_kwh.copy()
     changed[1:] = changed[1:, ::-1] * 2.0
     changed[3] = np.nan
-    after = FORECASTERS[name]().forecast(replace(task, load=made(changed)))
+    after = everything(replace(task, load=made(changed)), name)
     same = np.array_equal(before[0], after[0])
     assert FORECASTERS[name].looks_at == (OWN if same else POOLED)
 
 
-def test_a_short_window_leaves_pooled_ridge_the_season(task):
+def test_a_short_window_leaves_gradient_boosting_the_season(task):
     short = {**SETTINGS, "train_days": 7, "refit_days": None}
-    found = FORECASTERS["pooled_ridge"]().forecast(Task(task.load, rolling_of(CALENDAR, short), short))
-    assert np.array_equal(found, task.load.seasonal_log_kwh[:, rolling_of(CALENDAR, short).slots])
+    rolling = rolling_of(CALENDAR, short)
+    found = FORECASTERS["gradient_boosting"]().forecast(replace(task, rolling=rolling, settings=short))
+    assert np.array_equal(found.median_log_kwh, task.load.seasonal_log_kwh[:, rolling.slots])
+    assert np.array_equal(found.mean_kwh, np.exp(found.median_log_kwh))
+
+
+def test_gradient_boosting_is_the_same_on_any_number_of_threads(task):
+    one, two = (everything(replace(task, threads=threads), "gradient_boosting") for threads in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_gradient_boosting_finds_median_and_mean_of_what_follows_from_the_past():
+    """A skewed load that hangs on the reading before; oracle: its known distribution.
+
+    With x the log load an hour ago and e ~ N(0, 0.6^2), the next is -2 + 0.8 (x + 2) + e: median the same without e,
+    mean exp(median + 0.18) in kWh.
+    """
+    generator = np.random.default_rng(4)
+    log_kwh = np.full((60, CALENDAR.slot_count), -2.0)
+    for slot in range(1, CALENDAR.slot_count):
+        log_kwh[:, slot] = -2 + 0.8 * (log_kwh[:, slot - 1] + 2) + 0.6 * generator.standard_normal(60)
+    settings = {**SETTINGS, "horizon_steps": 1}
+    task = Task(made(log_kwh), rolling_of(CALENDAR, settings), settings, scale=SCALE)
+    found = FORECASTERS["gradient_boosting"]().forecast(task)
+    median = -2 + 0.8 * (log_kwh[:, task.rolling.origins - 1] + 2)
+    assert np.corrcoef(found.median_log_kwh[..., 0].ravel(), median.ravel())[0, 1] > 0.95
+    assert found.means(SCALE).sum() / np.exp(median + 0.18).sum() == pytest.approx(1, abs=0.05)
+    assert np.exp(found.median_log_kwh).sum() / np.exp(median).sum() == pytest.approx(1, abs=0.05)
 
 
 def test_a_mean_of_seven_days_is_one():
@@ -78,7 +112,7 @@ def test_a_mean_of_seven_days_is_one():
     values = pd.Series(log_kwh[1], index=local)
     values = values[~values.index.duplicated()]
     for name, to, back in (("rolling_mean", lambda v: v, lambda v: v), ("rolling_mean_kwh", np.exp, np.log)):
-        found = FORECASTERS[name]().forecast(task)[1]
+        found = FORECASTERS[name]().forecast(task).median_log_kwh[1]
         for place, slots in enumerate(task.rolling.slots):
             for step, slot in enumerate(slots):
                 days = [to(values[local[slot] - pd.Timedelta(days=k)]) for k in range(1, 8)]
@@ -94,7 +128,7 @@ def test_exponential_smoothing_takes_the_weight_the_past_liked_best():
     utc = replace(CALENDAR, time_zone="UTC", start=datetime(2025, 10, 13, tzinfo=UTC))
     load = LogLoad(np.arange(2), np.stack([jumping, scattered]), np.zeros((2, days.size)), utc)
     task = Task(load, rolling_of(utc, SETTINGS), SETTINGS)
-    found = ExponentialSmoothing().forecast(task)
+    found = ExponentialSmoothing().forecast(task).median_log_kwh
 
     def recursion(x, weight):
         weights = weight * (1 - weight) ** np.arange(28)
@@ -130,7 +164,7 @@ def test_the_comparison_is_paired_over_households(task):
     own = roll(task.load, window_fits(task.load, SETTINGS), task.rolling).forecasts
     rows = {(r["forecaster"], r["scale"]): r for r in comparison_rows(own, task, ["rolling_mean", "arma", "season"])}
     assert rows["arma", "kwh"]["mae_ratio"] == 1 and rows["arma", "kwh"]["mae_ratio_se"] == 0
-    theirs = FORECASTERS["rolling_mean"]().forecast(task)
+    theirs = FORECASTERS["rolling_mean"]().forecast(task).median_log_kwh
     a, b, c = ([], [], [])
     for h in range(5):
         seen = np.isfinite(own.actual_log_kwh[h])
@@ -152,3 +186,36 @@ def test_the_comparison_is_paired_over_households(task):
     ]
     assert naive_error_kwh(task)[0] == pytest.approx(np.mean(gaps))
     assert row["mase"] == pytest.approx(np.mean(a / naive_error_kwh(task)))
+
+
+def test_means_sums_and_distributions_are_judged_by_their_definitions(task):
+    """Oracle: loops over households, origins and steps, and draws of the distribution (seeded, 1 %)."""
+    own = roll(task.load, window_fits(task.load, SETTINGS), rolling_of(CALENDAR, SETTINGS, (0.5, 0.9))).forecasts
+    rows = comparison_rows(own, task, ["rolling_mean", "arma"])
+    assert all(r["sum_kwh"] is None and r["crps_kwh"] is None for r in rows if r["scale"] == "log_kwh")
+    mine, theirs = (r for r in rows if r["scale"] == "kwh")
+    assert theirs["crps_kwh"] is None and theirs["sum_bias_kwh"] == theirs["sum_of_medians_bias_kwh"]
+    seen, generator = np.isfinite(own.actual_log_kwh), np.random.default_rng(0)
+    truth, f, s = np.exp(own.actual_log_kwh), own.forecast_log_kwh, own.forecast_std_log_kwh
+    squares, scores, sums, medians = [], [], [], []
+    for h in range(5):
+        drawn = np.exp(f[h][seen[h]] + s[h][seen[h]] * generator.standard_normal((40_000, seen[h].sum())))
+        squares.append(np.mean((np.exp(f + s**2 / 2)[h][seen[h]] - truth[h][seen[h]]) ** 2))
+        halves = np.abs(drawn[:20_000] - drawn[20_000:]).mean(axis=0) / 2
+        scores.append((np.abs(drawn - truth[h][seen[h]]).mean(axis=0) - halves).mean())
+    for place in range(9):
+        for step in range(4):
+            at = seen[:, place, step]
+            if at.any():
+                total = truth[at, place, step].sum()
+                sums.append((total, np.exp(f + s**2 / 2)[at, place, step].sum() - total))
+                medians.append(np.exp(f)[at, place, step].sum() - total)
+    total, gap = np.array(sums).T
+    assert mine["rmse_mean_kwh"] == pytest.approx(np.sqrt(np.mean(squares)))
+    assert mine["crps_kwh"] == pytest.approx(np.mean(scores), rel=0.01)
+    assert mine["sum_kwh"] == pytest.approx(total.mean()) and mine["sum_bias_kwh"] == pytest.approx(gap.mean())
+    assert mine["sum_rmse_kwh"] == pytest.approx(np.sqrt(np.mean(gap**2)))
+    assert mine["sum_of_medians_bias_kwh"] == pytest.approx(np.mean(medians))
+    for level, reach in ((50, 0.6744898), (90, 1.6448536)):
+        inside = [(np.abs(own.actual_log_kwh - f)[h] <= reach * s[h])[seen[h]].mean() for h in range(5)]
+        assert mine[f"covered_{level}_share"] == pytest.approx(np.mean(inside))

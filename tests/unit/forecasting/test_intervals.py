@@ -1,9 +1,11 @@
 """Forecasts in kWh: their moments by simulation; intervals from past errors cover what they should."""
 
+import itertools
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.stats import lognorm, norm
 
 from meterdp.core.log_scale import LogScale
@@ -11,7 +13,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.evaluation.forecast_errors import Released, interval_rows
 from meterdp.evaluation.tables import FORECAST_INTERVALS
-from meterdp.forecasting.energy import energy_columns
+from meterdp.forecasting.energy import censored_crps, energy_columns
 from meterdp.forecasting.rolling import FEWEST, ForecastSet, interval_offsets, past_errors
 from meterdp.forecasting.tables import FORECASTS_KWH
 from meterdp.profiles.grid import Calendar
@@ -176,3 +178,30 @@ def test_a_new_error_is_covered_as_often_as_stated(distribution, level):
     else:
         assert abs(inside / trials - level) < reach
         assert (distribution, level) != ("skewed", 0.5) or abs(gauss / trials - level) > reach, "the check can fail"
+
+
+@pytest.mark.parametrize("std", [0.01, 0.5, 1.2, 4.0])
+@pytest.mark.parametrize("median", [-9.0, -1.0, 1.0, 2.5])
+@pytest.mark.parametrize("scale", [LogScale(0.0025, 5.0), LogScale(0.0, 5.0, 0.01), LogScale(-3.0, 5.0, 0.0, 0.1)])
+def test_the_ranked_probability_score_is_its_integral(scale, median, std):
+    """Oracle: the integral of (F - 1{x >= y})^2 by adaptive quadrature."""
+    low, high = scale.bounds_log_kwh
+    bends = median + std * np.arange(-8.0, 9.0, 0.5)
+
+    def integral(side, begin, end):
+        def inside(z):
+            return side((z - median) / std) ** 2 * (np.exp(z) + scale.scale_kwh**2 * np.exp(-z))
+
+        cuts = [begin, *bends[(bends > begin) & (bends < end)], end]
+        return sum(quad(inside, a, b, epsabs=1e-14)[0] for a, b in itertools.pairwise(cuts))
+
+    for target in (0.01, 0.4, 4.9):
+        y = float(scale.log(target))
+        score = integral(norm.cdf, low, y) + integral(norm.sf, y, high)
+        found = censored_crps(np.array(median), np.array(std), np.array(target), scale)
+        assert found == pytest.approx(score, rel=1e-9, abs=1e-12)
+
+
+def test_the_ranked_probability_score_of_a_certain_forecast_is_its_error():
+    found = censored_crps(np.array([-1.0]), np.array([0.0]), np.array([0.4]), LogScale(0.0025, 5.0))
+    assert found == pytest.approx(abs(np.exp(-1) - 0.4))

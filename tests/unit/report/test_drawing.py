@@ -389,11 +389,17 @@ def test_errors_have_a_row_per_forecast_and_a_release_without_noise_is_arma(draw
 def test_other_forecasters_are_set_beside_the_studys_own(draw):
     data = made_up.forecaster_comparison()
     shown = draw(forecasts.forecaster_comparison, data)
-    log, kwh = axes_of(shown)
+    log, kwh, sums = axes_of(shown)
     labels = [label.get_text() for label in log.get_yticklabels()]
-    assert labels == ["mean of the last seven days", "pooled ridge regression\n(trained across homes)"]
-    drawn = [line.get_xdata()[0] for line in kwh.lines if line.get_linestyle() == "None" and line.get_marker() == "o"]
-    wanted = data[(data["scale"] == "kwh") & data["forecaster"].isin(["rolling_mean", "pooled_ridge"])]["mae_ratio"]
+    assert labels == ["mean of the last seven days", "gradient boosting\n(trained across homes)"]
+    drawn, ratios = (
+        [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "None" and line.get_marker() == "o"]
+        for axes in (kwh, sums)
+    )
+    assert ratios == pytest.approx(drawn), "what is made up has the same ratio of both errors"
+    wanted = data[(data["scale"] == "kwh") & data["forecaster"].isin(["rolling_mean", "gradient_boosting"])][
+        "mae_ratio"
+    ]
     assert sorted(drawn) == sorted(wanted)
     alone = data[data["forecaster"] == "arma"]
     shown = draw(forecasts.forecaster_comparison, alone)

@@ -11,6 +11,7 @@ import pytest
 from meterdp.catalogue import study_tables
 from meterdp.errors import InputError
 from meterdp.report import numbers
+from meterdp.report.forecasts import off
 from meterdp.report.page import build_report
 from meterdp.report.registry import TABLES
 from tests import chromium
@@ -93,6 +94,7 @@ WRITTEN = {
         numbers.plus_minus(r.nmse, r.nmse_se),
         *map(numbers.significant, (r.relative_mse, r.nmse_median, r.mae)),
         *([numbers.percent(r.won_share)] if r.method != "arma" else []),
+        *([off(r.sum_bias_kwh, r.sum_kwh), numbers.percent(r.sum_rmse_kwh / r.sum_kwh)] if r.scale == "kwh" else []),
     ],
     "forecaster_comparison": lambda r: (
         []
@@ -102,7 +104,10 @@ WRITTEN = {
         else [
             numbers.plus_minus(r.mae_ratio, r.mae_ratio_se),
             numbers.percent(r.mae_won_share),
-            numbers.significant(r.mase),
+            *map(numbers.significant, (r.mase, r.rmse_mean_kwh, r.crps_kwh)),
+            off(r.sum_bias_kwh, r.sum_kwh),
+            off(r.sum_of_medians_bias_kwh, r.sum_kwh),
+            *map(numbers.percent, (r.sum_rmse_kwh / r.sum_kwh, r.covered_50_share, r.covered_90_share)),
         ]
     ),
     "forecast_intervals": lambda r: [
@@ -177,7 +182,8 @@ def test_the_headline_is_computed_from_the_tables(report):
         f"({numbers.significant(arma['mae_median'])} kWh for the median household); the mean of the last seven days "
         f"misses by {ratios[0]} times as much, and by {ratios[1]} times in squared error of log energy. Of the other "
         f"forecasters from a household’s own readings the best is the mean of the last seven days: {ratios[0]} times "
-        f"the error in kWh, {ratios[1]} times the squared error in log." in words
+        f"the error in kWh, {ratios[1]} times the squared error in log. Added up over households, "
+        f"medians are {numbers.percent(12.8 / 60.1)} low and means {numbers.percent(1.31 / 60.1)} high." in words
     )
     least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
     assert (
