@@ -102,14 +102,14 @@ MUTANTS = (
         "half noise in one step: sound from a library, in the plan",
         f"{PROVEN}/plan.py",
         "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
-        'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt"))) for n, r, share in plan]',
+        'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt 2"))) for n, r, share in plan]',
         LIBRARY_CURVE,
     ),
     Mutant(
         "sensitivity without its sqrt 2: sound from a library, replaced record that changes its class",
         f"{PROVEN}/adapt.py",
-        "return math.sqrt(2 * a2 + far + e2)",
-        "return math.sqrt(a2 + far + e2)",
+        'shares = 1 if adjacency == "add_remove" else 2',
+        "shares = 1",
         f"{PROVEN_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_PROVEN}/test_adapt.py",
     ),
     Mutant(

@@ -8,8 +8,7 @@ from dataclasses import replace
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.proven.library import AUTO, HOURS, SHIPPED, read_library
-from meterdp.mechanisms.proven.plan import ALONE, ENOUGH_WITHOUT_LIBRARY, ProvenSettings, Shares, signal_of
-from meterdp.privacy import gaussian
+from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares
 
 
 def public_settings(
@@ -37,8 +36,7 @@ def public_settings(
         n = sound.records_guess  # nothing that is calibrated may know N
     if name == AUTO:
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
-        signal = signal_of(shares.seen_by_colluding * gaussian.mu_for(epsilon, delta), n, d, sound)
-        name = SHIPPED if covered and signal < ENOUGH_WITHOUT_LIBRARY else None
+        name = SHIPPED if covered else None
     if name is not None:
         library = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)
         sound = replace(sound, library=library)

@@ -50,7 +50,7 @@ from meterdp.release.settings import check_meters
 from meterdp.release.worth import check_worth, configured, worth_of
 
 # Count up when the same parameters would give another release, without a library and with one.
-VERSION, LIBRARY_VERSION = 1, 2
+VERSION, LIBRARY_VERSION = 1, 3
 # Request parameters of every mixture.
 PUBLIC = (
     *("epsilon", "delta", "classes", "dimension", "records"),

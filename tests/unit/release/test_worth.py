@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
-import pytest
-
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.mechanism import Proven
-from meterdp.mechanisms.proven.plan import ENOUGH_WITHOUT_LIBRARY
 from meterdp.privacy.noise import SafeNoise
 from meterdp.publish.received import expected_error
 from meterdp.release.asked import asked, statements, worthless
@@ -57,17 +54,14 @@ def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
     assert [refused.field for refused in worthless(given, simulated=False)] == ["release.epsilon"]
 
 
-@pytest.mark.parametrize(("households", "epsilon", "taken"), [(100, 1, True), (1409, 8, True), (100_000, 1, False)])
-def test_the_library_is_the_default_where_households_are_few(households, epsilon, taken):
+def test_the_library_that_comes_with_the_code_is_the_default_wherever_it_covers_a_record():
     def library(**changed):
-        given = config(release={"epsilon": epsilon}, **changed)
-        return configured(given, households).sound.library
+        return configured(config(**changed), 1409).sound.library
 
-    assert (library() is not None) == taken
+    assert library() is not None
     assert library(profiles={"start_hour": 12, "hours": 48}) is None, "not of all its hours"
     assert library(profiles={"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}}) is None
     assert library(mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}}) is None
-    assert ENOUGH_WITHOUT_LIBRARY > 100
 
 
 def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_keep_their_key():

@@ -1,97 +1,103 @@
-"""Fit a public library of classes to an export that is too small for moments of its own.
+"""Fit a public library of classes to an export: its weights, and a shift and a shape that all classes share.
 
-Learnt in one step are the K weights, one shift and one scale that all classes share, each in its own coordinates, and
-the mean energy: K + d + 2 numbers in place of K (1 + d + d (d + 1)/2). A record enters through one bounded vector
-(docs/proofs/sound.md, Lemma 5); which exports are too small is a public rule (section 9 there).
+Learnt in two steps are K weights, a shift and a matrix by which every class is moved and stretched in its own
+coordinates, and the mean energy: K + d + d (d + 1)/2 + 1 numbers in place of K (1 + d + d (d + 1)/2). A record enters
+through one bounded vector (docs/proofs/sound.md, Lemma 5). What is known of how utilities differ is a public prior,
+and a number is believed by as much as its noise deserves.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.proven.domain import Loads
 from meterdp.mechanisms.proven.library import Library
-from meterdp.mechanisms.proven.posterior import invertible, response, trust
-from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES
+from meterdp.mechanisms.proven.posterior import invertible, of_unit_scale, response, shape_of
+from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES, StackWeights
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import FixedNumbers, MixtureDraws, sample
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball
+from meterdp.solvers.svec import smat, svec
 
 # Public constants, chosen as docs/proofs/sound.md says.
 RADIUS = 1.1
 # A class has, by public knowledge, its weight in the library give or take so many times that weight, and at least
 # the other part of it.
 WEIGHT_SPREAD, LEAST_WEIGHT = 6.0, 0.1
-# Variances of a shift, in standard deviations of a class: along the unit vector of equal hours, the level, which
-# utilities differ in most, and of each direction across it.
-LEVEL_VARIANCE, SHAPE_VARIANCE = 2.0, 0.1
+# Standard deviations of what utilities differ by, in those of a class. Of a shift of all entries by the same, the
+# level, and of one along the cosine of j half turns over the record, by so much less as j + 1 is more.
+LEVEL_STD, SHIFT_STD = 0.9, 0.5
+# Of the common shape, whose mean diagonal is one: of variances of neighbouring entries, which are alike over so many
+# of them; of variances along neighbouring cosines, which are alike over so much of log(j + 1); of every entry by
+# itself; and of the common scale.
+ENTRY_STD, ENTRY_REACH = 0.18, 3.0
+COSINE_STD, COSINE_REACH = 0.25, 0.6
+OWN_STD = 0.08
+SCALE_STD = 0.8
+# Shares of mu^2 of the steps; a later one finds what those before have left.
+STEP_SHARES = (0.3, 0.7)
+LEAST_EIGENVALUE = 0.15
 # Mean energy of an hour above which a household counts with so much. A fit in logs misses energy by so many log kWh.
-MOST_KWH, ENERGY_STD = 4.0, 0.5
+MOST_KWH, ENERGY_STD = 4.0, 0.35
 # Levels that are tried for the energy, log kWh, the mixture's energy at some of them by so many of its profiles.
 LEVELS, PROFILES = np.linspace(-1.5, 1.5, 301), 500
 SCALE_RANGE = (0.08, 12.0)
-# From this N mu / d on, rounds of private EM follow that give every class moments of its own; the library then gets
-# this share of mu^2.
-ENOUGH_FOR_ROUNDS = 60.0
-SHARE_BESIDE_ROUNDS = 0.15
+# From this N mu / d on, rounds of private EM follow that give every class moments of its own, more the more there is;
+# the library then gets this share of mu^2.
+ENOUGH_FOR_ROUNDS, ROUNDS_POWER = 75.0, 0.8
+SHARE_BESIDE_ROUNDS = 0.25
 
 
 @dataclass(frozen=True)
 class AdaptWeights:
-    """Public weights of a stack: (a gamma, b u, c q, e w) of K shares, a residual, its mean square, an energy."""
+    """Public weights of a stack (a gamma, b u, c svec(M), e w): shares, a residual, its second moment, an energy."""
 
     count: float  # a
     mean: float  # b
-    square: float  # c
+    moment: float  # c
     energy: float  # e
 
     def sensitivity(self, adjacency: str) -> float:
         """Return the exact l2 sensitivity under "replace_one" or "add_remove", Lemma 5 of docs/proofs/sound.md."""
-        a2, b2, c2, e2 = self.count**2, self.mean**2, self.square**2, self.energy**2
-        if adjacency == "add_remove":
-            return math.sqrt(a2 + b2 + c2 + e2)
-        far = 4 * b2
-        if c2 > 2 * b2:
-            s = (1 - math.sqrt(1 - 2 * b2 / c2)) / 2
-            far = max(far, b2 * (1 + s) ** 2 + c2 * (1 - s**2) ** 2)
-        return math.sqrt(2 * a2 + far + e2)
+        moments = StackWeights(0.0, self.mean, self.moment).sensitivity(adjacency, 1)
+        shares = 1 if adjacency == "add_remove" else 2
+        return math.sqrt(shares * self.count**2 + moments**2 + self.energy**2)
 
 
-# So small a weight of the square costs nothing beside the mean.
-WEIGHTS = AdaptWeights(count=0.7, mean=0.5, square=0.7, energy=0.7)
+WEIGHTS = AdaptWeights(count=0.7, mean=0.5, moment=1.0, energy=0.6)
 
 
-def adapt_share(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[float, int]:
-    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal`` and K.
+def adapt_plan(signal: float, rounds: int | None, most_rounds: int) -> tuple[list[float], int]:
+    """Return the share of mu^2 of every step, and how many rounds follow, by N mu / d = ``signal``.
 
-    A configuration may say how many; by default none for a small export, and ``most_rounds`` at most.
+    A configuration may say how many rounds; by default none for a small export, and ``most_rounds`` at most.
     """
     if rounds is None:
-        rounds = (
-            0
-            if signal < ENOUGH_FOR_ROUNDS
-            else int(np.clip(round(0.45 * math.sqrt(signal / classes)), 1, most_rounds))
-        )
-    return 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS, rounds
+        enough = signal >= ENOUGH_FOR_ROUNDS
+        rounds = min(round((signal / ENOUGH_FOR_ROUNDS) ** ROUNDS_POWER), most_rounds) if enough else 0
+    together = 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS
+    return [together * share for share in STEP_SHARES], rounds
 
 
 def adapt_entries(classes: int, dimension: int) -> int:
-    """Return the entries of a stack: shares, residual, mean square, energy."""
-    return classes + dimension + 2
+    """Return the entries of a stack: shares, residual, second moment, energy."""
+    return classes + dimension + dimension * (dimension + 1) // 2 + 1
 
 
 def adapt_stack(
     x: np.ndarray, domain: Loads, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float
 ) -> np.ndarray:
-    """Return sum_n (a gamma_n, b u_n, c q_n, e w_n) of every draw, (R, K + d + 2) float64.
+    """Return sum_n (a gamma_n, b u_n, c svec(M_n), e w_n) of every draw, (R, K + d + d (d + 1)/2 + 1) float64.
 
-    u is the mean, over the classes a record belongs to, of its residuals clipped to the unit ball, q that of their
-    squared lengths, w its energy as a share of the largest that counts. The mixture is released or public, ``roots``
+    u is the mean, over the classes a record belongs to, of its residuals clipped to the unit ball, M that of their
+    products v v', w its energy as a share of the largest that counts. The mixture is released or public, ``roots``
     (R, K, d, d) are symmetric roots of its covariances, ``radius`` is in standard deviations, and the grid as in
     :func:`~meterdp.mechanisms.proven.stack.moment_stack`.
     """
@@ -99,27 +105,24 @@ def adapt_stack(
     out = np.zeros((r, adapt_entries(k, d)))
     whiten = np.linalg.inv(roots)
     log_scale = log_scales(mixture.weights, whiten)
-    # So many records of one draw, or all records of so many draws, stay in the processor's cache.
-    together = max(1, RECORDS_BYTES // (8 * k * d * max(len(x), 1)))
-    for first in range(0, len(x), RECORDS_AT_ONCE):
-        clipped = domain.clip(x[first : first + RECORDS_AT_ONCE])
-        for start in range(0, r, together):
-            some = slice(start, min(start + together, r))
-            z = standardised(clipped, mixture.means[some].reshape(-1, d), whiten[some].reshape(-1, d, d))
-            z = z.reshape(-1, k, *clipped.shape)
-            log_density = log_scale[some][..., None] - 0.5 * np.einsum("rknd,rknd->rkn", z, z)
-            share = np.swapaxes(class_shares(np.swapaxes(log_density, 0, 1)), 0, 1)
+    rows = RECORDS_AT_ONCE if grid == 0 else max(1, RECORDS_BYTES // (8 * out.shape[1]))
+    for first in range(0, len(x), rows):
+        clipped = domain.clip(x[first : first + rows])
+        energy = WEIGHTS.energy * energy_share(clipped, domain)
+        for i in range(r):
+            z = standardised(clipped, mixture.means[i], whiten[i])
+            share = class_shares(log_scale[i][:, None] - 0.5 * np.einsum("knd,knd->kn", z, z))
             z = clip_to_unit_ball(z / radius)
-            parts = np.concatenate(
-                [
-                    WEIGHTS.count * share,
-                    WEIGHTS.mean * np.einsum("rkn,rknd->rdn", share, z),
-                    WEIGHTS.square * np.einsum("rkn,rknd,rknd->rn", share, z, z)[:, None],
-                    np.broadcast_to(WEIGHTS.energy * energy_share(clipped, domain), (len(z), 1, len(clipped))),
-                ],
-                axis=1,
-            )
-            out[some] += np.rint(parts / grid).sum(axis=2) * grid if grid > 0 else parts.sum(axis=2)
+            count, mean = WEIGHTS.count * share, WEIGHTS.mean * np.einsum("kn,knd->nd", share, z)
+            z *= np.sqrt(share)[..., None]
+            if grid == 0:
+                z = z.reshape(-1, d)
+                parts = count.sum(axis=1), mean.sum(axis=0), WEIGHTS.moment * svec(z.T @ z), [energy.sum()]
+                out[i] += np.concatenate(parts)
+            else:
+                moment = WEIGHTS.moment * svec(np.einsum("kni,knj->nij", z, z))
+                parts = np.concatenate([count.T, mean, moment, energy[:, None]], axis=1)
+                out[i] += np.rint(parts / grid).sum(axis=0) * grid
     return out
 
 
@@ -132,7 +135,7 @@ def energy_share(x: np.ndarray, domain: Loads, level: float = 0.0) -> np.ndarray
 
 
 def adapt(
-    step: NoisyQuery,
+    steps: Sequence[NoisyQuery],
     library: Library,
     x: np.ndarray,
     measure: Measure,
@@ -141,30 +144,33 @@ def adapt(
     eigenvalue_floor: float,
     grid: float,
 ) -> Released:
-    """Fit weights, shift and scale of a library; records are touched in the argument of ``measure`` only.
+    """Fit weights, shift and shape of a library; records are touched in the argument of ``measure`` only.
 
-    ``measure`` turns the stack (R, K + d + 2) of the step into a noisy one; ``records`` (R,) is N, public or
+    ``measure`` turns the stack (R, q) of each step into a noisy one; ``records`` (R,) is N, public or
     released. What every record adds is rounded to multiples of ``grid``, 0 for a study.
     """
     draws, d = len(records), x.shape[1]
     radius = RADIUS * math.sqrt(d)
     start = library.mixture
-    responsibilities_model = MixtureDraws(
+    mixture = MixtureDraws(
         *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
     )
-    values, vectors = np.linalg.eigh(responsibilities_model.covariances)
-    roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    noisy = measure(step, adapt_stack(x, domain, responsibilities_model, roots, radius, grid))
-    weights, shift, scale = adapted(noisy, step.noise_std, start.weights[None], records, radius, d)
-    means = responsibilities_model.means + np.einsum("rkij,rj->rki", roots, shift)
-    covariances, raised = raise_eigenvalues(
-        scale[:, None, None, None] * responsibilities_model.covariances, eigenvalue_floor
-    )
-    mixture = MixtureDraws(weights, domain.clip(means), covariances)
+    raised, energy, precision = False, np.zeros(draws), 0.0
+    for step in steps:
+        responsibilities_model = mixture
+        values, vectors = np.linalg.eigh(mixture.covariances)
+        roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        noisy = measure(step, adapt_stack(x, domain, mixture, roots, radius, grid))
+        weights, shift, shape = adapted(noisy, step.noise_std, mixture.weights, records, radius, d)
+        means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
+        covariances, below = raise_eigenvalues(roots @ shape[:, None] @ roots, eigenvalue_floor)
+        mixture, raised = MixtureDraws(weights, domain.clip(means), covariances), raised | below.any(axis=1)
+        # The energy of a record is the same in every step.
+        energy, precision = energy + noisy[:, -1] / step.noise_std**2, precision + step.noise_std**-2
     factor = 1 / WEIGHTS.energy / records
-    level = level_for_energy(mixture, factor * noisy[:, -1], factor * step.noise_std, domain)
+    level = level_for_energy(mixture, factor * energy / precision, factor / math.sqrt(precision), domain)
     return Released(
-        replace(mixture, means=domain.clip(means + level[:, None, None])), raised.any(axis=1), responsibilities_model
+        replace(mixture, means=domain.clip(mixture.means + level[:, None, None])), raised, responsibilities_model
     )
 
 
@@ -186,23 +192,69 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
 def adapted(
     noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, d: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack (R, K + d + 2).
+    """Return weights (R, K), a common shift (R, d) and shape (R, d, d) from the noisy stack of one step.
 
-    Each is drawn towards the library, whose weights are ``prior`` (1, K), by as much as its known noise deserves,
-    ``std`` of each entry.
+    Each is drawn towards what was known before, weights towards ``prior`` (R, K), by as much as its known noise
+    deserves, ``std`` of each entry.
     """
     k, of = prior.shape[1], response(d, radius)
     shares = noisy[:, :k] / WEIGHTS.count / records[:, None]
     own, noise = (WEIGHT_SPREAD * prior) ** 2, (std / WEIGHTS.count / records[:, None]) ** 2
     weights = np.maximum((own * shares + noise * prior) / (own + noise), LEAST_WEIGHT * prior)
-    factor = (radius / WEIGHTS.mean / records)[:, None]
-    clipped, noise = factor * noisy[:, k : k + d], (std * factor / of.mean) ** 2
-    level = clipped.mean(axis=1, keepdims=True)
-    clipped = LEVEL_VARIANCE / (LEVEL_VARIANCE + noise) * level + SHAPE_VARIANCE / (SHAPE_VARIANCE + noise) * (
-        clipped - level
-    )
-    factor = radius**2 / WEIGHTS.square / records / d
-    square = factor * noisy[:, k + d] - (clipped**2).sum(axis=1) / d
-    square = of.mean_square + trust((std * factor / of.mean_square) ** 2) * (square - of.mean_square)
-    scale = np.clip(of.scale(invertible(square, of)), *SCALE_RANGE)
-    return weights / weights.sum(axis=1, keepdims=True), clipped / of.mean, scale
+
+    factor = (radius / WEIGHTS.mean / records / of.mean)[:, None]
+    own = d * (np.where(np.arange(d) > 0, SHIFT_STD, LEVEL_STD) / (1 + np.arange(d))) ** 2
+    shift = (factor * noisy[:, k : k + d] @ cosines(d)) * (own / (own + (std * factor) ** 2)) @ cosines(d).T
+
+    factor = radius**2 / WEIGHTS.moment / records
+    clipped = of.mean * shift
+    raw = factor[:, None, None] * smat(noisy[:, k + d : -1], d) - clipped[:, :, None] * clipped[:, None, :]
+    noise, own = (std * factor) ** 2, SCALE_STD**2
+    mean_square = np.trace(raw, axis1=-2, axis2=-1) / d
+    believed = own / (own + noise / d / of.mean_square**2)
+    mean_square = invertible(of.mean_square + believed * (mean_square - of.mean_square), of)
+    shape = shape_of(raw, mean_square, of)
+    values, axes = np.linalg.eigh(likeliest_shape(shape, noise / (mean_square * of.shape) ** 2))
+    shape = of_unit_scale((axes * np.maximum(values, LEAST_EIGENVALUE)[:, None, :]) @ np.swapaxes(axes, -1, -2))
+    scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
+    return weights / weights.sum(axis=1, keepdims=True), shift, scale[:, None, None] * shape
+
+
+def likeliest_shape(noisy: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return the posterior mean of shapes (R, d, d) near I under the public prior, from noisy ones.
+
+    ``noise`` (R,) is the variance of the noise on every entry of svec.
+    """
+    d = noisy.shape[-1]
+    directions, values = shape_prior(d)
+    difference, noise = svec(noisy - np.eye(d)), noise[:, None]
+    own = OWN_STD**2
+    along, apart = values + own, own / (own + noise)
+    found = apart * difference + ((along / (along + noise) - apart) * (difference @ directions)) @ directions.T
+    return np.eye(d) + smat(found, d)
+
+
+@lru_cache
+def shape_prior(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the directions (q, m) in which utilities differ most in svec of a shape, orthonormal, and variances."""
+    entry, turn = np.arange(d), np.log1p(np.arange(d))
+
+    def root(places: np.ndarray, std: float, reach: float) -> np.ndarray:
+        values, vectors = np.linalg.eigh(std**2 * np.exp(-0.5 * (np.subtract.outer(places, places) / reach) ** 2))
+        return vectors * np.sqrt(np.maximum(values, 0.0))
+
+    of_entries = svec(np.eye(d)[:, :, None] * np.eye(d)[:, None, :])
+    waves = cosines(d).T
+    of_waves = svec(waves[:, :, None] * waves[:, None, :])
+    roots = [of_entries.T @ root(entry, ENTRY_STD, ENTRY_REACH), of_waves.T @ root(turn, COSINE_STD, COSINE_REACH)]
+    directions, lengths, _ = np.linalg.svd(np.hstack(roots), full_matrices=False)
+    kept = lengths > 1e-6 * lengths[0]
+    return directions[:, kept], lengths[kept] ** 2
+
+
+@lru_cache
+def cosines(d: int) -> np.ndarray:
+    """Return the orthonormal cosines (d, d) of half a turn more each, the first of none: columns of the DCT-II."""
+    entry = np.arange(d)
+    waves = np.cos(np.pi * (entry[:, None] + 0.5) * entry / d)
+    return waves / np.linalg.norm(waves, axis=0)

@@ -135,8 +135,8 @@ class Proven(Mechanism):
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
         grid = public.sound.grid
         if library := public.sound.library:
-            step = self.plan.step("adapt")
-            released = adapt(step, library, x, measure, records, domain, public.eigenvalue_floor, grid)
+            steps = self.plan.steps_of("adapt")
+            released = adapt(steps, library, x, measure, records, domain, public.eigenvalue_floor, grid)
         else:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:

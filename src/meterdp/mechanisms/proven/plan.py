@@ -19,7 +19,7 @@ import numpy as np
 
 from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
 from meterdp.mechanisms.proven import marginals
-from meterdp.mechanisms.proven.adapt import WEIGHTS, adapt_entries, adapt_share
+from meterdp.mechanisms.proven.adapt import STEP_SHARES, WEIGHTS, adapt_entries, adapt_plan
 from meterdp.mechanisms.proven.domain import Ball, Loads
 from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
@@ -95,8 +95,6 @@ ROUND_RADIUS = 1.1
 MOST_ROUNDS = 12
 # Records of which nothing is known start farther from their classes: so many times the rounds.
 BALL_ROUNDS = 2.5
-# From this N mu / d on, the release finds as much without the library that comes with the code.
-ENOUGH_WITHOUT_LIBRARY = 400.0
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
 
@@ -154,13 +152,17 @@ class Plan:
     """The measurements of one release, fixed before any record is seen."""
 
     classes: int  # K of the released mixture
-    # In order: records (add_remove only), radius, pooled, round 1..T, marginals (if any); with a library adapt in
-    # place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
+    # In order: records (add_remove only), radius, pooled, round 1..T, marginals (if any); with a library adapt 1..2
+    # in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     steps: tuple[NoisyQuery, ...]
 
     @property
     def rounds(self) -> tuple[NoisyQuery, ...]:
-        return tuple(s for s in self.steps if s.name.startswith("round"))
+        return self.steps_of("round")
+
+    def steps_of(self, kind: str) -> tuple[NoisyQuery, ...]:
+        """Return the numbered steps of a kind, in order."""
+        return tuple(s for s in self.steps if s.name.startswith(f"{kind} "))
 
     def step(self, name: str) -> NoisyQuery | None:
         return next((s for s in self.steps if s.name == name), None)
@@ -176,28 +178,22 @@ def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
     return int(np.clip(round(factor * 0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
 
 
-def signal_of(mu: float, records: int, dimension: int, settings: ProvenSettings) -> float:
-    """Return N mu / d of the mixture, marginals beside it paid for."""
-    households = settings.records_guess if settings.adjacency == "add_remove" else records
-    return households * mu * math.sqrt(1 - settings.marginal_share) / dimension
-
-
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: ProvenSettings) -> Plan:
     """Return the measurements of a ``mu``-GDP release; under ``add_remove`` the guess takes the place of N."""
     counted = settings.adjacency == "add_remove"
-    signal = signal_of(mu, records, dimension, settings)
     whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
+    signal = (settings.records_guess if counted else records) * mu / dimension
     first = RECORDS_SHARE if counted else 0.0
     entries = stack_entries(dimension)
     # Counts of records are whole numbers and need no rounding.
     plan = [("records", 1.0, first)] if counted else []
     if settings.library is not None:
         classes = settings.library.classes
-        share, rounds = adapt_share(signal, classes, settings.rounds, MOST_ROUNDS)
+        shares, rounds = adapt_plan(signal, settings.rounds, MOST_ROUNDS)
         sensitivity = rounded(
             WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
         )
-        plan += [("adapt", sensitivity, (1 - first) * share)]
+        plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
     else:
         classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))
         rounds = settings.rounds or default_rounds(signal, classes, BALL_ROUNDS if settings.ball else 1.0)
@@ -242,6 +238,6 @@ def noise_entries(most_classes: int, dimension: int, settings: ProvenSettings) -
     beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
     if settings.library is not None:
         classes = settings.library.classes
-        return 1 + adapt_entries(classes, dimension) + rounds * classes * entries + beside
+        return 1 + len(STEP_SHARES) * adapt_entries(classes, dimension) + rounds * classes * entries + beside
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside

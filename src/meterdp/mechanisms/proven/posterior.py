@@ -301,18 +301,18 @@ def round_parameters(
     typical = np.trace(pooled, axis1=-2, axis2=-1) / d
     relative_noise = k * variance / d / (records * of.mean_square) ** 2
     typical = invertible(of.mean_square + trust(relative_noise) * (typical - of.mean_square), of)
-    common = _shape(pooled, typical, of)
+    common = shape_of(pooled, typical, of)
     noise = k * variance / (records * typical * of.shape) ** 2
-    common = _of_unit_scale(shrink_covariances(common, np.eye(d), noise, diagonal_apart))
+    common = of_unit_scale(shrink_covariances(common, np.eye(d), noise, diagonal_apart))
 
     own = np.trace(scatter, axis1=-2, axis2=-1) / d / counts
     relative_noise = variance / d / (counts * typical[:, None]) ** 2
     mean_square = invertible(typical[:, None] + trust(relative_noise) * (own - typical[:, None]), of)
-    shape = _shape(scatter / counts[..., None, None], mean_square, of)
+    shape = shape_of(scatter / counts[..., None, None], mean_square, of)
     noise = variance / (counts * mean_square * of.shape) ** 2
     shape = shrink_covariances(shape, common[:, None], noise, diagonal_apart)
     scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
-    return counts / records[:, None], clipped / of.mean, scale[..., None, None] * _of_unit_scale(shape)
+    return counts / records[:, None], clipped / of.mean, scale[..., None, None] * of_unit_scale(shape)
 
 
 def trust(relative_noise: np.ndarray) -> np.ndarray:
@@ -326,7 +326,7 @@ def invertible(mean_square: np.ndarray, of: Response) -> np.ndarray:
     return np.clip(mean_square, low * of.mean_square, high * of.largest_mean_square)
 
 
-def _shape(second_moment: np.ndarray, mean_square: np.ndarray, of: Response) -> np.ndarray:
+def shape_of(second_moment: np.ndarray, mean_square: np.ndarray, of: Response) -> np.ndarray:
     """Return I plus the traceless part of a second moment, relative to its mean square, undoing the clipping."""
     identity = np.eye(second_moment.shape[-1])
     own = np.trace(second_moment, axis1=-2, axis2=-1) / len(identity)
@@ -334,5 +334,5 @@ def _shape(second_moment: np.ndarray, mean_square: np.ndarray, of: Response) -> 
     return identity + traceless / (mean_square * of.shape)[..., None, None]
 
 
-def _of_unit_scale(shape: np.ndarray) -> np.ndarray:
+def of_unit_scale(shape: np.ndarray) -> np.ndarray:
     return shape * (shape.shape[-1] / np.trace(shape, axis1=-2, axis2=-1))[..., None, None]
