@@ -209,14 +209,12 @@ def forecaster_comparison(data: pd.DataFrame, output) -> None:
                 error = np.nan_to_num(row.get(f"{ratio}_se", 0.0))
                 axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
                 if won:
-                    text = f"{percent(row[won])} of homes"
-                    axes.text(
-                        0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
-                    )
+                    at, text = axes.get_yaxis_transform(), percent(row[won])
+                    axes.text(0.99, place, text, transform=at, ha="right", va="center", fontsize=8)
             axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
             axes.set_title(title, fontsize=10)
             if won:
-                axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
+                axes.text(0.99, -0.62, "homes better", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
                 low, high = axes.get_xlim()
                 axes.set_xlim(low, high + 0.5 * (high - low))
             axes.grid(False, axis="y")
