@@ -1,6 +1,6 @@
 """Fit a public library of classes to an export: its weights, and a shift and a shape that all classes share.
 
-Learnt in two steps are K weights, a shift and a matrix by which every class is moved and stretched in its own
+Learnt in one step or two are K weights, a shift and a matrix by which every class is moved and stretched in its own
 coordinates, and the mean energy: K + d + d (d + 1)/2 + 1 numbers in place of K (1 + d + d (d + 1)/2). A record enters
 through one bounded vector (docs/proofs/sound.md, Lemma 5). What is known of how utilities differ is a public prior,
 and a number is believed by as much as its noise deserves.
@@ -41,8 +41,10 @@ ENTRY_STD, ENTRY_REACH = 0.18, 3.0
 COSINE_STD, COSINE_REACH = 0.25, 0.6
 OWN_STD = 0.08
 SCALE_STD = 0.8
-# Shares of mu^2 of the steps; a later one finds what those before have left.
+# Shares of mu^2 of the steps, of which the second finds what the first has left; below this N mu / d a single one is
+# better.
 STEP_SHARES = (0.3, 0.7)
+ENOUGH_FOR_TWO = 9.0
 LEAST_EIGENVALUE = 0.15
 # Mean energy of an hour above which a household counts with so much. A fit in logs misses energy by so many log kWh.
 MOST_KWH, ENERGY_STD = 4.0, 0.35
@@ -83,7 +85,7 @@ def adapt_plan(signal: float, rounds: int | None, most_rounds: int) -> tuple[lis
         enough = signal >= ENOUGH_FOR_ROUNDS
         rounds = min(round((signal / ENOUGH_FOR_ROUNDS) ** ROUNDS_POWER), most_rounds) if enough else 0
     together = 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS
-    return [together * share for share in STEP_SHARES], rounds
+    return [together * share for share in (STEP_SHARES if signal >= ENOUGH_FOR_TWO else (1.0,))], rounds
 
 
 def adapt_entries(classes: int, dimension: int) -> int:
