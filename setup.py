@@ -10,6 +10,7 @@ from setuptools.command.build_py import build_py
 SHIPPED = (
     "workflow/schemas/*.schema.yaml",
     "resources/datasets.yaml",
+    "resources/plan.csv",
     "resources/simulator.yaml",
     "resources/library/*.json",
 )

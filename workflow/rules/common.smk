@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
@@ -132,14 +133,33 @@ def code_of(script):
     )
 
 
-def what_to_release(wildcards):
-    """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
+@cache
+def before_release():
+    """Say what a release is expected to be worth and refuse what can be refused by itself, before any job runs."""
     # A study is planned without what it needs.
-    from meterdp.release.asked import worthless
+    from meterdp.release.asked import plans_of_list
+    from meterdp.release.plan import lines
 
-    refused = [*refusals_of(config, SIMULATED)] or [*worthless(config, SIMULATED)]
+    refused = [*refusals_of(config, SIMULATED)]
+    if not refused:
+        planned = plans_of_list(config, SIMULATED)
+        # Not in the process of a job again, nor after `make` has said it.
+        if workflow.is_main_process and "METERDP_PLAN_SAID" not in os.environ:
+            print("\n".join(lines(planned)), file=sys.stderr)
+        refused = [error for plan in planned for error in plan.refusals(config)]
     if refused:
         raise SystemExit("\n".join(f"{REFUSAL} {error}" for error in refused))
+
+
+def said_before_release(wildcards):
+    """An input of every rule that charges, so that none is reached before the plan is said; it has no file."""
+    before_release()
+    return []
+
+
+def what_to_release(wildcards):
+    """A file of every folder the configuration wants."""
+    before_release()
     return [
         RESULTS / "release" / what / KINDS[what].files[0]
         for what in config["release"]["what"]

@@ -1,4 +1,5 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
+# Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
 # Gives:  release/{mixture,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
@@ -11,6 +12,7 @@ rule release_mixture:
         records=PRIVATE / "profiles.parquet",
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
+        plan=said_before_release,
         library=LIBRARY,
         graph=GRAPH_FILE or [],
     output:
@@ -64,6 +66,7 @@ rule release_forecasts:
         ),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
+        plan=said_before_release,
     output:
         # Beside them are two files a household, under random names that only a release knows.
         files=update(
@@ -90,6 +93,7 @@ rule release_feeders:
         records=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
+        plan=said_before_release,
     output:
         files=update(
             expand(RESULTS / "release/feeders/{name}", name=KINDS["feeders"].files)

@@ -39,6 +39,7 @@ def _check(arguments: argparse.Namespace) -> int:
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
     print(finding_words(arguments.export, found))
+    print("\n`meterdp plan N` says what a release of so many listed meters would be worth.")
     print("\nA configuration that reads it:\n")
     print(proposed, end="")
     if arguments.write is not None:
@@ -75,6 +76,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             odd = [*map(str, found), *odd]
         else:
             problems, proposed = [*problems, *found], bool(found)
+    if not problems and arguments.unless_read is None:
+        _plan(config)
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     for sentence in odd:
@@ -85,6 +88,15 @@ def _compare(arguments: argparse.Namespace) -> int:
     if problems:
         return 1
     return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
+
+
+def _plan(config: Mapping) -> None:
+    """Say what a release would be worth, if there is a public list of meters."""
+    from meterdp.release.asked import plans_of_list
+    from meterdp.release.plan import lines
+
+    for line in lines(plans_of_list(config, simulated=config["export"]["path"] is None)):
+        print(line)
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -49,13 +49,24 @@ def _check(arguments: argparse.Namespace) -> int:
     refused, said = [*of_settings, *_not_there(config)], []
     if not refused:
         refused, said = before_release(config, simulated)
+    print("\n".join([*([] if of_settings else _planned(config, simulated)), *said]))
     if refused:
         print("\n".join(f"{REFUSAL} {error}" for error in refused))
         print("Nothing was read or charged.")
         print("\n".join(_lines_to_paste(config, schema, [error.field for error in of_settings], source)), end="")
         return 1
-    print("\n".join(said))
     return 0
+
+
+def _planned(config: Mapping, simulated: bool) -> list[str]:
+    """Say what a release is expected to be worth, as far as the settings and the list tell."""
+    from meterdp.release.asked import plans_of_list
+    from meterdp.release.plan import lines
+
+    try:
+        return lines(plans_of_list(config, simulated))
+    except InputError:
+        return []
 
 
 def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str]]:
@@ -63,7 +74,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
 
     Of the settings themselves nothing is refused any more.
     """
-    from meterdp.release.asked import asked, statements
+    from meterdp.release.asked import asked
     from meterdp.release.service import ReleaseService
 
     try:
@@ -72,7 +83,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         new = [] if refused else _not_stored(folders, service)
     except InputError as error:
         return [error], []
-    return refused, [] if refused else [*_charges(folders, new, service), *statements(config, simulated)]
+    return refused, [] if refused else _charges(folders, new, service)
 
 
 def list_of_meters(config: Mapping, simulated: bool) -> bytes:

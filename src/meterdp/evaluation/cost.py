@@ -21,7 +21,9 @@ from functools import cache
 import numpy as np
 
 from meterdp.core.job import progress
+from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
+from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.proven.plan import ALONE, Shares
@@ -40,7 +42,6 @@ from meterdp.mixture.gmm import (
 from meterdp.mixture.patterns import fewest_households
 from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.vector import Records
-from meterdp.release.worth import average_profile_kwh
 
 
 @dataclass(frozen=True)
@@ -306,3 +307,12 @@ def vary(
         for column, value in row.items():
             costs.setdefault(column, []).append(value)
     return variants, costs
+
+
+def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
+    """Return (R, d) kWh: the mean energy of each hour over the households that each of R mixtures describes.
+
+    Exact, public bounds included.
+    """
+    deviation = np.sqrt(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
+    return np.einsum("rk,rkj->rj", mixtures.weights, censored_moment(mixtures.means, deviation, scale, 1))

@@ -197,6 +197,8 @@ class FeederPlan:
         LEVEL, SHAPE (means over the days) or DAY (differences between them).
     unmeasured_std : float
         Root mean square over the intervals of what the distribution says of a meter beside the K coefficients, kWh.
+    error_kwh : float
+        Root mean square over the intervals of the expected error of a feeder of mean size, by the same distribution.
     """
 
     mu: float
@@ -208,6 +210,7 @@ class FeederPlan:
     mean_std: np.ndarray
     block: np.ndarray
     unmeasured_std: float
+    error_kwh: float
 
     def total_variation(self, public: FeederPublic) -> float:
         """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
@@ -320,7 +323,7 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         error, own = min(both, key=itemgetter(0))
         if best is None or error < best[0]:
             best = error, share, common, own
-    _, share, common, own = best
+    error, share, common, own = best
     k = common.coefficients
     return FeederPlan(
         mu=mu,
@@ -332,6 +335,7 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         mean_std=distribution.mean[:k],
         block=distribution.block[:k],
         unmeasured_std=math.sqrt((distribution.household[k:] ** 2).sum() / public.intervals),
+        error_kwh=math.sqrt(error / public.intervals),
     )
 
 
@@ -405,6 +409,13 @@ def predicted_error(
         loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
         shape_loss = shape_loss + loss**2 * (mean[at] ** 2 * (1 - left[..., at]) ** 2).sum(axis=-1)
     return variance.sum(axis=-1) + n**2 * (level_loss**2 + shape_loss) + unmeasured
+
+
+def guess_error_kwh(public: FeederPublic) -> float:
+    """Return the same error, a root mean square over the intervals, of the public centre for every meter."""
+    distribution, n = public_distribution(public), len(public.feeder) / public.feeders
+    square = spread(n) * distribution.household**2 + n**2 * distribution.mean**2
+    return math.sqrt(square.sum() / public.intervals)
 
 
 def spread(meters: np.ndarray) -> np.ndarray:

@@ -32,11 +32,9 @@ from meterdp.groupforecast.plan import (
     GroupPlan,
     GroupPublic,
     assigned_levels,
-    guess_error,
     make_plan,
     make_step,
     normal_groups,
-    predicted_error,
     response,
 )
 from meterdp.privacy import gaussian
@@ -287,21 +285,6 @@ def assignment_charge(kept: KeptGroups) -> Charge:
     if plan is None:
         return NOTHING
     return Charge(plan.mu, plan.total_variation(kept.public), ((plan.assignment_epsilon, plan.groups, 1),))
-
-
-def level_sentence(public: GroupPublic, plan: GroupPlan) -> str | None:
-    """Return how far the level of a household's forecast is expected to be off; None for circuits.
-
-    From the public distribution that the plan was made with, so that it tells nothing of a reading.
-    """
-    if plan.common is None:
-        return None
-    factor, of_guess = (math.exp(math.sqrt(square)) for square in (predicted_error(public, plan), guess_error()))
-    return (
-        f"the level of a household's forecast is expected to be off by a factor of {factor:.1f} (one standard "
-        f"error: noise, and what a group leaves of a household), that of a public guess by {of_guess:.1f}. This "
-        "follows from public numbers alone"
-    )
 
 
 def planned_responses(config: Mapping, listed: int) -> Charge:

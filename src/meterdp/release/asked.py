@@ -5,20 +5,20 @@ So whatever policy and ledger refuse is said before anything runs, as is what wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 
 from meterdp.errors import InputError
-from meterdp.ingest.meter_list import read_meter_list
-from meterdp.privacy.policy import refusals_of_list
+from meterdp.ingest.meter_list import MeterList, read_meter_list
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, refusals_of_list
 from meterdp.release import feeders, forecasts, mixture
+from meterdp.release.plan import Plan
 from meterdp.release.service import Releasable, ReleaseService
 
 # Each has
 # - mechanisms(listed, service): what is charged and drawn together, from settings and the public list alone;
 # - records(files, config, listed): what the mechanisms take, from tables of the study;
-# - expected(config, listed): a sentence on how far a release is expected to be off, None where nothing is known;
-# - worthless(config, listed), if a release may be: the reasons why it is not worth its epsilon.
+# - plan(config, meters, feeders): what a release is expected to be worth, None where public numbers do not tell.
 MODULES: Mapping[str, ModuleType] = {"mixture": mixture, "forecasts": forecasts, "feeders": feeders}
 
 
@@ -38,32 +38,33 @@ def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[I
     return found, list(refused.values())
 
 
-def worthless(config: Mapping, simulated: bool) -> Iterator[InputError]:
-    """Yield why releases of a configuration are not worth their epsilon, as far as public numbers tell.
+def plans(config: Mapping, meters: int, feeders: int) -> list[Plan]:
+    """Return what the releases of a configuration are expected to be worth for so many listed meters on feeders.
 
-    A group forecast always is: it is never worse than the public level that it shrinks to. So are totals of feeders:
-    they are posterior means, which say how far they are off.
+    None of a list that is too short for any.
     """
-    listed = _listed(config, simulated)
-    for what in config["release"]["what"]:
-        if listed is not None and hasattr(MODULES[what], "worthless"):
-            yield from MODULES[what].worthless(config, listed)
-
-
-def statements(config: Mapping, simulated: bool) -> list[str]:
-    """Return a sentence for each release of which public numbers alone tell the error."""
-    listed = _listed(config, simulated)
-    if listed is None:
+    if meters < FEWEST_HOUSEHOLDS:
         return []
-    said = (MODULES[what].expected(config, listed) for what in config["release"]["what"])
-    return [sentence for sentence in said if sentence is not None]
+    planned = (MODULES[what].plan(config, meters, feeders) for what in config["release"]["what"])
+    return [plan for plan in planned if plan is not None]
 
 
-def _listed(config: Mapping, simulated: bool) -> int | None:
-    """Return the number of meters of the public list; None if there is none that can be read."""
+def plans_of_list(config: Mapping, simulated: bool) -> list[Plan]:
+    """Return the plans of the public list of meters; none if there is none that can be read."""
+    size = size_of_list(config, simulated)
+    return [] if size is None else plans(config, *size)
+
+
+def size_of_list(config: Mapping, simulated: bool) -> tuple[int, int] | None:
+    """Return what :func:`counted` does of the public list of meters, None if there is none that can be read."""
     if simulated:
-        return config["simulate"]["households"]
+        return config["simulate"]["households"], config["simulate"]["circuits"]
     try:
-        return len(read_meter_list(config["export"]["meters"]).meter_ids)
+        return counted(read_meter_list(config["export"]["meters"]))
     except (InputError, TypeError):
         return None
+
+
+def counted(listed: MeterList) -> tuple[int, int]:
+    """Return the number of meters of a list, and of their feeders or circuits, one if it names none."""
+    return len(listed.circuit_of), len(set(listed.feeder_of.values()) or set(listed.circuit_of.values()))

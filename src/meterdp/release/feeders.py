@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import ClassVar
 
@@ -14,13 +14,22 @@ import numpy as np
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.stamps import utc_column
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
-from meterdp.feeders.plan import DAYS, TYPICAL_DAILY_KWH, FeederPublic, Window, listed_records, total_minutes
+from meterdp.feeders.plan import (
+    DAYS,
+    TYPICAL_DAILY_KWH,
+    FeederPublic,
+    Window,
+    guess_error_kwh,
+    listed_records,
+    total_minutes,
+)
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     Calibrated,
     ReleaseService,
@@ -116,20 +125,12 @@ class ReleasedFeeders(Calibrated):
 
     @classmethod
     def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:
-        release, window = service.config["release"], feeder_window(service.config)
-        public = FeederPublic(
-            epsilon=release["feeder_epsilon"],
-            delta=release["delta"],
-            feeder=feeders.feeder_of,
-            feeders=len(feeders.name),
-            intervals_per_day=window.intervals_per_day,
-            days=window.record_days,
-            typical_daily_kwh=release["feeder_typical_daily_kwh"] or TYPICAL_DAILY_KWH,
-            count=release["feeder_count"],
-            grid=GRID,
-            averaged_days=window.day_count // window.record_days,
-        )
-        return cls(FeederTotals.calibrate(public), feeders, window, service)
+        public = configured(service.config, feeders.feeder_of, len(feeders.name))
+        return cls(FeederTotals.calibrate(public), feeders, feeder_window(service.config), service)
+
+    @property
+    def plan(self) -> Plan:
+        return plan_of(self.mechanism)
 
     @property
     def households(self) -> int:
@@ -165,8 +166,57 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     return energy_kwh
 
 
-def expected(config: Mapping, listed: int) -> None:
-    """Say nothing: the standard error of every feeder is in ``feeder_errors.parquet``."""
+def configured(config: Mapping, feeder_of: tuple[int, ...], feeders: int) -> FeederPublic:
+    """Return the public settings of the totals that a configuration asks for, of meters on given feeders."""
+    release, minutes = config["release"], total_minutes(config["export"]["interval_minutes"])
+    days = release["feeder_days"] if release["feeder_window"] == DAYS else 1
+    return FeederPublic(
+        epsilon=release["feeder_epsilon"],
+        delta=release["delta"],
+        feeder=feeder_of,
+        feeders=feeders,
+        intervals_per_day=24 * 60 // minutes,
+        days=days,
+        typical_daily_kwh=release["feeder_typical_daily_kwh"] or TYPICAL_DAILY_KWH,
+        count=release["feeder_count"],
+        grid=GRID,
+        averaged_days=release["feeder_days"] // days,
+    )
+
+
+def plan(config: Mapping, meters: int, feeders: int) -> Plan:
+    return plan_of(FeederTotals.calibrate(configured(config, on_equal_feeders(meters, feeders), feeders)))
+
+
+def on_equal_feeders(meters: int, feeders: int) -> tuple[int, ...]:
+    return tuple(meter * feeders // meters for meter in range(meters))
+
+
+def plan_of(mechanism: FeederTotals) -> Plan:
+    """Return what totals are expected to be worth, of a feeder of mean size with typical meters.
+
+    Errors are root mean squares over the intervals, by the public distribution that the measurements were planned
+    with. In 19 of 20 releases they are at most those of one normal coefficient, the level: of several they vary less.
+    """
+    public = mechanism.public
+    meters = len(public.feeder) / public.feeders
+    typical_kwh = meters * public.typical_daily_kwh / public.intervals_per_day
+    error, guess = (kwh / typical_kwh for kwh in (mechanism.plan.error_kwh, guess_error_kwh(public)))
+
+    def again(epsilon: float, size: int) -> Plan:
+        feeder = on_equal_feeders(size * public.feeders, public.feeders)
+        return plan_of(FeederTotals.calibrate(replace(public, epsilon=epsilon, feeder=feeder)))
+
+    return Plan(
+        what="feeders",
+        setting="feeder_epsilon",
+        epsilon=public.epsilon,
+        size=round(meters),
+        sized="meters on a feeder",
+        expected=(Expected("energy of a feeder in an interval", error, NORMAL_95 * error, guess),),
+        found="by the distribution of households that sums are planned with",
+        again=again,
+    )
 
 
 def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
@@ -202,7 +252,7 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
     manifest = service.manifest(
         "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
     )
-    manifest |= {"feeder_totals": _facts(mechanism, window)}
+    manifest |= {"feeder_totals": _facts(mechanism, window), "expected_error": made_by.plan.stated}
     return service.folder(files, manifest, _page(released, made_by))
 
 
@@ -272,6 +322,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "households fed in is not taken off",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
+        expected=made_by.plan.sentence,
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

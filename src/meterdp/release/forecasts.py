@@ -16,7 +16,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import ClassVar
@@ -37,8 +37,8 @@ from meterdp.groupforecast.mechanism import (
     KeptGroups,
     assignment_charge,
     group_public,
-    level_sentence,
 )
+from meterdp.groupforecast.plan import MOST_GROUPS, guess_error, predicted_error
 from meterdp.groupforecast.study import no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
@@ -49,6 +49,7 @@ from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
 from meterdp.publish.forecast_files import Intervals, forecast_files
 from meterdp.publish.tables import RELEASED_FORECAST
+from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     PLACES,
     Calibrated,
@@ -124,16 +125,39 @@ def recipients(config: Mapping, listed: MeterList) -> list[str]:
     return [listed.meter_ids[h] for h in household]
 
 
-def expected(config: Mapping, listed: int) -> str | None:
-    """Say how far a household's forecast is expected to be off, from public numbers; None where that is not known."""
+def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
     release = config["release"]
-    households = min(release["forecast_households"] or listed, listed)
+    households = min(release["forecast_households"] or meters, meters)
     by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"
     if not by_readings or households < FEWEST_IN_GROUP:
         return None
-    kept = KeptGroups.calibrate(group_public(config, households, None))
-    words = level_sentence(kept.public, kept.plan)
-    return f"Forecasts for {households:,} listed meters at epsilon {release['forecast_epsilon']:g}: {words}."
+    return plan_of(KeptGroups.calibrate(group_public(config, households, None)))
+
+
+def plan_of(kept: KeptGroups) -> Plan | None:
+    """Return what forecasts are expected to be worth; None of circuits.
+
+    Errors are those of the public distribution that the groups were planned with, one standard error and two.
+    """
+    public, steps = kept.public, kept.plan
+    if steps.common is None:
+        return None
+    error, guess = (math.sqrt(square) for square in (predicted_error(public, steps), guess_error()))
+
+    def again(epsilon: float, households: int) -> Plan:
+        most = max(1, min(MOST_GROUPS, households // FEWEST_IN_GROUP))
+        return plan_of(KeptGroups.calibrate(replace(public, epsilon=epsilon, records=households, most_groups=most)))
+
+    return Plan(
+        what="forecasts",
+        setting="forecast_epsilon",
+        epsilon=public.epsilon,
+        size=public.records,
+        sized="listed meters",
+        expected=(Expected("level of a household's forecast", *map(math.expm1, (error, NORMAL_95 * error, guess))),),
+        found="by the distribution of households that groups are planned with",
+        again=again,
+    )
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
@@ -196,6 +220,10 @@ class GroupForecasts(Calibrated):
     setting: ClassVar[str] = GroupAssignment.setting
 
     @property
+    def plan(self) -> Plan | None:
+        return plan_of(self.mechanism)
+
+    @property
     def groups(self) -> GroupAssignment:
         return GroupAssignment(self.mechanism, self.service)
 
@@ -233,14 +261,13 @@ class GroupForecasts(Calibrated):
     def _said(self, days: list[str]) -> Said:
         kept, assigned = self.mechanism, self.groups.assigned
         count = "is one group" if kept.plan.groups == 1 else f"are {kept.plan.groups} groups"
-        off = level_sentence(kept.public, kept.plan)
         lot = ". Which one a household is in was drawn by lot, the likely one more often than others"
         return Said(
             what="the forecast of a household's group",
             covers="the groups and all files of this folder together",
             facts={
                 "epsilon_of_groups_and_forecasts": self._together(),
-                **({} if off is None else {"expected_error": {"in_words": off}}),  # words: keep
+                **({} if self.plan is None else {"expected_error": self.plan.stated}),
                 "mechanism": {
                     "name": MECHANISM,
                     "groups": kept.public.groups,
@@ -252,7 +279,7 @@ class GroupForecasts(Calibrated):
             },
             opening="No file was made from one household's readings alone.",
             file=f"It is that of a group of households; there {count}{'' if kept.assignment_plan is None else lot}",
-            expected=off,
+            expected=None if self.plan is None else self.plan.sentence,
             hides=GROUP_HIDES,
             does_not_hide=GROUP_DOES_NOT_HIDE,
         )

@@ -6,8 +6,8 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from meterdp.core.log_scale import LOG
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_table, table_bytes
-from meterdp.errors import InputError
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
+from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.proven.marginals import (
     ENERGY_COSINES,
@@ -30,14 +30,14 @@ from meterdp.mechanisms.proven.marginals import (
     sample_reweighted,
 )
 from meterdp.mechanisms.proven.mechanism import Proven
-from meterdp.mechanisms.proven.plan import ALONE, SharedNoise
+from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records, VectorRules, hour_rows
 from meterdp.publish.tables import RELEASED_MIXTURE, RELEASED_PROFILES
+from meterdp.release.plan import Expected, Plan
 from meterdp.release.service import (
     Calibrated,
     ReleaseService,
@@ -47,7 +47,7 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.worth import check_worth, configured, worth_of
+from meterdp.release.worth import QUANTILES, tried
 
 # Count up when the same parameters would give another release, without a library and with one.
 VERSION, LIBRARY_VERSION = 1, 3
@@ -71,7 +71,7 @@ DOES_NOT_HIDE = (
 
 @dataclass(frozen=True)
 class ReleasedMixture(Calibrated):
-    """The mixture of a configuration, released; refused if it is not worth its epsilon.
+    """The mixture of a configuration, released.
 
     Its records are (N, d) float64, log kWh: profile vectors of all listed households, the public default record where
     not valid. ``shared`` says how circuits or nodes share the noise, if they do; ``more`` are further request
@@ -86,8 +86,9 @@ class ReleasedMixture(Calibrated):
     setting: ClassVar[str] = "release.epsilon"
     what: ClassVar[str] = "a mixture and synthetic profiles"
 
-    def __post_init__(self):
-        check_worth(self.mechanism.public, self.service.config)
+    @property
+    def plan(self) -> Plan:
+        return plan_of(self.mechanism.public)
 
     @classmethod
     def configured(cls, households: int, service: ReleaseService, shared: SharedNoise | None) -> ReleasedMixture:
@@ -130,19 +131,38 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     return log_kwh
 
 
-def expected(config: Mapping, listed: int) -> str:
-    """Say what a release is expected to be worth, from public numbers."""
-    worth = worth_of(configured(config, listed), config)
-    return f"Mixture of {listed:,} listed meters at epsilon {config['release']['epsilon']:g}: {worth.sentence}."
+def plan(config: Mapping, meters: int, feeders: int) -> Plan:
+    return plan_of(configured(config, meters))
 
 
-def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
-    """Yield why the mixture of a configuration is not worth its epsilon, if it is not and nobody insists."""
-    if listed >= FEWEST_HOUSEHOLDS:
-        try:
-            check_worth(configured(config, listed), config)
-        except InputError as error:
-            yield error
+def configured(config: Mapping, listed: int, grid: float = 0.0, shares: Shares = ALONE) -> PublicSettings:
+    """Return the public settings of the mixture that a configuration asks for, of so many listed meters."""
+    release, profiles = config["release"], config["profiles"]
+    sections = config["mechanisms"], config["mixture"], profiles
+    return public_settings(release["epsilon"], release["delta"], (listed, profiles["hours"]), *sections, grid, shares)
+
+
+def plan_of(public: PublicSettings) -> Plan:
+    """Return what a mixture with these public settings is expected to be worth."""
+    found, hours = tried(public), public.dimension
+    low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
+    said = {
+        "hours_of_mixture": "mean hour of the mixture",
+        "hours": "mean hour of synthetic profiles",
+        "energy": f"their energy in {hours} hours",
+        "quantiles": f"its quantiles between homes, {low} to {high} %",
+    }
+    return Plan(
+        what="mixture",
+        setting="epsilon",
+        epsilon=public.epsilon,
+        size=public.records,
+        sized="listed meters",
+        expected=tuple(Expected(words, *found[name]) for name, words in said.items() if name in found),
+        found="tried on simulated households",
+        again=lambda epsilon, meters: plan_of(replace(public, epsilon=epsilon, records=meters)),
+        absurd=found["absurd"][0],
+    )
 
 
 def parameters_of(public: PublicSettings) -> dict:
@@ -207,7 +227,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {
         "log_scale": scale.stated,
-        "expected_error": worth_of(mechanism.public, service.config).stated,
+        "expected_error": made_by.plan.stated,
     }
     if shared is not None:
         manifest["privacy"][shared.holders] = shared.sentence
@@ -270,7 +290,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=worth_of(mechanism.public, service.config).sentence,
+        expected=made_by.plan.sentence,
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

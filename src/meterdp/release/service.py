@@ -26,6 +26,7 @@ from meterdp.profiles.constants import with_constants
 from meterdp.publish.crate import About
 from meterdp.publish.folder import described, publish
 from meterdp.publish.kinds import CRATE, ENTRY
+from meterdp.release.plan import Plan
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
 # Which file is whose: kept in the ledger, never published.
@@ -54,9 +55,21 @@ class Releasable(Mechanism, Protocol):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What is released with the claim and the cost of one calibrated mechanism: a base of releasable ones."""
+    """What is released with the claim and the cost of one calibrated mechanism: a base of releasable ones.
+
+    Refused if by public numbers it is not worth its epsilon, and nobody insists.
+    """
 
     mechanism: Any
+
+    def __post_init__(self):
+        if self.plan is not None:
+            self.plan.check(self.service.config)
+
+    @property
+    def plan(self) -> Plan | None:
+        """What the release is expected to be worth, None where public numbers do not tell."""
+        return None
 
     @property
     def guarantee(self) -> Guarantee:

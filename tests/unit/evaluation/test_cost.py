@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation.cost import FOLDS, cost, held_out_gap, reference_fits, split
+from meterdp.evaluation.cost import FOLDS, average_profile_kwh, cost, held_out_gap, reference_fits, split
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.interface import PrivateRecords, Released
 from meterdp.mechanisms.registry import MECHANISMS
@@ -23,7 +23,6 @@ from meterdp.mixture.density import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.mixture.patterns import fewest_households
-from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, households, public, records
 
 

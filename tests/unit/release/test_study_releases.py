@@ -100,11 +100,10 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     """Noise is drawn in one place: no other package makes a generator or asks numpy or the system for numbers.
 
     Masks of sums over nodes come from a generator that a simulation is handed, or between real nodes from the
-    system, in one place. A ledger makes its key. Beside it a public order of activations, the masks of an attack and
-    the utilities that a release is tried on are made from fixed keys. Reproductions of papers make data that stand
-    for private data sets.
+    system, in one place. A ledger makes its key. Beside it a public order of activations and the masks of an attack
+    are made from fixed keys. Reproductions of papers make data that stand for private data sets.
     """
-    allowed = {"release/worth", "core/noise", "privacy/noise", "privacy/ledger_file"}
+    allowed = {"core/noise", "privacy/noise", "privacy/ledger_file"}
     allowed |= {"federated/pdmm", "audit/cases/shared_noise", "federated/node/messages"}
     allowed = {f"meterdp/{name}.py" for name in allowed} | {"meterdp_papers/common/datasets.py"}
     makers = {

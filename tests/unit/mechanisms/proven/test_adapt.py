@@ -11,6 +11,7 @@ from scipy.special import softmax
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
+from meterdp.evaluation.cost import average_profile_kwh
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.adapt import (
     COSINE_REACH,
@@ -39,7 +40,6 @@ from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_pla
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
-from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, farthest, households, library
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)

@@ -1,0 +1,180 @@
+"""Does the plan of a release cover what happens, and is a mean hour of one ever absurd?
+
+``python benchmarks/plan.py [READINGS]`` releases twenty times each, with seeded noise in place of safe noise and
+otherwise as a release does: the default mixture for 100 and 500 homes and feeder totals of 1,000, of three utilities
+that are simulated with other parameters than those of resources/simulator.yaml (``small_exports.py``); and, given the
+readings of real homes (a Parquet file of customer_id, reading_datetime and general_supply_kwh, in half-hours), the
+mixture of all of these homes on the day that most have whole, and of 500 household-days. One row per case in
+results/benchmarks/plan.parquet: ``ours_s`` is seconds per release, ``other_s`` those of the plan. As quality: the
+verdict of the plan; for every quantity its error beside the planned one, and how many of the releases were within the
+bound that 19 of 20 are planned to be within; and in how many some mean hour is off by more than a factor of two.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from small_exports import LATER, SHOPS, flat
+from table import ROOT, write
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
+from meterdp.evaluation.cost import average_profile_kwh
+from meterdp.feeders.mechanism import FeederRecords, FeederTotals
+from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.mechanisms.proven.marginals import sample_reweighted
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.release import feeders, mixture
+from meterdp.release.plan import Plan
+from meterdp.release.worth import FACTOR, QUANTILES
+from meterdp.simulate.load import hourly_log_kwh
+from meterdp.simulate.parameters import TYPICAL_DAILY_KWH, SimulationParameters
+
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+START, HOURS = (CONFIG["profiles"][key] for key in ("start_hour", "hours"))
+SCALE = LogScale.from_config(CONFIG["profiles"])
+SEED, RELEASES = 9200, 20
+DAY = date(2025, 12, 3)
+EPSILONS = {100: (1, 4, 16), 500: (0.5, 1, 4)}
+ON_FEEDERS, FEEDERS, WEEK = 1000, 10, 7
+
+
+def utilities() -> dict[str, SimulationParameters]:
+    """Return three utilities that nothing was made with."""
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    return {"later": LATER.of(parameters), "shops": SHOPS.of(parameters), "flat": flat(parameters)}
+
+
+def simulated(households: int, days: int = 1) -> dict[str, np.ndarray]:
+    """Return hourly energies of homes of the three utilities, (N, 24 days) kWh."""
+    return {
+        name: np.exp(hourly_log_kwh(utility, SEED + i, households, DAY, days, (1e-3, 1e3)))
+        for i, (name, utility) in enumerate(utilities().items())
+    }
+
+
+def real(path: str) -> dict[str, np.ndarray]:
+    """Return all homes on the day that most have whole, NaN for the others, and 500 household-days, (N, 24) kWh."""
+    readings = pd.read_parquet(path)
+    stamp = readings["reading_datetime"].dt
+    keys = [readings["customer_id"], stamp.normalize().rename("day"), stamp.hour.rename("hour")]
+    hours = readings.groupby(keys)["general_supply_kwh"].agg(["sum", "count"])
+    days = hours.loc[hours["count"] == 2, "sum"].unstack("hour").dropna()  # noqa: PD010  as in pandas' guide
+    homes = readings["customer_id"].unique()
+    one = days.xs(days.groupby("day").size().idxmax(), level="day").reindex(homes)
+    some = StudyNoise(SEED, "household-days").uniform((len(days),)).argsort()[:500]
+    return {"real homes": one.to_numpy(float), "real household-days": days.to_numpy(float)[some]}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What several releases were off by, (releases, quantities) in the order of the plan, and in which an hour was
+    off by more than a factor of two."""
+
+    plan: Plan
+    errors: np.ndarray
+    absurd: np.ndarray
+    seconds: tuple[float, float]  # of a release, and of its plan
+
+    @property
+    def within(self) -> np.ndarray:
+        """How many of the releases are within the planned bound of every quantity."""
+        return (self.errors <= [one.error_q95 for one in self.plan.expected]).sum(axis=0)
+
+    @property
+    def quality(self) -> str:
+        bounds = [f"{within} of {len(self.errors)}" for within in self.within]
+        said = [
+            f"{one.of} {error:.0%} ({one.error:.0%} planned), {share} within {one.error_q95:.0%}"
+            for one, error, share in zip(self.plan.expected, self.errors.mean(axis=0), bounds, strict=True)
+        ]
+        return "; ".join([self.plan.verdict, *said, f"{self.absurd.sum()} absurd"])
+
+
+def judge_mixture(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> Judged:
+    """Release the default mixture of homes (N, 24) kWh several times, NaN for those without readings."""
+    energy_kwh = energy_kwh[:, START : START + HOURS]
+    config = CONFIG | {"release": CONFIG["release"] | {"epsilon": epsilon}}
+    public = mixture.configured(config, len(energy_kwh))
+    begin = time.perf_counter()
+    plan = mixture.plan_of(public)
+    planned = time.perf_counter() - begin
+    x = SCALE.clipped_log(np.where(np.isnan(energy_kwh), CONFIG["profiles"]["default_kwh_per_hour"], energy_kwh))
+    read = energy_kwh[np.isfinite(energy_kwh).all(axis=1)]
+    mean, quantiles = read.mean(axis=0), np.quantile(read.sum(axis=1), QUANTILES)
+    mechanism, errors, absurd = Proven.calibrate(public), [], []
+    begin = time.perf_counter()
+    for number in range(releases):
+        released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "plan", number, repr(epsilon), len(x)), 1)
+        beside = released.marginals
+        drawn = sample_reweighted(beside.reference, beside.exponents, 1000, StudyNoise(SEED, "synthetic", number))
+        profiles = SCALE.clipped_kwh(drawn)
+        hours = average_profile_kwh(released.mixtures, SCALE)[0] / mean, profiles.mean(axis=0) / mean
+        ratios = (
+            *hours,
+            profiles.sum(axis=1).mean() / mean.sum(),
+            np.quantile(profiles.sum(axis=1), QUANTILES) / quantiles,
+        )
+        errors.append([np.abs(ratio - 1).mean() for ratio in ratios])
+        absurd.append(any(((ratio > FACTOR) | (ratio < 1 / FACTOR)).any() for ratio in hours))
+    seconds = (time.perf_counter() - begin) / releases, planned
+    return Judged(plan, np.array(errors), np.array(absurd), seconds)
+
+
+def judge_feeders(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> Judged:
+    """Release totals of homes (N, T) kWh in hours of a week several times; of every feeder once as an error."""
+    release = {"feeder_epsilon": epsilon, "feeder_typical_daily_kwh": TYPICAL_DAILY_KWH}
+    config = CONFIG | {"release": CONFIG["release"] | release, "export": CONFIG["export"] | {"interval_minutes": 60}}
+    feeder = feeders.on_equal_feeders(len(energy_kwh), FEEDERS)
+    mechanism = FeederTotals.calibrate(replace(feeders.configured(config, feeder, FEEDERS), grid=0.0))
+    begin = time.perf_counter()
+    plan = feeders.plan_of(mechanism)
+    planned = time.perf_counter() - begin
+    exact = np.stack([energy_kwh[np.array(feeder) == f].sum(axis=0) for f in range(FEEDERS)])
+    begin, errors = time.perf_counter(), []
+    for number in range(releases):
+        noise = StudyNoise(SEED, "feeders", number, repr(epsilon))
+        off = mechanism.release(FeederRecords(energy_kwh), noise).total_kwh - exact
+        errors += (np.sqrt((off**2).mean(axis=1)) / exact.mean(axis=1)).tolist()
+    seconds = (time.perf_counter() - begin) / releases, planned
+    return Judged(plan, np.array(errors)[:, None], np.zeros(len(errors), dtype=bool), seconds)
+
+
+def cases(readings: str | None):
+    """Yield the name and what is judged of every case."""
+    for name, energy in simulated(500).items():
+        for homes in (energy[:100], energy):
+            for epsilon in EPSILONS[len(homes)]:
+                yield (
+                    f"mixture, utility '{name}', N = {len(homes)}, epsilon {epsilon:g}",
+                    judge_mixture(homes, epsilon),
+                )
+    for name, energy in simulated(ON_FEEDERS, WEEK).items():
+        for epsilon in (0.5, 2, 8):
+            case = f"feeders, utility '{name}', {ON_FEEDERS // FEEDERS} meters on each, epsilon {epsilon:g}"
+            yield case, judge_feeders(energy, epsilon)
+    if readings is not None:
+        for name, energy in real(readings).items():
+            for epsilon in EPSILONS[100 if len(energy) <= 100 else 500]:
+                yield f"mixture, {name}, N = {len(energy)}, epsilon {epsilon:g}", judge_mixture(energy, epsilon)
+
+
+def main(readings: str | None = None) -> None:
+    """Run all cases and write the table."""
+    rows = []
+    for case, judged in cases(readings):
+        ours, plan = judged.seconds
+        rows.append((case, ours, "the plan", plan, plan / ours, judged.quality, os.getloadavg()[0]))
+        print(case, judged.quality, sep=": ", flush=True)
+    write("plan", rows)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,105 @@
+"""``meterdp plan``: what a release would be worth, from public numbers alone, before there is anything to release."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from meterdp.cli import Command, configurations, take_configurations
+from meterdp.core.choices import names_in
+from meterdp.errors import InputError
+
+# Of a number of meters alone.
+METERS_PER_FEEDER = 100
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "meters", nargs="*", help="how many meters are listed, or the list; else that of the configuration"
+    )
+    take_configurations(parser, "configuration(s) of a study, later ones on top", default=[])
+    parser.add_argument("--epsilon", type=float, help="of each release, in the place of the configuration's")
+    parser.add_argument(
+        "--what",
+        nargs="+",
+        choices=names_in("publish.kinds.KINDS"),
+        help="what to release; else what the configuration says, or all there is",
+    )
+    parser.add_argument(
+        "--feeders", type=int, metavar="F", help=f"on so many feeders; else {METERS_PER_FEEDER} meters on each"
+    )
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the errors for other sizes, too, as SVG")
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    """Print what every release is expected to be worth, and draw it if that is asked for."""
+    from meterdp.release.asked import plans, size_of_list
+    from meterdp.release.plan import lines
+
+    config, simulated = _settings(arguments)
+    sizes = [_size(text, arguments.feeders) for text in arguments.meters]
+    if not sizes:
+        size = size_of_list(config, simulated)
+        if size is None:
+            raise InputError("no number of meters is given", hint="write e.g. meterdp plan 1409, or name a list")
+        sizes = [size]
+    for number, size in enumerate(sizes):
+        planned = plans(config, *size)
+        if not planned:
+            raise InputError(
+                "is a list for which nothing can be planned", field="meters", hint="list 50 meters or more"
+            )
+        print("\n".join([""] * (number > 0) + lines(planned)))
+        if arguments.figure is not None and number == 0:
+            from meterdp.report.plan import draw_plans
+
+            draw_plans(planned, arguments.figure)
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> tuple[Mapping, bool]:
+    """Return the complete configuration, and whether its export is simulated."""
+    from meterdp.core.config import complete
+    from meterdp.publish.kinds import KINDS
+    from meterdp.simulate.parameters import describe_simulated
+
+    config = complete(*configurations(arguments.config))
+    simulated = config["export"]["path"] is None
+    if simulated:
+        describe_simulated(config)
+    release = config["release"]
+    if arguments.what or not arguments.config:
+        release["what"] = arguments.what or list(KINDS)
+    if arguments.epsilon is not None:
+        if not arguments.epsilon > 0:
+            raise InputError("is not positive", field="--epsilon", hint="write e.g. --epsilon 1")
+        release |= {kind.epsilon: arguments.epsilon for kind in KINDS.values()}
+    return config, simulated
+
+
+def _size(text: str, feeders: int | None) -> tuple[int, int]:
+    """Return how many meters and feeders a number or a list of meters means."""
+    from meterdp.ingest.meter_list import read_meter_list
+    from meterdp.release.asked import counted
+
+    try:
+        meters, own = int(text.replace(",", "")), None
+    except ValueError:
+        meters, own = counted(read_meter_list(text))
+    if feeders is not None and not 0 < feeders <= meters:
+        raise InputError("is not from 1 to the number of meters", field="--feeders", hint="write another number")
+    return meters, feeders or own or max(1, round(meters / METERS_PER_FEEDER))
+
+
+COMMANDS = {
+    "plan": Command(
+        (
+            "meterdp plan 98 1409 50000",
+            "meterdp plan 1409 --epsilon 0.5 --what mixture --figure plan.svg",
+            "meterdp plan --config my.yaml",
+        ),
+        _add_arguments,
+        _plan,
+    )
+}

@@ -1,0 +1,170 @@
+"""What a release is expected to be worth, known before anything is charged: from public numbers alone.
+
+The same numbers are planned with, printed before a release, refused by, and stated in its manifest.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+
+from meterdp.errors import InputError
+
+# A plan holds if this share of the listed meters has usable readings; the others count as a public default.
+USABLE = 0.95
+# A release is refused if an hour would be absurd in more of such releases, and useful if it has at most this share of
+# the error of a public guess.
+MOST_ABSURD, USEFUL = 0.01, 0.9
+# Of 20 normal numbers 19 are within so many standard deviations.
+NORMAL_95 = 1.96
+# What a refusal proposes, and what a figure shows.
+EPSILONS = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
+SIZES = tuple(int(step * 10**power) for power in range(1, 6) for step in (1, 1.5, 2, 3, 4, 5, 6, 8))
+HEADINGS = ("expected to be off by", "on average", "1 in 20 above", "public guess")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How far one quantity is expected to be off, as shares of the real one."""
+
+    of: str
+    error: float  # mean over releases
+    error_q95: float  # of 20 releases 19 are off by less
+    guess: float  # the same as the error, of a public guess that looks at no reading
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release of so many meters at an epsilon is expected to be worth."""
+
+    what: str  # as in release.what
+    setting: str  # of its epsilon, in the section release
+    epsilon: float
+    size: int
+    sized: str  # what the size counts, such as "listed meters"
+    expected: tuple[Expected, ...]
+    found: str  # how it is known
+    again: Callable[[float, int], Plan] = field(compare=False, repr=False)  # at another epsilon, of another size
+    absurd: float = 0.0  # share of releases with an hour off by more than a factor of two
+
+    @property
+    def too_little(self) -> bool:
+        """Whether a release would tell less than a public guess, or nonsense too often."""
+        return self.absurd > MOST_ABSURD or any(one.error >= one.guess for one in self.expected)
+
+    @property
+    def useful(self) -> bool:
+        """Whether a release tells enough more than a public guess."""
+        return not self.too_little and all(one.error <= USEFUL * one.guess for one in self.expected)
+
+    @property
+    def useful_from(self) -> tuple[float | None, int | None]:
+        """The smallest epsilon of this size, and the smallest size at this epsilon, with which a release is useful.
+
+        None where none that is tried is.
+        """
+        return self._first(lambda plan: plan.useful)
+
+    @property
+    def verdict(self) -> str:
+        """Say whether it is worth its epsilon, and from which epsilon or size on it is."""
+        epsilon, size = self.useful_from
+        there = [] if epsilon is None else [f"epsilon {epsilon:g}"]
+        there += [] if size is None else [f"{size:,} {self.sized}"]
+        on = f"useful from {' or '.join(there)} on" if there else "no epsilon or size makes it useful"
+        why = "better than a public guess" if self.useful else "hardly better than a public guess"
+        if self.absurd > MOST_ABSURD:
+            why = f"refused without insist: an hour off by a factor of two in {_percent(self.absurd)} of releases"
+        elif self.too_little:
+            why = "refused without insist: worse than a public guess"
+        return f"{why}; {on}"
+
+    @property
+    def sentence(self) -> str:
+        said = [
+            f"{one.of} {_percent(one.error)}, in one release of 20 more than {_percent(one.error_q95)} "
+            f"(a public guess that looks at no reading {_percent(one.guess)})"
+            for one in self.expected
+        ]
+        return f"expected to be off by: {'; '.join(said)}. {self.basis}"
+
+    @property
+    def basis(self) -> str:
+        return (
+            f"This follows from public numbers alone ({self.found}) and holds if at least {_percent(USABLE)} of the "
+            "listed meters have usable readings"
+        )
+
+    @property
+    def stated(self) -> dict:
+        """What a manifest says."""
+        return {
+            "quantities": [asdict(one) for one in self.expected],
+            "absurd": self.absurd,
+            "usable_share": USABLE,
+            "in_words": self.sentence,  # words: keep
+        }
+
+    def refusals(self, config: Mapping) -> Iterator[InputError]:
+        """Yield why a release is not worth its epsilon, if it is not and the configuration does not insist.
+
+        Names an epsilon and a number of meters that would do.
+        """
+        if config["release"]["insist"] or not self.too_little:
+            return
+        epsilon, size = self._first(lambda plan: not plan.too_little)
+        hints = [] if epsilon is None else [f"use an epsilon of {epsilon:g} or more"]
+        hints += [] if size is None else [f"have {size:,} {self.sized} or more"]
+        often = (
+            f"some hour would be off by more than a factor of two in {_percent(self.absurd)} of such releases; "
+            if self.absurd > MOST_ABSURD
+            else ""
+        )
+        yield InputError(
+            f"is too small for {self.size:,} {self.sized}: {often}{self.sentence}",
+            file="config",
+            field=f"release.{self.setting}",
+            hint="; ".join([*hints, "or set release.insist to true to release it all the same"]),
+        )
+
+    def check(self, config: Mapping) -> None:
+        """Raise what :meth:`refusals` yields."""
+        for refusal in self.refusals(config):
+            raise refusal
+
+    def _first(self, good: Callable[[Plan], bool]) -> tuple[float | None, int | None]:
+        """Return the first epsilon of this size and the first size at this epsilon of which a plan is good."""
+        epsilon = bisect_left(EPSILONS, True, key=lambda epsilon: good(self.again(epsilon, self.size)))
+        size = bisect_left(SIZES, True, key=lambda size: good(self.again(self.epsilon, size)))
+        return (*EPSILONS, None)[epsilon], (*SIZES, None)[size]
+
+
+def lines(plans: Sequence[Plan]) -> list[str]:
+    """Return plans as a table for people."""
+    if not plans:
+        return []
+    cells = {
+        plan: [(f"  {one.of}", *map(_percent, (one.error, one.error_q95, one.guess))) for one in plan.expected]
+        for plan in plans
+    }
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *chain(*cells.values()), strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        return "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])))
+
+    out = [line(HEADINGS)]
+    for plan, rows in cells.items():
+        out += [f"{plan.what} of {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
+        out.append(f"  {plan.verdict}")
+    found = "; ".join(f"{plan.what}: {plan.found}" for plan in plans)
+    return [
+        *out,
+        f"By public numbers alone ({found})",
+        f"if at least {_percent(USABLE)} of the listed meters have usable readings",
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,67 @@
+"""``meterdp plan``: of numbers, a list or a configuration, in a table and a picture."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from meterdp.__main__ import main
+from meterdp.publish.kinds import KINDS
+
+
+def said(capsys, *words):
+    assert main(["plan", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def test_several_numbers_of_meters_and_an_epsilon_for_all(capsys):
+    out = said(capsys, "98", "1,409", "--epsilon", "2")
+    for size in ("98", "1,409"):
+        assert f"mixture of {size} listed meters, epsilon 2" in out
+        assert f"forecasts of {size} listed meters, epsilon 2" in out
+    assert "feeders of 98 meters on a feeder, epsilon 2" in out
+    assert "feeders of 101 meters on a feeder, epsilon 2" in out  # 14 of about a hundred
+
+
+def test_a_list_brings_its_feeders_unless_others_are_named(capsys, tmp_path):
+    rows = "".join(f"m{i},c{i % 4}\n" for i in range(200))
+    (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{rows}")
+    words = (tmp_path / "list.csv", "--what", "feeders")
+    assert "feeders of 50 meters on a feeder" in said(capsys, *words)
+    assert "feeders of 20 meters on a feeder" in said(capsys, *words, "--feeders", 10)
+
+
+def test_a_configuration_says_what_of_whom_and_at_which_epsilon(capsys, tmp_path):
+    config = {"simulate": {"households": 300}, "release": {"what": ["mixture"], "epsilon": 3}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))
+    out = said(capsys, "--config", tmp_path / "own.yaml")
+    assert "mixture of 300 listed meters, epsilon 3" in out and "forecasts" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("40",), "nothing can be planned"),
+        (("500", "--epsilon", "0"), "not positive"),
+        (("500", "--feeders", "501"), "from 1 to the number of meters"),
+        (("nowhere.csv",), "nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_sentence(capsys, words, problem):
+    assert main(["plan", *words]) == 1
+    assert problem in capsys.readouterr().err
+
+
+def test_the_picture_shows_every_release(capsys, tmp_path):
+    said(capsys, "500", "--figure", tmp_path / "plan.svg")
+    drawn = (tmp_path / "plan.svg").read_text()
+    assert drawn.startswith("<?xml") and all(f"<!-- {what}" in drawn for what in KINDS)
+
+
+def test_help_does_not_load_numpy():
+    code = (
+        "import sys; from meterdp.__main__ import main\ntry: main(['plan', '--help'])\nfinally: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Expected" not in done.stderr and not {"numpy", "yaml", "pandas"} & set(done.stdout.split())

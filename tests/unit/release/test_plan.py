@@ -1,0 +1,210 @@
+"""What a release is worth, known beforehand: by public numbers alone, stated, refused where it would be absurd."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from meterdp.errors import InputError
+from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.privacy.noise import SafeNoise
+from meterdp.publish.kinds import KINDS
+from meterdp.publish.received import expected_error
+from meterdp.release import feeders
+from meterdp.release.asked import asked, plans, plans_of_list
+from meterdp.release.mixture import ReleasedMixture, configured, plan_of
+from meterdp.release.plan import EPSILONS, HEADINGS, Expected, Plan, lines
+from meterdp.release.service import ReleaseService
+from meterdp.release.worth import tried
+from tests.unit.release.charged import DEFAULTS, config
+
+
+def meter_list(meters):
+    return ("meter_id\n" + "".join(f"m{i}\n" for i in range(meters))).encode()
+
+
+def of_homes(households, **sections):
+    """Return the plans of everything that is released of so many homes."""
+    given = config(simulate={"households": households}, **sections)
+    given["release"]["what"] = list(KINDS)
+    return plans_of_list(given, simulated=True)
+
+
+def made_up(error, guess=0.5, absurd=0.0):
+    """Return a plan whose error is that at epsilon 1 of 100 meters, and falls with either."""
+
+    def again(epsilon, size):
+        return replace(plan, epsilon=epsilon, size=size, expected=(_expected(error * 100 / size / epsilon, guess),))
+
+    plan = Plan("mixture", "epsilon", 1, 100, "listed meters", (_expected(error, guess),), "made up", again, absurd)
+    return plan
+
+
+def _expected(error, guess):
+    return Expected("mean hour", error, 2 * error, guess)
+
+
+@pytest.mark.parametrize(
+    ("error", "absurd", "allowed", "useful"),
+    [(0.1, 0, True, True), (0.46, 0, True, False), (0.5, 0, False, False), (0.1, 0.02, False, False)],
+)
+def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(error, absurd, allowed, useful):
+    plan = made_up(error, absurd=absurd)
+    assert (not plan.too_little, plan.useful) == (allowed, useful)
+    refused = list(plan.refusals(config()))
+    assert len(refused) == (not allowed) and list(plan.refusals(config(release={"insist": True}))) == []
+    if refused:
+        assert refused[0].field == "release.epsilon" and "for 100 listed meters" in str(refused[0])
+        assert plan.verdict.startswith("refused")
+
+
+def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
+    assert made_up(0.9).useful_from == (2, 200)
+    assert made_up(0.3).useful_from == (1, 80)
+    (refused,) = made_up(0.9).refusals(config())
+    assert "use an epsilon of 2 or more; have 200 listed meters or more" in str(refused)
+    assert "no epsilon or size makes it useful" in made_up(1e9).verdict
+
+
+def test_the_table_for_people_has_every_quantity_and_a_verdict():
+    planned = of_homes(98)
+    said = lines(planned)
+    assert all(heading in said[0] for heading in HEADINGS)
+    assert [plan.what for plan in planned] == list(KINDS)
+    for plan in planned:
+        assert any(line.startswith(f"{plan.what} of {plan.size:,} {plan.sized}, epsilon 1") for line in said)
+        assert f"  {plan.verdict}" in said
+        for one in plan.expected:
+            (row,) = (line for line in said if line.strip().startswith(one.of))
+            assert row.split()[-2:] == [f"{100 * one.guess:.0f}", "%"]
+    assert lines([]) == []
+
+
+@pytest.mark.parametrize("what", list(KINDS))
+def test_more_households_and_a_larger_epsilon_are_never_worse(what):
+    """Strictly better at some point, and beside a public guess as well."""
+    first = {plan.what: plan for plan in of_homes(1409)}[what]
+    sizes = (60, 98, 400, 1409, 10_000, 50_000)
+    for planned in (
+        [first.again(first.epsilon, size) for size in sizes],
+        [first.again(epsilon, first.size) for epsilon in EPSILONS],
+    ):
+        for before, after in pairwise(planned):
+            assert after.absurd <= before.absurd
+            for one, other in zip(before.expected, after.expected, strict=True):
+                assert other.error <= one.error * (1 + 1e-9) and other.error_q95 <= one.error_q95 * (1 + 1e-9)
+        assert planned[-1].expected[0].error < 0.95 * planned[0].expected[0].error
+
+
+def test_ninety_eight_homes_at_epsilon_one_are_refused_with_what_would_do_and_pass_if_one_insists():
+    mixture, *_ = of_homes(98)
+    (refused,) = mixture.refusals(config())
+    assert refused.field == "release.epsilon"
+    assert "for 98 listed meters" in str(refused) and "release.insist" in str(refused)
+    assert "use an epsilon of" in str(refused) and "meters or more" in str(refused)
+    assert list(mixture.refusals(config(release={"insist": True}))) == []
+
+
+def test_plan_mechanism_manifest_and_page_say_the_same_numbers(tmp_path):
+    given = config(release={"ledger": str(tmp_path / "ledger.sqlite"), "what": ["mixture", "feeders"]})
+    given["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28", "time_zone": "UTC"}
+    meters = ("meter_id,circuit\n" + "".join(f"m{i},c{i % 12}\n" for i in range(1409))).encode()
+    folders, refused = asked(ReleaseService(given, meters, True))
+    assert not refused
+    for planned, (*_, mechanism) in zip(plans(given, 1409, 12), folders, strict=True):
+        assert [one.of for one in planned.expected] == [one.of for one in mechanism.plan.expected]
+        assert [one.error for one in planned.expected] == pytest.approx(
+            [one.error for one in mechanism.plan.expected],
+            rel=1e-3,  # the grid takes a little of delta
+        )
+        stated = mechanism.plan.stated
+        assert stated["in_words"] == mechanism.plan.sentence and stated["usable_share"] == 0.95  # words: keep
+        assert "95 % of the listed meters" in mechanism.plan.sentence
+
+
+def test_a_mixture_of_records_of_other_lengths_is_planned_by_the_nearest():
+    """Of a longer record as of one of whole days with as many households per hour."""
+    day = configured(config(profiles={"start_hour": 0, "hours": 24}), 1000)
+    longer = configured(config(profiles={"start_hour": 0, "hours": 48}), 2000)
+    for name, values in tried(day).items():
+        assert tried(longer)[name] == pytest.approx(values, rel=0.1, abs=0.01)
+    assert "in 48 hours" in plan_of(longer).sentence
+
+
+def test_feeders_are_planned_by_the_number_on_each():
+    given = config()
+    assert feeders.plan(given, 1200, 12).size == 100
+    few, many = (feeders.plan(given, 1200, count).expected[0].error for count in (12, 60))
+    assert few < many
+
+
+def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
+    (tmp_path / "list.csv").write_bytes(meter_list(60))
+    real = {
+        "path": "e.csv",
+        "meters": str(tmp_path / "list.csv"),
+        "first_day": "2025-01-01",
+        "last_day": "2025-01-28",
+    }
+    named = {"population": "town", "budget_period": "2025"}
+    given = config(export=real | {"time_zone": "UTC"}, release=named)
+    assert {plan.size for plan in plans_of_list(given, simulated=False)} == {60}
+    (tmp_path / "list.csv").write_bytes(meter_list(40))
+    assert plans_of_list(given, simulated=False) == []
+
+
+def test_the_library_that_comes_with_the_code_is_the_default_wherever_it_covers_a_record():
+    def library(**changed):
+        return configured(config(**changed), 1409).sound.library
+
+    assert library() is not None
+    assert library(profiles={"start_hour": 12, "hours": 48}) is None, "not of all its hours"
+    assert library(profiles={"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}}) is None
+    assert library(mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}}) is None
+
+
+def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_keep_their_key():
+    """Golden: the words of the same settings before the library and 20 kWh were the defaults."""
+    assert DEFAULTS["profiles"]["clip_kwh_per_hour"] == [0.01, 20]
+    given = config(
+        export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
+        profiles={"clip_kwh_per_hour": [0.01, 100]},
+        mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}},
+        release={"insist": True, "ledger": "never-opened.sqlite"},
+    )
+    sections = given["mechanisms"], given["mixture"], given["profiles"]
+    public = public_settings(1, 1e-5, (1409, 12), *sections, SafeNoise.grid)
+    service = ReleaseService(given, meter_list(1409), True)
+    words = service.request(ReleasedMixture(Proven.calibrate(public), service)).parameters
+    digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
+    assert digest == "195d8c33266ca33a4585a6ffdcd8582072420aceea2ba26019a2a166107cb651"
+
+
+def test_only_the_sentence_of_a_manifest_is_taken():
+    assert expected_error({"expected_error": {"in_words": "off by 10 %"}}) == "off by 10 %"
+    assert expected_error({}) is None
+    assert expected_error({"expected_error": ["x"]}) is None
+    assert expected_error({"expected_error": {"in_words": 3}}) is None
+
+
+def test_a_mechanism_of_a_useless_release_is_refused_however_it_is_made():
+    given = config(simulate={"households": 98}, release={"ledger": "never-opened.sqlite"})
+    given["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28", "time_zone": "UTC"}
+    with pytest.raises(InputError):
+        ReleasedMixture.configured(98, ReleaseService(given, meter_list(98), True), None)
+
+
+def test_refused_before_anything_is_charged(tmp_path):
+    given = config(
+        simulate={"households": 100},
+        export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
+        release={"ledger": str(tmp_path / "ledger.sqlite")},
+    )
+    _, refused = asked(ReleaseService(given, meter_list(100), True))
+    assert "release.epsilon" in [error.field for error in refused]
+    assert list(tmp_path.iterdir()) == []

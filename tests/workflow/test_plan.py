@@ -1,0 +1,26 @@
+"""The plan of a release is said, or the release refused, before any rule that charges, whatever is asked for."""
+
+import pytest
+
+from meterdp.errors import REFUSAL
+from meterdp.publish.kinds import KINDS
+from meterdp.release.plan import HEADINGS
+
+FEW = {"households": 98, "circuits": 2, "days": 20}
+
+
+@pytest.mark.parametrize("what", list(KINDS))
+def test_no_folder_of_a_useless_release_can_be_asked_for(runner, what):
+    config = {"simulate": FEW, "release": {"what": list(KINDS), "ledger": "ledger.sqlite"}}
+    target = f"results/release/{what}/{KINDS[what].files[0]}"
+    done = runner.run(config, "--dry-run", "--", target)
+    assert done.returncode != 0
+    assert HEADINGS[0] in done.stdout and done.stdout.index(HEADINGS[0]) < done.stdout.index(REFUSAL)
+    assert "field 'release.epsilon': is too small for 98 listed meters" in done.stdout
+
+
+def test_the_plan_is_said_once_and_first(runner):
+    config = {"simulate": FEW, "release": {"ledger": "ledger.sqlite", "insist": True}}
+    done = runner.run(config, "--dry-run", "--", "release")
+    assert done.returncode == 0 and done.stdout.count(HEADINGS[0]) == 1
+    assert done.stdout.index(HEADINGS[0]) < done.stdout.index("release_mixture")

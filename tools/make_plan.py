@@ -1,0 +1,204 @@
+"""Make the table of what a mixture is expected to be worth: ``python tools/make_plan.py [PROCESSES]``.
+
+The release is tried on synthetic utilities: homes sampled from the library that comes with the code, with its classes
+in other shares, at other levels and with other spreads. What counts is N mu / d, the households per hour in units of
+the noise (``signal_of``), and, where they are few, how many there are. ``resources/plan.csv`` has for every such
+pair, with the library and without one, how far what is released is off; no real record is looked at.
+
+What is finished is kept in results/plan until the code of the mechanism changes, so that a run that was stopped goes
+on where it was. On two cores it takes a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise, keyed_generator
+from meterdp.core.parquet import atomic_path
+from meterdp.core.provenance import source_hash
+from meterdp.evaluation.cost import average_profile_kwh
+from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.proven.library import SHIPPED, read_library
+from meterdp.mechanisms.proven.marginals import CUT_SHARE, Marginals, features
+from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mixture.draws import FixedNumbers, Mixture, sample
+from meterdp.privacy import gaussian
+from meterdp.privacy.mechanism import measure_with
+from meterdp.release.plan import USABLE
+from meterdp.release.worth import COLUMNS, FACTOR, QUANTILES
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+SCALE = LogScale.from_config(CONFIG["profiles"])
+# Hours of a record and the first of them; longer records count as so many households fewer per hour.
+HOURS = {12: 12, 24: 0}
+RECORDS = (100, 1000)
+SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256, 1024)
+# Synthetic utilities, and mixtures released of each; with the first come synthetic profiles, which take longer.
+UTILITIES, DRAWS = 24, 4
+# Their shares of the classes are Dirichlet with the library's as mean; levels are e^-1.25 to e^1.25 times, variances
+# e^-0.75 to e^0.75 times the library's.
+CONCENTRATION, LEVEL_LOG, SPREAD_LOG = 5.0, 1.25, 0.75
+SEED, EPSILON, DELTA = 3001, 1.0, 1e-5
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One line of the table: with the library or without, d hours, N households and N mu / d."""
+
+    library: bool
+    hours: int
+    records: int
+    signal: float
+
+    @property
+    def mechanism(self) -> Proven:
+        """The mechanism of so many records with the noise and the plan of the signal.
+
+        Calibrated for as many households as have it at one epsilon, of whom the records are a part or several times
+        as many.
+        """
+        sound = {**CONFIG["mechanisms"]["sound"], "library": SHIPPED if self.library else None}
+        profiles = {**CONFIG["profiles"], "hours": self.hours, "start_hour": HOURS[self.hours]}
+        mu = gaussian.mu_for(EPSILON, DELTA) * math.sqrt(1 - sound["marginal_share"])
+        households = max(round(self.signal * self.hours / mu), CONFIG["mixture"]["classes"])
+        sections = {"sound": sound}, CONFIG["mixture"], profiles
+        whole = Proven.calibrate(public_settings(EPSILON, DELTA, (households, self.hours), *sections))
+        # The signal is that of the line also where a whole number of households has not quite the same.
+        less = self.records * mu / (self.signal * self.hours)
+        steps = tuple(replace(step, noise_std=step.noise_std * less) for step in whole.plan.steps)
+        public = replace(whole.public, records=self.records)
+        return replace(whole, public=public, plan=replace(whole.plan, steps=steps))
+
+    def tried(self, number: int) -> dict[str, tuple[np.ndarray, float]]:
+        """Return by quantity how far releases of a utility are off, and a public guess, as shares of the real."""
+        mechanism, start = self.mechanism, HOURS[self.hours]
+        library = read_library(SHIPPED, start, self.hours).mixture
+        noise = StudyNoise(SEED, "homes of a made-up utility", number)  # words: keep
+        usable = math.ceil(USABLE * self.records)
+        energy = SCALE.clipped_kwh(SCALE.log(np.exp(sample(utility(library, number), usable, noise)[0])))
+        missing = np.full((self.records - usable, self.hours), CONFIG["profiles"]["default_kwh_per_hour"])
+        x = SCALE.log(np.vstack([energy, missing]))
+        measure = measure_with(noise, noise.grid)
+        released = mechanism.run(x, measure, DRAWS)
+        real, guess = of_profiles(energy, np.ones(len(energy))), of_profiles(*library_profiles(start, self.hours))
+        ratio = average_profile_kwh(released.mixtures, SCALE) / real["hours"]
+        absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
+        found = {
+            "hours_of_mixture": (np.abs(ratio - 1).mean(axis=1), off(guess["hours"], real["hours"])),
+            "absurd": (absurd.astype(float), 0.0),
+        }
+        if mechanism.plan.step("marginals"):
+            first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
+            profiles = of_profiles(*reweighted(mechanism.run_marginals(x, first, measure)[0]))
+            found |= {k: (np.array([off(v, real[k])]), off(guess[k], real[k])) for k, v in profiles.items()}
+        return found
+
+
+def of_profiles(energy_kwh: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what is asked of weighted profiles (n, d): mean hours (d,), energy (1,) and its quantiles."""
+    hours = weight @ energy_kwh / weight.sum()
+    energy = energy_kwh.sum(axis=1)
+    order = energy.argsort()
+    below = np.cumsum(weight[order]) - weight[order] / 2
+    quantiles = np.interp(QUANTILES, below / weight.sum(), energy[order])
+    return {"hours": hours, "energy": hours.sum(keepdims=True), "quantiles": quantiles}
+
+
+def reweighted(beside: Marginals) -> tuple[np.ndarray, np.ndarray]:
+    """Return the profiles of the pool (n, d), kWh, with the weights by which synthetic profiles are drawn of them."""
+    pool = beside.reference.pool
+    z = features(pool, beside.reference) @ beside.exponents
+    return SCALE.kwh(pool), np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
+
+
+def library_profiles(start_hour: int, hours: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return profiles of the public guess, the library as it is, with equal weights."""
+    x, _ = sample(read_library(SHIPPED, start_hour, hours).mixture, 20_000, FixedNumbers())
+    return SCALE.clipped_kwh(x), np.ones(len(x))
+
+
+def off(found: np.ndarray, real: np.ndarray) -> float:
+    return float(np.abs(found / real - 1).mean())
+
+
+def utility(library: Mixture, number: int) -> Mixture:
+    """Return the homes of a synthetic utility."""
+    generator = keyed_generator(SEED, "made-up utility", number)  # words: keep
+    weights = generator.dirichlet(CONCENTRATION * library.weights)
+    level, spread = generator.uniform(-LEVEL_LOG, LEVEL_LOG), generator.uniform(-SPREAD_LOG, SPREAD_LOG)
+    return Mixture(weights, library.means + level, math.exp(spread) * library.covariances)
+
+
+def lines(cell: Cell) -> list[dict]:
+    """Return the lines of a cell, one for each quantity: means over utilities, and what 19 of 20 stay below."""
+    found = [cell.tried(number) for number in range(UTILITIES)]
+    out = []
+    for name in found[0]:
+        error = np.concatenate([one[name][0] for one in found])
+        guess = np.array([one[name][1] for one in found])
+        at = {"library": int(cell.library), "hours": cell.hours, "records": cell.records, "signal": cell.signal}
+        means = {"error": error.mean(), "error_q95": np.quantile(error, 0.95), "guess": guess.mean()}
+        out.append(at | {"quantity": name} | {key: float(f"{value:.4g}") for key, value in means.items()})
+    return out
+
+
+def digest() -> str:
+    """Return a digest of all that shapes the table."""
+    code = source_hash(ROOT / "src/meterdp/mechanisms/proven/mechanism.py")
+    settings = json.dumps([CONFIG[section] for section in ("mechanisms", "mixture", "profiles")], sort_keys=True)
+    library = (ROOT / "resources/library/mixture.json").read_bytes()
+    return hashlib.sha256(
+        b"".join([code.encode(), settings.encode(), library, Path(__file__).read_bytes()])
+    ).hexdigest()
+
+
+def main(processes: str = "2") -> None:
+    """Write the table, taking what is there from an earlier run of the same code."""
+    cells = [Cell(*values) for values in product((True, False), HOURS, RECORDS, SIGNALS)]
+    kept = ROOT / "results/plan" / digest()
+    kept.mkdir(parents=True, exist_ok=True)
+    with get_context("spawn").Pool(int(processes)) as pool:
+        for number, _ in enumerate(pool.imap_unordered(_Kept(kept), cells), start=1):
+            print(f"{number} of {len(cells)}", flush=True)
+    with atomic_path(ROOT / "resources/plan.csv") as temporary, open(temporary, "w", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(_all(kept, cells))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    folder: Path
+
+    def __call__(self, cell: Cell) -> None:
+        path = _place(self.folder, cell)
+        if not path.exists():
+            with atomic_path(path) as temporary:
+                temporary.write_text(json.dumps(lines(cell)), encoding="utf-8")
+
+
+def _place(folder: Path, cell: Cell) -> Path:
+    return folder / f"{int(cell.library)}-{cell.hours}-{cell.records}-{cell.signal:g}.json"
+
+
+def _all(folder: Path, cells: list[Cell]) -> Iterator[dict]:
+    for cell in cells:
+        yield from json.loads(_place(folder, cell).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
