@@ -2,7 +2,7 @@
 
 The release is tried on synthetic utilities: homes sampled from the library that comes with the code, with its classes
 in other shares, at other levels and with other spreads. What counts is N mu / d, the households per hour in units of
-the noise (``signal_of``), and, where they are few, how many there are. ``resources/plan.csv`` has for every such
+the noise of the mixture, and, where they are few, how many there are. ``resources/plan.csv`` has for every such
 pair, with the library and without one, how far what is released is off; no real record is looked at.
 
 What is finished is kept in results/plan until the code of the mechanism changes, so that a run that was stopped goes
@@ -168,7 +168,8 @@ def digest() -> str:
 
 def main(processes: str = "2") -> None:
     """Write the table, taking what is there from an earlier run of the same code."""
-    cells = [Cell(*values) for values in product((True, False), HOURS, RECORDS, SIGNALS)]
+    kinds = [*((True, hours) for hours in HOURS), (False, max(HOURS))]
+    cells = [Cell(*kind, *size) for kind, size in product(kinds, product(RECORDS, SIGNALS))]
     kept = ROOT / "results/plan" / digest()
     kept.mkdir(parents=True, exist_ok=True)
     with get_context("spawn").Pool(int(processes)) as pool:

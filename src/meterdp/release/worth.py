@@ -14,7 +14,6 @@ from functools import cache
 
 from meterdp.core.provenance import shipped
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.proven.plan import signal_of
 from meterdp.privacy import gaussian
 
 # A release is absurd if some mean hour is off by more than this factor.
@@ -35,12 +34,15 @@ def tried(public: PublicSettings) -> dict[str, tuple[float, float, float]]:
     """
     sound = public.sound
     mu = sound.shares.seen_by_colluding * gaussian.mu_for(public.epsilon, public.delta)
-    signal = signal_of(mu, public.records, public.dimension, sound)
-    table = _table()
-    hours = min({hours for _, hours, _ in table}, key=lambda hours: abs(math.log(hours / public.dimension)))
+    signal = public.records * mu * math.sqrt(1 - sound.marginal_share) / public.dimension
+    table, with_library = _table(), sound.library is not None
+    hours = min(
+        {hours for library, hours, _ in table if library == with_library},
+        key=lambda hours: abs(math.log(hours / public.dimension)),
+    )
     found = {}
     for (library, length, quantity), trials in table.items():
-        if (library, length) == (sound.library is not None, hours):
+        if (library, length) == (with_library, hours):
             found[quantity] = tuple(_between(trials[name], public.records, signal) for name in ERRORS)
     return found
 
