@@ -73,7 +73,7 @@ class AdaptWeights:
         return math.sqrt(shares * self.count**2 + moments**2 + self.energy**2)
 
 
-WEIGHTS = AdaptWeights(count=0.7, mean=0.5, moment=1.0, energy=0.6)
+WEIGHTS = AdaptWeights(count=0.7, mean=0.5, moment=0.85, energy=0.9)
 
 
 def adapt_plan(signal: float, rounds: int | None, most_rounds: int) -> tuple[list[float], int]:
