@@ -10,7 +10,7 @@ over household splits and draws:
 * EM: the best of 1, 3, 6, 12 and 24 Gaussians without privacy, and one Gaussian,
 * step: how much better than at the epsilon before, paired by draw, over its standard error.
 
-Constants were chosen on 'shops', 'flat' (other seeds) and the Swiss homes; 'later' and the Australian homes chose none.
+Constants were chosen on 'shops', 'flat' (other seeds) and Swiss homes; 'later' and the Australian homes chose none.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def test_adapting_a_library_stays_below_the_claimed_curve(x, adjacency, rounds):
 
 
 def test_noise_of_a_library_has_the_calibrated_scale(x):
-    """With a, b, c, e of 0.7, 0.5, 0.85, 0.9: 2 (a^2 + b^2 + c^2) + b^4/(2 c^2) + e^2 replaced, the sum of squares added.
+    """With a, b, c, e = 0.7, 0.5, 0.85, 0.9: 2 (a^2 + b^2 + c^2) + b^4/(2 c^2) + e^2 replaced, sums of squares added.
 
     The second of two steps has 0.7 of mu^2.
     """
