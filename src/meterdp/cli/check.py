@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import copy
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -57,6 +59,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.export is not None:
         section["path"] = arguments.export
     path = section.get("path")
+    if arguments.unless_read is None:
+        _plan(given, schema)
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         return _well(arguments, "no export is named, so that one is simulated as the settings say")
     from meterdp.ingest.inference.examine import looked_at
@@ -76,8 +80,6 @@ def _compare(arguments: argparse.Namespace) -> int:
             odd = [*map(str, found), *odd]
         else:
             problems, proposed = [*problems, *found], bool(found)
-    if not problems and arguments.unless_read is None:
-        _plan(config)
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     for sentence in odd:
@@ -90,13 +92,23 @@ def _compare(arguments: argparse.Namespace) -> int:
     return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
 
 
-def _plan(config: Mapping) -> None:
-    """Say what a release would be worth, if there is a public list of meters."""
+def _plan(given: Mapping, schema: Mapping) -> None:
+    """Say what a release would be worth, if the settings do and there is a public list of meters."""
+    for package in COMMANDS["check"].needless:  # by a check alone
+        if package in sys.modules and sys.modules[package] is None:
+            del sys.modules[package]
+    from meterdp.core.config import looked_through
     from meterdp.release.asked import plans_of_list
     from meterdp.release.plan import lines
+    from meterdp.simulate.parameters import describe_simulated
 
-    for line in lines(plans_of_list(config, simulated=config["export"]["path"] is None)):
-        print(line)
+    config, problems = looked_through(copy.deepcopy(given), schema)
+    simulated = config["export"]["path"] is None
+    if not problems:
+        if simulated:
+            describe_simulated(config)
+        for line in lines(plans_of_list(config, simulated)):
+            print(line)
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -25,7 +25,6 @@ from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
@@ -438,6 +437,8 @@ def expected_excess(level: float, limit: float) -> float:
 
     def clipped(log_median: float) -> float:
         return math.exp(log_median + TAIL_STD_LOG**2 / 2) * (1 - lost_share(limit, log_median))
+
+    from scipy.optimize import brentq  # a third of a second that plans need not wait for
 
     level = min(max(level, limit / 1000), 0.9 * limit)
     log_median = brentq(lambda m: clipped(m) - level, math.log(limit) - 20, math.log(limit) + 20)

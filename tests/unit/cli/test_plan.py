@@ -8,6 +8,7 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.publish.kinds import KINDS
+from meterdp.release.plan import HEADINGS
 
 
 def said(capsys, *words):
@@ -57,6 +58,13 @@ def test_the_picture_shows_every_release(capsys, tmp_path):
     said(capsys, "500", "--figure", tmp_path / "plan.svg")
     drawn = (tmp_path / "plan.svg").read_text()
     assert drawn.startswith("<?xml") and all(f"<!-- {what}" in drawn for what in KINDS)
+
+
+def test_a_check_of_a_configuration_begins_with_the_plan(tmp_path):
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"simulate": {"households": 300}}))
+    words = [sys.executable, "-m", "meterdp", "check", "--config", str(tmp_path / "own.yaml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(HEADINGS[0]) and "mixture of 300 listed meters" in done.stdout
 
 
 def test_help_does_not_load_numpy():
