@@ -112,7 +112,7 @@ class GradientBoosting:
 
     One model for all steps and homes, on what is known at the origin: the latest residuals of the season and means
     of them, the same time on the days before, level and spread of the home, the mean residual of all homes, time and
-    day. Medians minimise the absolute error in log kWh, means the squared error in kWh, each beside the season.
+    day. Medians minimise the absolute error and means the squared error, both in kWh beside the season.
 
     What it learns of one household it uses for the others, so a forecast tells of readings that are not the
     household's own and no guarantee here covers that.
@@ -122,46 +122,35 @@ class GradientBoosting:
 
     def forecast(self, task: Task) -> Forecast:
         rolling, load = task.rolling, task.load
-        known = _Known(load)
-        median, mean = np.full((2, len(load.log_kwh), *rolling.slots.shape), np.nan)
+        known, homes = _Known(load), np.arange(len(load.log_kwh))
+        found = np.full((2, len(homes), *rolling.slots.shape), np.nan)
         for window in rolling.windows:
-            # A week before the first is needed to look back at; a shorter window leaves the season alone.
-            train = np.arange(
-                max(window.slots.start, 7 * load.calendar.slots_per_day), window.slots.stop - rolling.horizon + 1
-            )
-            at = np.meshgrid(
-                np.arange(len(load.log_kwh)),
-                rolling.origins[window.origins],
-                np.arange(rolling.horizon),
-                indexing="ij",
-            )
-            season = load.seasonal_log_kwh[at[0], at[1] + at[2]]
-            median[:, window.origins], mean[:, window.origins] = season, task.scale.kwh(season)
+            # A week is needed to look back at; a window that has no more leaves the season alone.
+            first = max(window.slots.start, 7 * load.calendar.slots_per_day)
+            train = np.arange(first, window.slots.stop - rolling.horizon + 1)
+            at = np.meshgrid(homes, rolling.origins[window.origins], np.arange(rolling.horizon), indexing="ij")
+            found[:, :, window.origins] = task.scale.kwh(load.seasonal_log_kwh[at[0], at[1] + at[2]])
             if train.size:
-                more = self._learn(task, known, train, at)
-                median[:, window.origins] += more[0]
-                mean[:, window.origins] += more[1]
-        return Forecast(median, mean)
+                found[:, :, window.origins] += self._learn(task, known, train, at)
+        median, mean = np.clip(found, *task.scale.bounds_kwh)
+        return Forecast(task.scale.log(median), mean)
 
     def _learn(self, task: Task, known: _Known, train: np.ndarray, at: list[np.ndarray]) -> list[np.ndarray]:
-        """Return by how much the median in log kWh and the mean in kWh lie above the season."""
+        """Return by how many kWh median and mean lie above the season."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import, and every job would
 
         load, generator = task.load, np.random.default_rng(0)
         shape = len(load.log_kwh), train.size, task.rolling.horizon
         count = min(TRAINING_FORECASTS, int(np.prod(shape)))
         row, origin, step = np.unravel_index(generator.choice(np.prod(shape), count, replace=False), shape)
-        origin = train[origin]
-        reading, season = load.log_kwh[row, origin + step], load.seasonal_log_kwh[row, origin + step]
-        seen = np.isfinite(reading)
-        features, ahead = known.features(row[seen], origin[seen], step[seen]), known.features(*map(np.ravel, at))
-        targets = {
-            "absolute_error": reading - season,
-            "squared_error": task.scale.kwh(reading) - task.scale.kwh(season),
-        }
-        found = []
-        with threadpool_limits(task.threads):
-            for loss, target in targets.items():
+        slot = train[origin] + step
+        target = task.scale.kwh(load.log_kwh[row, slot]) - task.scale.kwh(load.seasonal_log_kwh[row, slot])
+        seen = np.isfinite(target)
+        features = known.features(row[seen], train[origin][seen], step[seen])
+        ahead, found = known.features(*map(np.ravel, at)), []
+        # More threads than free cores wait for one another at each tree; sums would depend on their number.
+        with threadpool_limits(1):
+            for loss in ("absolute_error", "squared_error"):
                 model = HistGradientBoostingRegressor(
                     loss=loss,
                     learning_rate=LEARNING_RATE,
