@@ -16,7 +16,7 @@ from meterdp.errors import InputError
 USABLE = 0.95
 # A release is refused if an hour would be absurd in more of such releases, and useful if it has at most this share of
 # the error of a public guess.
-MOST_ABSURD, USEFUL = 0.01, 0.9
+MOST_ABSURD, USEFUL = 0.05, 0.9
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
 # What a refusal proposes, and what a figure shows.

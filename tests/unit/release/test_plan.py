@@ -51,7 +51,7 @@ def _expected(error, guess):
 
 @pytest.mark.parametrize(
     ("error", "absurd", "allowed", "useful"),
-    [(0.1, 0, True, True), (0.46, 0, True, False), (0.5, 0, False, False), (0.1, 0.02, False, False)],
+    [(0.1, 0, True, True), (0.46, 0, True, False), (0.5, 0, False, False), (0.1, 0.06, False, False)],
 )
 def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(error, absurd, allowed, useful):
     plan = made_up(error, absurd=absurd)
