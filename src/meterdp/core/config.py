@@ -354,6 +354,12 @@ def _across_keys(config, source) -> Iterator[InputError]:
                 date.fromisoformat(value)
             except ValueError:
                 yield refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
+    if config["profiles"]["vector"] == "typical_day" and config["profiles"]["date"] != "auto":
+        yield refuse(
+            "profiles.date",
+            "is set, but profiles.vector is 'typical_day', by which every household has a day of its own",
+            "leave it out, or write vector: half_day, start_hour: 12 and hours: 12, which was the default",
+        )
     if config["class_noise"]["file_design"] not in config["class_noise"]["designs"]:
         yield refuse(
             "class_noise.file_design", "is not one of class_noise.designs", "add it there or choose one of them"

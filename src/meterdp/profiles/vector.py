@@ -1,4 +1,8 @@
-"""The profile vector of Liu et al. (section V-C): d hourly log energies of one half-day per household.
+"""The profile vector of a household: d hourly log energies, of one of its days by default.
+
+The day is the working day whose energy is nearest to the mean of the household's working days: a day as it happened,
+peaks included, of the energy to expect (config/README.md). It follows from the household's own readings and from
+the calendar alone. The half-day of one date is that of Liu et al. (section V-C).
 
 Every record is clipped to public bounds. A household without a valid vector keeps its place with a public default
 record, because dropping it would make the number of records private (docs/proofs/sound.md, 1).
@@ -69,6 +73,35 @@ def hourly_energy(energy_kwh: np.ndarray, first_slot: int, hours: int, slots_per
     return np.where(enough, np.nansum(taken, axis=2) / np.maximum(count, 1) * slots_per_hour, np.nan)
 
 
+def _typical_day(usable_kwh: np.ndarray, calendar: Calendar, rules: VectorRules) -> np.ndarray:
+    """Return hourly energies (H, d) of the household's own working day that is nearest to its mean in energy.
+
+    Days with all hours count, of the energy within the public bounds; NaN where there is none. The first of days that
+    are as near.
+    """
+    first = [calendar.slot_at(day, rules.start_hour) for day in calendar.days if is_working_day(day)]
+    slots = calendar.slots_per_hour
+    first = [slot for slot in first if slot >= 0 and slot + rules.hours * slots <= calendar.slot_count]
+    if not first:
+        raise InputError(
+            f"is 'typical_day', but no {rules.hours} hours of a working day are all in the export's period",
+            file="config",
+            field="profiles.vector",
+            hint="take a period with a whole day from Monday to Friday, or 'mean'",
+        )
+    hourly = np.stack([hourly_energy(usable_kwh, slot, rules.hours, slots) for slot in first], axis=1)
+    energy = np.clip(hourly, *rules.scale.bounds_kwh).sum(axis=2)
+    whole = np.isfinite(energy)
+    mean = np.where(whole, energy, 0).sum(axis=1) / np.maximum(whole.sum(axis=1), 1)
+    nearest = np.where(whole, np.abs(energy - mean[:, None]), np.inf).argmin(axis=1)
+    return np.where(whole.any(axis=1)[:, None], hourly[np.arange(len(hourly)), nearest], np.nan)
+
+
+def is_working_day(day: date) -> bool:
+    """Whether a day is from Monday to Friday; public holidays are not known."""
+    return day.weekday() < 5
+
+
 def _days(rules: VectorRules, calendar: Calendar) -> list[date]:
     if rules.vector == "mean":
         return calendar.days
@@ -84,29 +117,37 @@ def _days(rules: VectorRules, calendar: Calendar) -> list[date]:
     return [day]
 
 
-def profile_vectors(
-    usable_kwh: np.ndarray, kept: np.ndarray, calendar: Calendar, rules: VectorRules
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the profile vector of every household, (H, d) clipped log energy per hour, and which are valid, (H,).
-
-    Readings are (H, T) kWh after the quality rules, NaN where missing; ``kept`` marks the households these keep. A
-    vector that is not valid is the public default record. InputError if the half-day lies outside the export's
-    period.
-    """
-    if len(usable_kwh) == 0:
-        return np.empty((0, rules.hours)), np.empty(0, dtype=bool)
-    scale = rules.scale
+def _mean_log(usable_kwh: np.ndarray, calendar: Calendar, rules: VectorRules) -> np.ndarray:
+    """Return the means (H, d) of the clipped log energies there are of the days of the rules."""
     total = np.zeros((len(usable_kwh), rules.hours))
     count = np.zeros_like(total)
     for day in _days(rules, calendar):
         energy = hourly_energy(
             usable_kwh, calendar.slot_at(day, rules.start_hour), rules.hours, calendar.slots_per_hour
         )
-        logged = scale.clipped_log(energy)
+        logged = rules.scale.clipped_log(energy)
         total += np.nan_to_num(logged)
         count += np.isfinite(logged)
     with np.errstate(invalid="ignore"):
-        log_kwh = total / np.where(count > 0, count, np.nan)
+        return total / np.where(count > 0, count, np.nan)
+
+
+def profile_vectors(
+    usable_kwh: np.ndarray, kept: np.ndarray, calendar: Calendar, rules: VectorRules
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the profile vector of every household, (H, d) clipped log energy per hour, and which are valid, (H,).
+
+    Readings are (H, T) kWh after the quality rules, NaN where missing; ``kept`` marks the households these keep. A
+    vector that is not valid is the public default record. InputError if the half-day, or every working day, lies
+    outside the export's period.
+    """
+    if len(usable_kwh) == 0:
+        return np.empty((0, rules.hours)), np.empty(0, dtype=bool)
+    scale = rules.scale
+    if rules.vector == "typical_day":
+        log_kwh = scale.clipped_log(_typical_day(usable_kwh, calendar, rules))
+    else:
+        log_kwh = _mean_log(usable_kwh, calendar, rules)
     at_floor = (log_kwh <= scale.bounds_log_kwh.low).mean(axis=1)
     valid = kept & np.isfinite(log_kwh).all(axis=1) & (at_floor <= rules.max_floor_share)
     return np.where(valid[:, None], log_kwh, rules.default_record), valid

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from meterdp.core.job import progress
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
+from meterdp.profiles.vector import is_working_day
 from meterdp.publish.kinds import is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
 from meterdp.publish.tables import RELEASED_PROFILES
@@ -108,6 +109,9 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
         own = rules["date"] != "auto"
         day = date.fromisoformat(rules["date"] if own else period[0])
         dated = "is the one the release says they are of" if own else "is the first of the period of the release"
+        if rules.get("vector") == "typical_day":
+            day = next(d for n in range(7) if is_working_day(d := day + timedelta(n)))
+            dated = "is the first working day from the period of the release on"
     energy_kwh = np.array(rows["energy_kwh"].to_pylist())
     return _profiles(
         tuple(f"profile_{number:0{width}d}" for number in numbers),

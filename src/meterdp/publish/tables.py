@@ -18,7 +18,7 @@ _MEANING = {
 RELEASED_MIXTURE = Table(
     "released_mixture",
     "release",
-    "A Gaussian mixture of half-day load profiles, released under differential privacy.",
+    "A Gaussian mixture of hourly load profiles, released under differential privacy.",
     (
         Column("component", INT, "1", "class of the mixture, from 1"),
         Column("weight", REAL, "1", "mixture weight"),

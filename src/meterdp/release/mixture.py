@@ -265,10 +265,12 @@ def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> di
 def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
-    if rules.vector == "mean":
-        days = f"on the days from {period[0]} to {period[1]}, averaged"
-    else:
-        days = f"on one day of the period from {period[0]} to {period[1]}"
+    days = {
+        "typical_day": f"on a working day from {period[0]} to {period[1]}, each on the one whose energy is "
+        "nearest to the mean of its own working days",
+        "mean": f"on the days from {period[0]} to {period[1]}, averaged",
+        "half_day": f"on one day of the period from {period[0]} to {period[1]}",
+    }[rules.vector]
     share = mechanism.public.sound.marginal_share
     beside = " so that single hours, energy and peak are those measured beside it" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")

@@ -141,12 +141,17 @@ def _whence(tables: Tables, settings: Mapping) -> str | None:
     if hours is None or not profiles:
         return None
     span = span_text(hours)
+    if profiles["vector"] == "typical_day":
+        return (
+            f"Hours from {span} local time of one working day of each customer: the one whose energy is nearest to "
+            "the mean of its own working days. Weekends and other seasons can look different."
+        )
     if profiles["vector"] == "mean":
         return f"Hours from {span} local time, each the mean over all days of the study."
     day = profile_day(settings)
     return (
         f"These patterns are from the hours {span} of one single day, {day}: other days and seasons can look "
-        "different. For the mean over all days set profiles.vector to mean, for the whole day profiles.hours to 24."
+        "different. For a typical day of each customer set profiles.vector to typical_day."
     )
 
 

@@ -154,8 +154,12 @@ def period_sentence(settings: Mapping) -> str | None:
         return None
     first, last, minutes = (export.get(key) for key in ("first_day", "last_day", "interval_minutes"))
     period = f"from {first} to {last}" if first and last else "from the first to the last stamp of the export"
-    when = {"mean": "the mean over all days", "half_day": f"one stretch of hours on {profile_day(settings)}"}
-    when = when[profiles["vector"]]
+    when = {
+        "typical_day": "one working day of a household, the one whose energy is nearest to the mean of its working "
+        "days; weekends are not among them, public holidays may be",
+        "mean": "the mean over all days",
+        "half_day": f"one stretch of hours on {profile_day(settings)}",
+    }[profiles["vector"]]
     return f"The study covers readings every {minutes} minutes {period}; a profile is {when}."
 
 
@@ -176,7 +180,11 @@ def hours_text(tables: Tables, settings: Mapping) -> str:
     hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
     if hours is None or not profiles:
         return ""
-    days = ", mean of all days" if profiles["vector"] == "mean" else f" of one day, {profile_day(settings)}"
+    days = {
+        "typical_day": " of a typical working day of each household",
+        "mean": ", mean of all days",
+        "half_day": f" of one day, {profile_day(settings)}",
+    }[profiles["vector"]]
     return f"from {span_text(hours)}{days}"
 
 

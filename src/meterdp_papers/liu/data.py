@@ -6,7 +6,7 @@ records and not charged, as in the paper (defect L12).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,18 @@ import pandas as pd
 from sklearn.datasets import load_digits, load_iris
 
 from meterdp.core.job import progress
+from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
+from meterdp.profiles.grid import Shard
+from meterdp.profiles.quality import QualityRules, judge
+from meterdp.profiles.vector import Records, VectorRules, profile_vectors
 from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.liu import synthetic as liu_marginals
 from meterdp_papers.liu.setting import (
     EPSILONS,
+    HALF_DAY,
     MARGINAL_EPSILON,
     RUNS,
     SIMULATED_EXPORT,
@@ -69,6 +74,20 @@ def iris(eigenvalue_floor: float) -> tuple[LabelledRecords, dict]:
     x = (bunch.data - bunch.data.mean(axis=0)) / bunch.data.std(axis=0)
     private = LabelledRecords(x, fit_labels(x, bunch.target + 1, eigenvalue_floor))
     return private, {"data": "Iris (scikit-learn's copy), z-scored", "substitute": None}
+
+
+def half_days(shards: Iterable[Shard], quality: Mapping, profiles: Mapping) -> Records:
+    """Return the half-days of all households from the readings of a study.
+
+    ``quality`` and ``profiles`` are sections of the configuration.
+    """
+    rules = VectorRules.from_config({**profiles, **HALF_DAY})
+    found = []
+    for shard in shards:
+        least_kwh = LogScale.of_interval(profiles, shard.calendar.interval_minutes).least_negative_kwh
+        judged, usable = judge(shard, QualityRules.from_config(quality), least_kwh)
+        found.append((shard.household, *profile_vectors(usable, judged["kept"].to_numpy(), shard.calendar, rules)))
+    return Records(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def load_profiles(x: np.ndarray, fit: Fit, simulated: bool) -> tuple[LabelledRecords, dict]:

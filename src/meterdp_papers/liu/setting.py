@@ -75,6 +75,8 @@ DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the paper does not print its values
 MARGINAL_EPSILON = 2.0
 BOUND = 1e3
+# The profile of Section V-C, whatever that of the study is.
+HALF_DAY = {"vector": "half_day", "start_hour": 12, "hours": 12}
 SIMULATED_EXPORT = "simulated export"  # how the data are named where the export is simulated
 
 

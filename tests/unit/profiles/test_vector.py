@@ -39,6 +39,37 @@ def test_mean_over_days_is_the_mean_of_the_daily_logs(energy):
     assert valid.all() and np.allclose(vectors, np.mean(logs, axis=0), atol=1e-12)
 
 
+TYPICAL = VectorRules("typical_day", "auto", 0, 24, (0.01, 100.0), 0.5, 0.5)
+
+
+def test_a_typical_day_is_the_own_working_day_nearest_to_the_mean_energy(energy):
+    """Oracle: whole days by the calendar of pandas, one household at a time; a day with a missing hour is none."""
+    energy *= np.random.default_rng(8).uniform(0.5, 2.0, (5, 15))[:, np.arange(CALENDAR.slot_count) // 96]
+    energy[2, 96:102] = np.nan
+    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, TYPICAL)
+    stamps = pd.to_datetime(CALENDAR.start_utc).tz_localize("UTC").tz_convert(CALENDAR.time_zone)
+    for own, vector in zip(energy, vectors, strict=True):
+        hourly = pd.Series(own, stamps).groupby([stamps.date, stamps.hour]).agg(lambda v: v.sum(skipna=False))
+        days = pd.DataFrame({day: own.droplevel(0) for day, own in hourly.groupby(level=0)}).T.dropna()
+        days = days[[pd.Timestamp(day).weekday() < 5 for day in days.index]]
+        total = days.sum(axis=1)
+        assert np.allclose(vector, np.log(days.loc[(total - total.mean()).abs().idxmin()]))
+    assert valid.all()
+    assert not np.isclose(vectors[:, 0], vectors[0, 0])[1:].any()
+
+
+def test_a_household_without_a_whole_working_day_has_the_default_record(energy):
+    local = [CALENDAR.slot_at(day, 0) for day in CALENDAR.days]
+    for first in local:
+        energy[1, max(first, 0) + 40 : max(first, 0) + 44] = np.nan
+    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, TYPICAL)
+    assert valid.tolist() == [True, False, True, True, True]
+    assert np.allclose(vectors[1], np.log(0.5))
+    weekend = Calendar(datetime(2025, 10, 25, 7, tzinfo=UTC), 96 * 2, 15, "America/Los_Angeles")
+    with pytest.raises(InputError, match=r"no 24 hours of a working day are all in the export's period"):
+        profile_vectors(energy[:, : 96 * 2], np.ones(5, bool), weekend, TYPICAL)
+
+
 def test_invalid_households_keep_their_place_with_the_public_default_record(energy):
     begin = 2 * 96 + 48
     energy[1, begin : begin + 4] = np.nan

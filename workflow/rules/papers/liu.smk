@@ -1,6 +1,6 @@
 # Every figure and table of Liu et al., and a verdict on each of its claims. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels}.parquet, study/{normality,profile_hours}.parquet, resources/datasets.yaml, data_dir.
-# Gives:  reproduce/liu/{fig<1..10>,table1,scorecard}.parquet.
+# Needs:  private/readings, resources/datasets.yaml, data_dir.
+# Gives:  reproduce/liu/{fig<1..10>,table1,normality,scorecard}.parquet.
 
 LIU = REPRODUCE / "liu"
 LIU_LOGS = PRIVATE / "logs/reproduce_liu"
@@ -73,11 +73,10 @@ rule reproduce_liu_iris:
 
 rule reproduce_liu_profiles:
     input:
-        profiles=PRIVATE / "profiles.parquet",
-        labels=PRIVATE / "labels.parquet",
-        elsewhere=FITTED_ELSEWHERE,
+        readings=expand(PRIVATE / "readings/part-{shard}.parquet", shard=SHARDS),
     output:
         table1=LIU / "table1.parquet",
+        normality=LIU / "normality.parquet",
         curve=LIU / "fig7.parquet",
         densities=LIU / "fig8.parquet",
         distances=LIU / "fig8_distances.parquet",
@@ -88,6 +87,11 @@ rule reproduce_liu_profiles:
     conda:
         "../../envs/meterdp.yaml"
     params:
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        quality=config["quality"],
+        profiles=config["profiles"],
+        mixture=config["mixture"],
         trials=config["trials"],
         seed=config["seed"],
         simulated=SIMULATED,
@@ -149,8 +153,7 @@ rule reproduce_liu_scorecard:
         fig10=rules.reproduce_liu_images.output.accuracy,
         convergence=rules.reproduce_liu_algorithm.output.convergence,
         sdp_work=rules.reproduce_liu_algorithm.output.sdp_work,
-        normality=STUDY / "normality.parquet",
-        hours=STUDY / "profile_hours.parquet",
+        normality=rules.reproduce_liu_profiles.output.normality,
     output:
         scorecard=LIU / "scorecard.parquet",
     log:

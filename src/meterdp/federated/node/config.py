@@ -117,10 +117,10 @@ def read_node(files: list[str]) -> NodeSettings:
         _refuse(source, "export.path", "is missing, and a node has no simulated one", "name the export")
     profiles, export = study["profiles"], study["export"]
     period = None
-    if profiles["vector"] == "mean":
+    if (vector := profiles["vector"]) != "half_day":
         period = [export["first_day"], export["last_day"]]
         if None in period:
-            problem = "is 'mean', and what the mean is over must be the same at all nodes"
+            problem = f"is '{vector}', and the days that it looks at must be the same at all nodes"
             hint = "set export.first_day and export.last_day at every node"
             _refuse(source, "profiles.vector", problem, hint)
     elif profiles["date"] == "auto":

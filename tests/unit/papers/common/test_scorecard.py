@@ -198,7 +198,7 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     tables = {f"fig{n}": low for n in (1, 2, 5, 7, 9)} | {"fig3": high, "fig4": high}
     tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_work": work()}
     tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
-    tables |= {"hours": pd.DataFrame({"hour": [1, 2]}), "fig7": low.assign(data="simulated export, synthetic")}
+    tables["fig7"] = low.assign(data="simulated export, synthetic")
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].tolist() == [f"liu-{n}" for n in range(1, 13)] == [claim.item for claim in CLAIMS]
