@@ -53,7 +53,7 @@ LEVELS, PROFILES = np.linspace(-1.5, 1.5, 301), 500
 SCALE_RANGE = (0.08, 12.0)
 # From this N mu / d on, rounds of private EM follow that give every class moments of its own, more the more there is;
 # the library then gets this share of mu^2.
-ENOUGH_FOR_ROUNDS, ROUNDS_POWER = 75.0, 0.8
+ENOUGH_FOR_ROUNDS, ROUNDS_POWER = 80.0, 0.8
 SHARE_BESIDE_ROUNDS = 0.25
 
 
