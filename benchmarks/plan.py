@@ -1,10 +1,10 @@
 """Does the plan of a release cover what happens, and is a mean hour of one ever absurd?
 
-``python benchmarks/plan.py [READINGS]`` releases twenty times each, with seeded noise in place of safe noise and
+``python benchmarks/plan.py [DATA]`` releases twenty times each, with seeded noise in place of safe noise and
 otherwise as a release does: the default mixture for 100 and 500 homes and feeder totals of 1,000, of three utilities
 that are simulated with other parameters than those of resources/simulator.yaml (``small_exports.py``); and, given the
-readings of real homes (a Parquet file of customer_id, reading_datetime and general_supply_kwh, in half-hours), the
-mixture of all of these homes on the day that most have whole, and of 500 household-days. One row per case in
+folder of real homes (``ch_bamberg_15min`` and ``au_nsw_30min``), the mixture of all Swiss homes on a Wednesday and
+totals of a week of them, and the mixture of 500 Australian household-days. One row per case in
 results/benchmarks/plan.parquet: ``ours_s`` is seconds per release, ``other_s`` those of the plan. As quality: the
 verdict of the plan; for every quantity its error beside the planned one, and how many of the releases were within the
 bound that 19 of 20 are planned to be within; and in how many some mean hour is off by more than a factor of two.
@@ -17,6 +17,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,17 +61,22 @@ def simulated(households: int, days: int = 1) -> dict[str, np.ndarray]:
     }
 
 
-def real(path: str) -> dict[str, np.ndarray]:
-    """Return all homes on the day that most have whole, NaN for the others, and 500 household-days, (N, 24) kWh."""
-    readings = pd.read_parquet(path)
+def swiss(data: Path) -> np.ndarray:
+    """Return a week of hourly energies of Swiss homes that were read as loads, (N, 168) kWh."""
+    readings = pd.read_parquet(data / "ch_bamberg_15min/elcons_15min_long.parquet")
+    first = readings[readings["week"] == readings["week"].min()].sort_values(["vid", "slot"])
+    hours = first["kwh"].to_numpy().reshape(-1, 24 * WEEK, 4).sum(axis=2)
+    return hours[(hours >= 0).all(axis=1) & (hours.sum(axis=1) > 0)]
+
+
+def australian_days(data: Path) -> np.ndarray:
+    """Return 500 whole household-days of Australian homes, (500, 24) kWh."""
+    readings = pd.read_parquet(data / "au_nsw_30min/readings.parquet")
     stamp = readings["reading_datetime"].dt
     keys = [readings["customer_id"], stamp.normalize().rename("day"), stamp.hour.rename("hour")]
     hours = readings.groupby(keys)["general_supply_kwh"].agg(["sum", "count"])
     days = hours.loc[hours["count"] == 2, "sum"].unstack("hour").dropna()  # noqa: PD010  as in pandas' guide
-    homes = readings["customer_id"].unique()
-    one = days.xs(days.groupby("day").size().idxmax(), level="day").reindex(homes)
-    some = StudyNoise(SEED, "household-days").uniform((len(days),)).argsort()[:500]
-    return {"real homes": one.to_numpy(float), "real household-days": days.to_numpy(float)[some]}
+    return days.to_numpy(float)[StudyNoise(SEED, "household-days").uniform((len(days),)).argsort()[:500]]
 
 
 @dataclass(frozen=True)
@@ -99,16 +105,15 @@ class Judged:
 
 
 def judge_mixture(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> Judged:
-    """Release the default mixture of homes (N, 24) kWh several times, NaN for those without readings."""
+    """Release the default mixture of homes (N, 24) kWh several times."""
     energy_kwh = energy_kwh[:, START : START + HOURS]
     config = CONFIG | {"release": CONFIG["release"] | {"epsilon": epsilon}}
     public = mixture.configured(config, len(energy_kwh))
     begin = time.perf_counter()
     plan = mixture.plan_of(public)
     planned = time.perf_counter() - begin
-    x = SCALE.clipped_log(np.where(np.isnan(energy_kwh), CONFIG["profiles"]["default_kwh_per_hour"], energy_kwh))
-    read = energy_kwh[np.isfinite(energy_kwh).all(axis=1)]
-    mean, quantiles = read.mean(axis=0), np.quantile(read.sum(axis=1), QUANTILES)
+    x = SCALE.clipped_log(energy_kwh)
+    mean, quantiles = energy_kwh.mean(axis=0), np.quantile(energy_kwh.sum(axis=1), QUANTILES)
     mechanism, errors, absurd = Proven.calibrate(public), [], []
     begin = time.perf_counter()
     for number in range(releases):
@@ -147,7 +152,7 @@ def judge_feeders(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEAS
     return Judged(plan, np.array(errors)[:, None], np.zeros(len(errors), dtype=bool), seconds)
 
 
-def cases(readings: str | None):
+def cases(data: str | None):
     """Yield the name and what is judged of every case."""
     for name, energy in simulated(500).items():
         for homes in (energy[:100], energy):
@@ -160,16 +165,26 @@ def cases(readings: str | None):
         for epsilon in (0.5, 2, 8):
             case = f"feeders, utility '{name}', {ON_FEEDERS // FEEDERS} meters on each, epsilon {epsilon:g}"
             yield case, judge_feeders(energy, epsilon)
-    if readings is not None:
-        for name, energy in real(readings).items():
-            for epsilon in EPSILONS[100 if len(energy) <= 100 else 500]:
-                yield f"mixture, {name}, N = {len(energy)}, epsilon {epsilon:g}", judge_mixture(energy, epsilon)
+    if data is not None:
+        week = swiss(Path(data))
+        for epsilon in EPSILONS[500]:
+            yield (
+                f"mixture, Swiss homes, N = {len(week)}, epsilon {epsilon:g}",
+                judge_mixture(week[:, 48:72], epsilon),
+            )
+            case = f"mixture, Australian household-days, N = 500, epsilon {epsilon:g}"
+            yield case, judge_mixture(australian_days(Path(data)), epsilon)
+        for epsilon in (0.5, 2, 8):
+            yield (
+                f"feeders, Swiss homes, {len(week) // FEEDERS} on each, epsilon {epsilon:g}",
+                judge_feeders(week, epsilon),
+            )
 
 
-def main(readings: str | None = None) -> None:
+def main(data: str | None = None) -> None:
     """Run all cases and write the table."""
     rows = []
-    for case, judged in cases(readings):
+    for case, judged in cases(data):
         ours, plan = judged.seconds
         rows.append((case, ours, "the plan", plan, plan / ours, judged.quality, os.getloadavg()[0]))
         print(case, judged.quality, sep=": ", flush=True)

@@ -214,7 +214,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         size=round(meters),
         sized="meters on a feeder",
         expected=(Expected("energy of a feeder in an interval", error, NORMAL_95 * error, guess),),
-        found="by the distribution of households that sums are planned with",
+        found="by a public distribution of households",
         again=again,
     )
 

@@ -155,7 +155,7 @@ def plan_of(kept: KeptGroups) -> Plan | None:
         size=public.records,
         sized="listed meters",
         expected=(Expected("level of a household's forecast", *map(math.expm1, (error, NORMAL_95 * error, guess))),),
-        found="by the distribution of households that groups are planned with",
+        found="by a public distribution of households",
         again=again,
     )
 

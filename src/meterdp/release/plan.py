@@ -158,11 +158,13 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     for plan, rows in cells.items():
         out += [f"{plan.what} of {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
         out.append(f"  {plan.verdict}")
-    found = "; ".join(f"{plan.what}: {plan.found}" for plan in plans)
+    ways = {
+        found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
+    }
     return [
         *out,
-        f"By public numbers alone ({found})",
-        f"if at least {_percent(USABLE)} of the listed meters have usable readings",
+        f"By public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
+        f"Holds if at least {_percent(USABLE)} of the listed meters have usable readings.",
     ]
 
 

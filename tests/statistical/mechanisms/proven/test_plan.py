@@ -9,7 +9,6 @@ from __future__ import annotations
 import runpy
 import sys
 
-import numpy as np
 import pytest
 from scipy.stats import binom
 
@@ -48,8 +47,10 @@ def test_totals_of_feeders_of_such_utilities(benchmark, epsilon):
 
 
 def test_mixtures_of_real_homes(benchmark, shared_data):
-    """Household-days, as there are too few homes."""
-    homes = benchmark["real"](shared_data / "au_nsw_30min/readings.parquet")
-    judged = benchmark["judge_mixture"](homes["real household-days"], 1, FEW)
-    assert covered([judged])
-    assert np.isfinite(judged.errors).all()
+    homes = benchmark["swiss"](shared_data)[:, :24], benchmark["australian_days"](shared_data)
+    assert covered([benchmark["judge_mixture"](energy, 1, FEW) for energy in homes])
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8])
+def test_totals_of_real_homes(benchmark, shared_data, epsilon):
+    assert covered([benchmark["judge_feeders"](benchmark["swiss"](shared_data), epsilon, FEW)])
