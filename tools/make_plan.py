@@ -46,12 +46,14 @@ SCALE = LogScale.from_config(CONFIG["profiles"])
 # Hours of a record and the first of them; longer records count as so many households fewer per hour.
 HOURS = {12: 12, 24: 0}
 RECORDS = (100, 1000)
-SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256, 1024)
+SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 64, 256, 1024)
 # Synthetic utilities, and mixtures released of each; with the first come synthetic profiles, which take longer.
-UTILITIES, DRAWS = 24, 4
+UTILITIES, DRAWS = 20, 4
 # Their shares of the classes are Dirichlet with the library's as mean; levels are e^-1.25 to e^1.25 times, variances
-# e^-0.75 to e^0.75 times the library's.
+# e^-0.75 to e^0.75 times the library's. Their days differ from the library's by an offset of so many log kWh in every
+# hour (a standard deviation, of an autoregression over the hours), and homes from their class as Student's t has it.
 CONCENTRATION, LEVEL_LOG, SPREAD_LOG = 5.0, 1.25, 0.75
+SHAPE_STD, HOUR_CORRELATION, FREEDOM = 0.4, 0.8, 4
 SEED, EPSILON, DELTA = 3001, 1.0, 1e-5
 
 
@@ -89,7 +91,7 @@ class Cell:
         library = read_library(SHIPPED, start, self.hours).mixture
         noise = StudyNoise(SEED, "homes of a made-up utility", number)  # words: keep
         usable = math.ceil(USABLE * self.records)
-        energy = SCALE.clipped_kwh(SCALE.log(np.exp(sample(utility(library, number), usable, noise)[0])))
+        energy = SCALE.clipped_kwh(SCALE.log(np.exp(homes(utility(library, number), usable, noise))))
         missing = np.full((self.records - usable, self.hours), CONFIG["profiles"]["default_kwh_per_hour"])
         x = SCALE.log(np.vstack([energy, missing]))
         measure = measure_with(noise, noise.grid)
@@ -135,12 +137,23 @@ def off(found: np.ndarray, real: np.ndarray) -> float:
     return float(np.abs(found / real - 1).mean())
 
 
+def homes(utility: Mixture, n: int, noise: StudyNoise) -> np.ndarray:
+    """Return log energies of homes, (n, d): as far from their class as Student's t has it, with its covariance."""
+    x, component = sample(utility, n, noise)
+    squares = (noise.normal((n, FREEDOM)) ** 2).sum(axis=1)
+    middle = utility.means[component - 1]
+    return middle + (x - middle) * np.sqrt((FREEDOM - 2) / squares)[:, None]
+
+
 def utility(library: Mixture, number: int) -> Mixture:
-    """Return the homes of a synthetic utility."""
+    """Return the classes of homes of a synthetic utility."""
     generator = keyed_generator(SEED, "made-up utility", number)  # words: keep
     weights = generator.dirichlet(CONCENTRATION * library.weights)
     level, spread = generator.uniform(-LEVEL_LOG, LEVEL_LOG), generator.uniform(-SPREAD_LOG, SPREAD_LOG)
-    return Mixture(weights, library.means + level, math.exp(spread) * library.covariances)
+    hour = np.arange(library.dimension)
+    correlation = HOUR_CORRELATION ** np.abs(hour[:, None] - hour)
+    shape = SHAPE_STD * np.linalg.cholesky(correlation) @ generator.standard_normal(library.dimension)
+    return Mixture(weights, library.means + level + shape, math.exp(spread) * library.covariances)
 
 
 def lines(cell: Cell) -> list[dict]:
