@@ -75,10 +75,11 @@ class Plan:
         there += [] if size is None else [f"{size:,} {self.sized}"]
         on = f"useful from {' or '.join(there)} on" if there else "no epsilon or size makes it useful"
         why = "better than a public guess" if self.useful else "hardly better than a public guess"
-        if self.absurd > MOST_ABSURD:
-            why = f"refused without insist: an hour off by a factor of two in {_percent(self.absurd)} of releases"
-        elif self.too_little:
-            why = "refused without insist: worse than a public guess"
+        if self.too_little:
+            why = "worse than a public guess"
+            if self.absurd > MOST_ABSURD:
+                why = f"some hour off by more than a factor of two in {_percent(self.absurd)} of releases"
+            why = f"refused unless release.insist is set: {why}"
         return f"{why}; {on}"
 
     @property
