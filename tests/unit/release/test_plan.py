@@ -173,7 +173,7 @@ def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_ke
     assert DEFAULTS["profiles"]["clip_kwh_per_hour"] == [0.01, 20]
     given = config(
         export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
-        profiles={"clip_kwh_per_hour": [0.01, 100]},
+        profiles={"clip_kwh_per_hour": [0.01, 100], "vector": "half_day", "start_hour": 12, "hours": 12},
         mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}},
         release={"insist": True, "ledger": "never-opened.sqlite"},
     )
