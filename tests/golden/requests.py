@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from meterdp import PrivateGaussianMixture
+from meterdp.accounting.responses import mu_beside
 from meterdp.core.config import complete, load_schema
+from meterdp.privacy.gaussian import mu_for
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Request
 from meterdp.release.asked import asked
@@ -52,10 +54,6 @@ CASES = {
         "mixture",
         {"profiles": {"log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.2}, "clip_kwh_per_hour": [-8, 30]}},
     ),
-    "forecasts in groups": ("forecasts", {}),
-    "forecasts in groups of real homes": ("forecasts", REAL),
-    "forecasts in one group": ("forecasts", {"release": {"forecast_groups": "one"}}),
-    "forecasts by circuit": ("forecasts", {"release": {"forecast_groups": "circuit", "forecast_epsilon": 3}}),
     "forecasts that hide names": (
         "forecasts",
         {
@@ -87,8 +85,15 @@ LATER = {
         },
     ),
 }
-# Epsilon and delta of what ``before`` and ``after`` hold beside the cases: releases with settings that are gone.
-GONE = {"mixture.sqlite": ((2.5, 1e-6), (1, 1e-5))}
+# What ``before`` and ``after`` hold beside the cases: mu and number of stored releases of mixtures with settings that
+# are gone, and of group forecasts of one origin, whose groups were drawn by lot, one, or circuits; a forecast and its
+# groups are two stored releases.
+_BY_LOT = (mu_beside(0.75, 2, 1, 1e-5), 2)
+GONE = {
+    "mixture.sqlite": ((mu_for(2.5, 1e-6), 1), (mu_for(1, 1e-5), 1)),
+    "forecasts.sqlite": (_BY_LOT, (mu_for(1, 1e-5), 2), (mu_for(3, 1e-5), 2)),
+    "forecasts real homes.sqlite": (_BY_LOT,),
+}
 LIMIT = Limit(18.0, 1e-3)
 
 

@@ -18,6 +18,8 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.groupforecast.mechanism import household_records
+from meterdp.groupforecast.study import cells_of
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import SafeNoise
@@ -38,11 +40,8 @@ CASES = {
         "release": {"what": ["mixture"], "synthetic_profiles": 20, "epsilon": 4},
         "mechanisms": {"sound": SOUND},
     },
-    "forecasts": {"release": {"what": ["forecasts"]}, "forecast": {"horizon_steps": 4}},
-    "forecasts by circuit": {
-        "release": {"what": ["forecasts"], "forecast_groups": "circuit"},
-        "forecast": {"horizon_steps": 4},
-    },
+    "forecasts": {"release": {"what": ["forecasts"]}},
+    "forecasts by circuit": {"release": {"what": ["forecasts"], "forecast_groups": "circuit"}},
     "forecasts that hide names": {
         "release": {"what": ["forecasts"], "forecast_protects": "label"},
         "forecast": {"horizon_steps": 4},
@@ -67,9 +66,6 @@ class MadeUp(SafeNoise):
     def add_gaussian(self, exact, std):
         self.calls += 1
         return exact + np.rint(std / self.grid * fixed_normals(f"golden {self.calls}", exact.shape)) * self.grid
-
-    def randomise(self, label, groups, assignment_epsilon):
-        return np.where(fixed_uniforms("golden labels", label.shape) < 0.8, label, (label + 1) % groups)
 
 
 class FixedNumbers:
@@ -97,6 +93,9 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
         records = 0.5 * fixed_normals("golden records", (60, width)) - 1
         if case == "feeders":
             records = np.exp(records)
+        elif case in ("forecasts", "forecasts by circuit"):
+            kwh, cell = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1), cells_of(20_094, 28)
+            records = household_records(kwh, cell, together[0].mechanism.public.cell_shape).x
         parts = [privacy_release.Part(service.request(one), one) for one in together]
         (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
     return files
@@ -119,7 +118,7 @@ def plain(name: str, data: bytes) -> str:
 def frozen(case: str, files: dict[str, bytes]) -> dict:
     """Return what is kept of a case: short files whole, of the others and of all that households get a digest."""
     texts = {name: plain(name, data) for name, data in sorted(files.items())}
-    whole = ("manifest.json", "README.md", "feeder_errors.parquet", "0000000000000000.json")
+    whole = ("manifest.json", "README.md", "feeder_errors.parquet", "shape.parquet", "0000000000000000.json")
     return {
         name: text.split("\n") if name in whole else hashlib.sha256(text.encode()).hexdigest()
         for name, text in texts.items()

@@ -5,7 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from meterdp.privacy.gaussian import mu_for
+from meterdp.accounting.responses import epsilon_after
+from meterdp.privacy.charge import epsilon_of
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import is_of_earlier_version
 from meterdp.release.show import migrate
@@ -50,20 +51,29 @@ def test_a_fit_of_the_library_costs_nothing_again(ledgers):
 
 
 def test_whatever_was_charged_adds_up(ledgers):
-    for path in sorted({ledgers / ledger_of(case) for case in cases(ledgers)}):
+    held = set(map(ledger_of, cases(ledgers))) | (set(GONE) if cases(ledgers) is CASES else set())
+    for path in sorted(ledgers / name for name in held):
         charged = [
             request for case in cases(ledgers) if ledger_of(case) == path.name for request in requests_of(case)
         ]
         gone = GONE.get(path.name, ()) if cases(ledgers) is CASES else ()
         spent = {name: max(charge.mu for charge in charges) for name, charges in Ledger(path).spent().items()}
-        by_period: dict[str, float] = {}
+        by_period = dict.fromkeys(spent, 0.0)
         for request in charged:
-            name = request.budget.period
-            by_period[name] = by_period.get(name, 0.0) + request.charge.mu**2
+            by_period[request.budget.period] += request.charge.mu**2
         if gone:
             (name,) = by_period
-            by_period[name] += sum(mu_for(epsilon, delta) ** 2 for epsilon, delta in gone)
+            by_period[name] += sum(mu**2 for mu, _ in gone)
         assert spent == pytest.approx(
             {name: square**0.5 for name, square in by_period.items()}, rel=1e-6 if gone else 1e-12
         )
-        assert Ledger(path).verify()["stored releases"] == len(charged) + len(gone)
+        assert Ledger(path).verify()["stored releases"] == len(charged) + sum(number for _, number in gone)
+
+
+@pytest.mark.parametrize("ledgers", ["before", "after"], indirect=True)
+def test_groups_that_were_drawn_by_lot_still_count(ledgers):
+    """A version without such groups adds up what they cost: oracle, the composition of all that was charged."""
+    (charges,) = Ledger(ledgers / "forecasts real homes.sqlite").spent().values()
+    ((mu, _),) = GONE["forecasts real homes.sqlite"]
+    spent = epsilon_of(max(charges, key=lambda charge: charge.mu), 1e-5)
+    assert spent == pytest.approx(epsilon_after(mu, 0.75, 2, 1e-5, 1), abs=1e-3) == pytest.approx(1, abs=1e-3)

@@ -61,8 +61,15 @@ rule forecast_ahead:
 
 rule release_forecasts:
     input:
+        # Files that hide whose they are hold own forecasts, group forecasts are made of readings.
         records=expand(
-            PRIVATE / "release/forecasts_ahead/part-{shard}.parquet", shard=SHARDS
+            PRIVATE
+            / (
+                "release/forecasts_ahead/part-{shard}.parquet"
+                if config["release"]["forecast_protects"] == "label"
+                else "log_load/part-{shard}.parquet"
+            ),
+            shard=SHARDS,
         ),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,

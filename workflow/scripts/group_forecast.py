@@ -3,31 +3,19 @@
 from pathlib import Path
 
 from meterdp.core.job import carried_metadata, job
-from meterdp.core.log_scale import LogScale
-from meterdp.core.parquet import read_parts, read_table
+from meterdp.core.parquet import read_table
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
-from meterdp.forecasting.tables import GROUP_RECORDS
-from meterdp.groupforecast.study import STUDIED, GroupStudy
+from meterdp.groupforecast.study import public_list, read_last_hours
 from meterdp.ingest.tables import METERS
 from meterdp.publish.tables import CROSSWALK
 from meterdp.release.study_forecasts import write_group_forecasts
 
 with job(snakemake.input, snakemake.log) as write:
-    params = snakemake.params
-    study = GroupStudy.from_tables(
-        read_parts(snakemake.input.records, GROUP_RECORDS),
-        read_table(snakemake.input.meters, METERS),
-        params.households,
-        params.export["interval_minutes"],
-        params.default_kwh_per_hour,
-        STUDIED,
-        LogScale.of_interval(params.log_scale, params.export["interval_minutes"]),
-    )
-    write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(study, params.seed))
-    salt = Path(snakemake.input.salt).read_text().strip()
-    facts, zone = carried_metadata(snakemake.input), params.export["time_zone"]
-    crosswalk = write_group_forecasts(
-        study, params.groups, params.epsilon, snakemake.output.folder, params.seed, salt, zone, facts
-    )
+    config, meters = snakemake.params.config, read_table(snakemake.input.meters, METERS)
+    household, circuit = public_list(meters, config["release"]["forecast_households"])
+    hours = read_last_hours(snakemake.input.log_load, household, config)
+    write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(hours, circuit, config, config["seed"]))
+    salt, facts = Path(snakemake.input.salt).read_text().strip(), carried_metadata(snakemake.input)
+    crosswalk = write_group_forecasts(household, circuit, hours, config, snakemake.output.folder, salt, facts)
     write(snakemake.output.crosswalk, CROSSWALK, crosswalk)

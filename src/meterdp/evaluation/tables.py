@@ -182,29 +182,30 @@ FORECAST_INTERVALS = Table(
 GROUP_FORECAST_ERRORS = Table(
     "group_forecast_errors",
     "study",
-    "Errors of the group forecast (replace_one) against held-out readings, beside forecasts without privacy.",
+    "Errors of the group forecast (replace_one) on the last days, beside own forecasts and public guesses.",
     (
         Column(
             "method",
             TEXT,
             "",
-            "'group', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
-            "forecasts), 'public_level' (looks at nothing)",
+            "'group' (the files), 'scaled' (own level times the released shape); without protection 'own_mean' (the "
+            "household's mean of the hour), 'own_level' (its mean), 'own_level_public_shape'; 'public_shape' and "
+            "'public_level', which look at nothing",
         ),
-        _optional("epsilon", "1", "privacy parameter of the groups and one origin; null where nothing protects"),
-        _optional("delta", "1", "privacy parameter; null where nothing protects"),
-        Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
-        Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
-        _optional("assignment_epsilon", "1", "cost of the randomised assignment alone, 0 if none"),
-        *_ERRORS,
-        Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
-        Column(
-            "origin_count",
-            COUNT,
-            "1",
-            "rolling origins per household; each is a release, with the groups of the first",
-        ),
-        Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
+        _optional("epsilon", "1", "privacy parameter; null where nothing is released"),
+        _optional("delta", "1", "privacy parameter; null where nothing is released"),
+        Column("groups", TEXT, "", "'one' or 'circuit'; 'none' where nothing is released"),
+        Column("group_count", COUNT, "1", "groups; null where nothing is released", nullable=True),
+        Column("draw_count", COUNT, "1", "draws averaged over"),
+        _optional("mae_kwh", "kWh", "mean absolute error of the expected energy of an hour, mean over households"),
+        _optional("mae_median_kwh", "kWh", "the same, median over households"),
+        _optional("mae_of_median_kwh", "kWh", "mean absolute error of the median; null where there is none"),
+        _optional("energy_bias", "1", "sum of the forecasts over what the households used before, less one"),
+        _optional("energy_error", "1", "root mean square of that over draws"),
+        _optional("coverage_50", "1", "share of hours within the interval that should hold 50 %; null without one"),
+        _optional("coverage_90", "1", "share of hours within the interval that should hold 90 %; null without one"),
+        Column("household_count", COUNT, "households", "households of the list with usable readings, averaged over"),
+        Column("hour_count", COUNT, "h", "held-out hours"),
     ),
 )
 

@@ -38,7 +38,6 @@ from meterdp.forecasting.tables import (
     FORECASTS,
     FORECASTS_KWH,
     GAUSSIAN_CHECKS,
-    GROUP_RECORDS,
     INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import LogLoad
@@ -153,20 +152,6 @@ def shard_forecasts(
             "innovation_ratio": [value if np.isfinite(value) else None for value in ratio.tolist()],
         },
     )
-
-
-def point_forecasts(
-    load: LogLoad, settings: Mapping, threads: int = 1, known: Mapping[int, Sequence[ArmaFit]] | None = None
-) -> dict:
-    """Return the columns of table ``group_records``: forecasts alone, of every household of a shard.
-
-    Arguments are those of :func:`window_fits`; of the section it takes the keys ``PROCESS`` and ``POINTS``.
-    """
-    if load.calendar is None:
-        return {c.name: [] for c in GROUP_RECORDS.columns}
-    rolling = rolling_of(load.calendar, settings)
-    rolled = roll(load, window_fits(load, settings, threads, known), rolling)
-    return forecast_columns(rolled.forecasts, rolling.origins, load.calendar.start_utc)
 
 
 def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads: int = 1) -> np.ndarray:

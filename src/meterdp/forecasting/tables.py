@@ -86,14 +86,6 @@ INTERVAL_ENDS = Table(
     ),
 )
 
-GROUP_RECORDS = Table(
-    "group_records",
-    "private",
-    "Forecasts from rolling origins of every household of the group forecast's list that passed the quality rules.",
-    tuple(c for c in FORECASTS.columns if c.name != "forecast_std_log_kwh"),
-    file_name="group_records/part-<shard>.parquet",
-)
-
 FORECAST_MARKS = Table(
     "forecast_marks",
     "private",

@@ -1,74 +1,122 @@
-"""The sound forecast: every household's file carries the noisy mean forecast of its group (``replace_one``).
+"""The group forecast: expected energy, median and intervals for every hour of a week, and the shape behind them.
 
-A file names the group of its household, so groups are public (one, or the circuits) or each household's assignment is
-randomised and charged (docs/proofs/group_forecast.md). In study mode the noise is seeded floating point: the proof
-then covers the algorithm, not the files.
-
-Groups can be kept over a budget period: labels that were released cost nothing again (section 4 there). A later
-forecast is the common mean and the group sums alone, and costs what these do; with one group that is all of the
-first. Groups age; a new budget period draws new ones.
+Two noisy queries of vectors that each household's own readings make (``replace_one``, docs/proofs/group_forecast.md):
+how the levels of households are distributed; then, clipped at a bound that follows from the first answer, the mean
+level, the mean shape of a week and how hours spread around it. What comes out are posterior means. A file names the
+group of its household, so groups are public: one, or the circuits. In study mode the noise is seeded floating point:
+the proof then covers the algorithm, not the files.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
-    COMMON_OFFSET_STD,
-    COMMON_RADIUS,
-    ENTRY_LIMIT,
-    GROUP_OFFSET_STD,
-    GROUP_RADIUS,
+    BOUNDS,
+    CELL_SHARE,
+    CELLS,
+    HOURS,
+    LEAST_SHARE,
+    LEVEL_BIN_ERROR,
+    LEVEL_BIN_STD,
+    LEVEL_EDGES,
+    LEVEL_ENDS,
+    LEVEL_OFFSET_STD,
     LEVEL_STD,
-    MOST_GROUPS,
+    MEAN_SHARE,
+    QUANTILES,
+    SHAPE_BOUND,
+    SHAPE_HOURS,
+    SHAPE_RADIUS,
+    SHAPE_SHARE,
+    SPREAD_EDGES,
+    SPREAD_ENDS,
+    SPREAD_SHARE,
+    USABLE,
+    USABLE_STD,
     GroupPlan,
     GroupPublic,
-    assigned_levels,
+    best_bound,
+    log_normal_bins,
     make_plan,
-    make_step,
-    normal_groups,
-    response,
+    periodic_kernel,
+    shape_prior,
+    spread_prior,
 )
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Measure, NoisyQuery, clipped, grouped_sums, measure_with
-from meterdp.privacy.noise import GRID, ResponseSource
-from meterdp.privacy.policy import FEWEST_IN_GROUP
+from meterdp.privacy.noise import GaussianSource
 
-Assign = Callable[[np.ndarray, int, float], np.ndarray]
+BINS = len(SPREAD_EDGES) + 1
+# Steps of the logs on which distributions are put together.
+_STEP = 0.025
+# What the distribution of levels says of their mean is off by, as a share of it; the measured mean gets the rest.
+MEAN_ERROR = 0.25
+# No mean level is below so many medians, no hour below such a share of the mean one, whatever noise says.
+LEAST_MEAN, LEAST_RATIO = 0.1, 0.02
+# Mean of the prior of the standard deviation of circuits around all.
+CIRCUIT_STD = 0.2
 
 
 @dataclass(frozen=True)
 class ForecastRecords:
-    """All the mechanism sees of the data: the forecast (N, k) of each household of the public list, log kWh.
+    """All the mechanism sees of the data: a row for each household of the public list, NaN without usable readings.
 
-    A row that is not finite stands for a household without a forecast and is replaced by the public level, never
-    dropped.
+    ``x`` (N, 1 + 48 + 24 B): the mean energy of an hour, kWh; the mean of each cell over it; and for each hour of the
+    day the shares of its readings in B bins of log energy over level and public shape.
     """
 
     x: np.ndarray
 
 
+def household_records(hourly_kwh: np.ndarray, cell: np.ndarray, public_shape: np.ndarray) -> ForecastRecords:
+    """Return the records of (N, T) hourly energies, NaN where missing, of hours in ``cell`` (T,) 0..47.
+
+    ``public_shape`` is (48,). Feed-in counts as no energy. A household's record is a function of its own row.
+    """
+    seen = np.isfinite(hourly_kwh)
+    kwh = np.where(seen, np.maximum(hourly_kwh, 0.0), 0.0)
+    of_cell = (cell[:, None] == np.arange(CELLS)).astype(float)
+    count = seen.astype(float) @ of_cell
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (kwh @ of_cell) / count
+        # A cell that was never read has the mean of its hour on the other days, or of all hours.
+        other = np.roll(mean, HOURS, axis=1)
+        mean = np.where(count > 0, mean, np.where(np.isfinite(other), other, (kwh.sum(1) / seen.sum(1))[:, None]))
+        level = mean @ CELL_SHARE
+        ratio = np.where(level[:, None] > 0, mean / level[:, None], public_shape)
+        log = np.log(kwh / (level[:, None] * public_shape[cell]))
+    at = np.digitize(np.where(np.isnan(log), -np.inf, log), SPREAD_EDGES)
+    place = (np.arange(len(kwh))[:, None] * HOURS + cell % HOURS) * BINS + at
+    shares = np.bincount(place[seen], minlength=len(kwh) * HOURS * BINS).reshape(-1, HOURS, BINS).astype(float)
+    of_hour = shares.sum(axis=2, keepdims=True)
+    nothing = (of_hour == 0) | (level[:, None, None] == 0)
+    shares = np.where(nothing, spread_prior()[0], shares / np.maximum(of_hour, 1))
+    x = np.column_stack([level, ratio, shares.reshape(len(kwh), -1)])
+    x[seen.sum(axis=1) < max(LEAST_SHARE * seen.shape[1], 1)] = np.nan
+    return ForecastRecords(x)
+
+
 @dataclass(frozen=True)
 class GroupRelease:
-    """Group 0..K-1 each household was assigned to, (N,) int64, and the forecast of each group, (K, k)."""
+    """Released numbers. ``group`` (N,) is the group 0..G-1 of each household.
+
+    ``expected_kwh`` (G, 48) is the mean energy of a household of the group in an hour of each cell, ``quantile_kwh``
+    (G, 48, 5) the quantiles of that hour over days and households. ``expected_ratio`` (48,) and ``quantile_ratio``
+    (48, 5) are the same over the mean energy of an hour of the household itself.
+    """
 
     group: np.ndarray
-    group_log_kwh: np.ndarray
-
-    @property
-    def released_log_kwh(self) -> np.ndarray:
-        """Forecast in each household's file, (N, k)."""
-        return self.group_log_kwh[self.group]
+    expected_kwh: np.ndarray
+    quantile_kwh: np.ndarray
+    expected_ratio: np.ndarray
+    quantile_ratio: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -92,94 +140,241 @@ class GroupForecast:
             adjacency="replace_one",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gaussian.STEPS_AND_RESPONSES,
+            accountant=gaussian.STEPS,
             proof="docs/proofs/group_forecast.md",
             family=self.family,
         )
 
-    def release(self, private: ForecastRecords, noise: ResponseSource) -> GroupRelease:
+    @property
+    def mu(self) -> float:
+        return self.plan.mu
+
+    @property
+    def total_variation(self) -> float:
+        return self.plan.total_variation(self.public)
+
+    def release(self, private: ForecastRecords, noise: GaussianSource) -> GroupRelease:
         """Run the mechanism once, with noise on the grid it was calibrated for."""
-        return self.run(private.x, measure_with(noise, self.public.grid), noise.randomise)
+        return self.run(private.x, measure_with(noise, self.public.grid))
 
-    def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> GroupRelease:
-        """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
+    def run(self, x: np.ndarray, measure: Measure) -> GroupRelease:
+        """Run the two queries, letting ``measure`` turn exact sums into noisy ones.
 
-        ``measure`` is given a step and sums (G, k), ``assign`` labels (N,), K and the assignment epsilon. Records
-        ``x`` (N, k) are touched in the arguments of the two only. The privacy test replays a run on neighbouring
-        records by handing back recorded answers.
+        Records ``x`` are touched in its arguments only. The privacy test replays a run on neighbouring records by
+        handing back recorded answers.
         """
         public, plan = self.public, self.plan
-        z = self._centred(x)
-        if public.groups == "circuit":
-            group = np.array(public.circuit)
-            return GroupRelease(group, public.centre_log_kwh + self._circuits(z, group, measure))
-        common = self._common(z, measure)
-        if plan.groups == 1:
-            return GroupRelease(np.zeros(len(z), int), public.centre_log_kwh + common)
-        group = self._assigned(z, common, assign)
-        expected = common + LEVEL_STD * assigned_levels(plan.groups, plan.assignment_epsilon)[0][:, None]
-        offset = self._offsets(z, group, expected, measure)
-        return GroupRelease(group, public.centre_log_kwh + expected + offset)
-
-    def assignment(self, x: np.ndarray, measure: Measure, assign: Assign) -> np.ndarray:
-        """Run the first two steps only: the common mean and the groups (N,) that go by it."""
-        z = self._centred(x)
-        return self._assigned(z, self._common(z, measure), assign)
-
-    def _centred(self, x: np.ndarray) -> np.ndarray:
-        """Return the records around the public level, entries cut, (N, k)."""
-        public = self.public
-        if x.shape != (public.records, public.steps):
+        if x.shape != (public.records, 1 + CELLS + HOURS * BINS):
             raise InputError(
-                "the forecasts do not have the public number of households and steps",
+                "the records do not have the public number of households and entries",
                 field="records",
-                hint="set records and steps to the size of the public list and of a forecast",
+                hint="set records to the size of the public list",
             )
-        z = np.where(np.isfinite(x).all(axis=1, keepdims=True), x - public.centre_log_kwh, 0.0)
-        return np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
+        noisy = measure(plan.levels, _total(level_vectors(x, public.level_kwh), public.grid))
+        levels = levels_of(noisy[0], public, plan.levels)
+        bound = self._bound(levels)
+        vectors = self.profile_vectors(x, levels.median_kwh, bound)
+        return self._released(levels, bound, measure(plan.profile, _total(vectors, public.grid)))
 
-    def _assigned(self, z: np.ndarray, common: np.ndarray, assign: Assign) -> np.ndarray:
-        """Randomise which group's centre is nearest to each record, (N,)."""
-        plan = self.plan
-        centres = common + LEVEL_STD * normal_groups(plan.groups)[0][:, None]
-        return assign(nearest(z, centres), plan.groups, plan.assignment_epsilon)
+    def profile_vectors(self, x: np.ndarray, median_kwh: float, bound: float) -> np.ndarray:
+        """Return what each household adds to the second query, (N, entries), within a set of diameter one.
 
-    def _common(self, z: np.ndarray, measure: Measure) -> np.ndarray:
-        """Measure the mean of all records (1, k) around the public level."""
-        plan = self.plan
-        noisy = measure(plan.common, group_sums(z, np.zeros(len(z), int), 1, plan.common_radius, self.public.grid))
-        return self._shrunk(noisy, plan.common, response(COMMON_RADIUS, 1.0) * len(z), COMMON_OFFSET_STD**2)
-
-    def _offsets(self, z: np.ndarray, group: np.ndarray, expected: np.ndarray, measure: Measure) -> np.ndarray:
-        """Measure how far the group means lie from what the public distribution expects, (K, k)."""
-        plan = self.plan
-        sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius, self.public.grid)
-        counts = response(GROUP_RADIUS, 1.0) * np.bincount(group, minlength=plan.groups)
-        return self._shrunk(measure(plan.group, sums), plan.group, counts[:, None], GROUP_OFFSET_STD**2)
-
-    def _circuits(self, z: np.ndarray, group: np.ndarray, measure: Measure) -> np.ndarray:
-        """Measure the means of public circuits (G, k), shrunk towards their common mean (empirical Bayes)."""
-        plan, n = self.plan, len(z)
-        noisy = measure(plan.group, group_sums(z, group, plan.groups, plan.group_radius, self.public.grid))
-        follows = response(COMMON_RADIUS, 1.0)
-        step = NoisyQuery("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
-        common = self._shrunk(noisy.sum(axis=0), step, follows * n, COMMON_OFFSET_STD**2)
-        counts = np.maximum(follows * np.bincount(group, minlength=plan.groups), 1e-9)
-        level = (noisy / counts[:, None] - common).mean(axis=1)
-        between = between_variance(level, (plan.group.noise_std / counts) ** 2 / self.public.steps)
-        counts = counts[:, None]
-        return common + self._shrunk(noisy - counts * common, plan.group, counts, between)
-
-    def _shrunk(
-        self, noisy_sum: np.ndarray, step: NoisyQuery, count: np.ndarray | float, variance: float
-    ) -> np.ndarray:
-        """Return the posterior mean of offsets with prior covariance ``variance`` times the public kernel.
-
-        Sums (G, k) or (k,), counts (G, 1) or one. Along the axes of the kernel entries do not depend on each other.
+        Levels are clipped at ``bound`` medians. A household without usable readings adds nothing.
         """
-        values, axes = self.public.kernel_axes
-        prior = variance * values
-        return (noisy_sum @ axes * (count * prior / (count**2 * prior + step.noise_std**2))) @ axes.T
+        public, usable = self.public, usable_rows(x)
+        level = np.clip(x[:, :1] / median_kwh, 0.0, bound)
+        shape = clipped((x[:, 1 : 1 + CELLS] - public.cell_shape) * np.sqrt(CELL_SHARE), SHAPE_RADIUS)
+        shape = shape * np.minimum(level / SHAPE_BOUND, 1.0)
+        shares = np.clip(x[:, 1 + CELLS :].reshape(-1, HOURS, BINS), 0.0, 1.0)
+        shares = shares / np.maximum(shares.sum(axis=2, keepdims=True), 1.0) - spread_prior()[0]
+        # Each part is divided by its diameter: of levels, of the ball, of 24 distributions.
+        mean = math.sqrt(self._mean_share) * (level - 1) / bound
+        parts = [mean, np.sqrt(SHAPE_SHARE) * shape / (2 * SHAPE_RADIUS)]
+        parts += [np.sqrt(SPREAD_SHARE / (2 * HOURS)) * shares.reshape(len(x), -1)]
+        if public.circuits:
+            own = np.array(public.circuit)[:, None] == np.arange(public.circuits)
+            parts.append(mean * own)
+        return np.where(usable[:, None], np.concatenate(parts, axis=1), 0.0)
+
+    def _bound(self, levels: Levels) -> float:
+        noise = self.plan.profile.noise_std / (math.sqrt(self._mean_share) * levels.count)
+        return float(BOUNDS[best_bound(levels.excess(BOUNDS), noise)])
+
+    def _released(self, levels: Levels, bound: float, noisy: np.ndarray) -> GroupRelease:
+        """Return posterior means, from the answer (1, entries) of the second query."""
+        public = self.public
+        mean_at, shape_at, spread_at, own_at = np.split(noisy[0] / levels.count, np.cumsum([1, CELLS, HOURS * BINS]))
+        mean = self._mean(levels, bound, mean_at[0])
+        ratio = self._shape(levels, bound, shape_at)
+        bins = self._spread(levels, spread_at.reshape(HOURS, BINS))
+        group, factor = np.zeros(public.records, np.int64), np.ones(1)
+        if public.circuits:
+            group = np.array(public.circuit, np.int64)
+            factor = self._circuits(own_at * levels.count, group, bound, mean, levels.count / public.records)
+        # Both day types share the bins of an hour, which are around the public shape.
+        both = (ratio * np.repeat([5 / 7, 2 / 7], HOURS)).reshape(2, HOURS).sum(axis=0)
+        moved = np.log(np.tile(public.cell_shape[:HOURS] / both, 2) * ratio)[:, None]
+        hours = [Distribution.of_bins(SPREAD_EDGES, b, SPREAD_ENDS) for b in bins]
+        within = np.array([hour.quantiles(QUANTILES) for hour in hours])
+        across = np.array([levels.distribution.plus(hour).quantiles(QUANTILES) for hour in hours])
+        return GroupRelease(
+            group,
+            levels.median_kwh * mean * factor[:, None] * ratio,
+            public.level_kwh * np.exp(np.tile(across, (2, 1)) + moved) * factor[:, None, None],
+            ratio,
+            np.exp(np.tile(within, (2, 1)) + moved),
+        )
+
+    def _mean(self, levels: Levels, bound: float, answer: float) -> float:
+        """Return the mean level in medians: measured up to the bound, beyond it as the distribution says."""
+        unit = bound / math.sqrt(self._mean_share)
+        excess = float(levels.excess(np.array([bound]))[0])
+        noise = (unit * self.plan.profile.noise_std / levels.count) ** 2
+        prior, variance = levels.mean - excess, (MEAN_ERROR * levels.mean) ** 2 + levels.mean_variance
+        mean = ((1 + unit * answer) * variance + prior * noise) / (variance + noise) + excess
+        return max(mean, LEAST_MEAN)
+
+    def _shape(self, levels: Levels, bound: float, answer: np.ndarray) -> np.ndarray:
+        """Return the energy of the cells over the mean of a week, (48,)."""
+        level, weight = levels.points
+        counted = np.minimum(np.minimum(level, bound) / SHAPE_BOUND, 1.0) @ weight
+        unit = 2 * SHAPE_RADIUS / math.sqrt(SHAPE_SHARE) / counted
+        values, axes = shape_prior()
+        noise = (unit * self.plan.profile.noise_std / levels.count) ** 2
+        offset = ((unit * answer) @ axes * (values / (values + noise))) @ axes.T
+        ratio = np.maximum(self.public.cell_shape + offset / np.sqrt(CELL_SHARE), LEAST_RATIO)
+        return ratio / (ratio @ CELL_SHARE)
+
+    def _spread(self, levels: Levels, answer: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the bins of every hour of the day, (24, B)."""
+        unit = math.sqrt(2 * HOURS / SPREAD_SHARE)
+        prior, covariance = spread_prior()
+        noise = (unit * self.plan.profile.noise_std / levels.count) ** 2
+        of_hours = 0.5 + 0.5 * periodic_kernel(SHAPE_HOURS)
+        bins = np.maximum(prior + kronecker_posterior(unit * answer, of_hours, covariance, noise), 1e-4)
+        return bins / bins.sum(axis=1, keepdims=True)
+
+    @property
+    def _mean_share(self) -> float:
+        """Share of the second query that finds the mean level of all; circuits take half of it."""
+        return MEAN_SHARE / (2 if self.public.circuits else 1)
+
+    def _circuits(self, noisy: np.ndarray, group: np.ndarray, bound: float, mean: float, usable: float) -> np.ndarray:
+        """Return the mean level of each circuit over that of all, (G,), shrunk (empirical Bayes)."""
+        number = np.bincount(group, minlength=self.public.circuits)
+        count = np.maximum(number * usable, 1e-9)
+        unit = bound / math.sqrt(self._mean_share)
+        level = (1 + unit * noisy / count) / mean - 1
+        noise = (unit * self.plan.profile.noise_std / count / mean) ** 2
+        variance = between_variance(level, noise)
+        factor = np.maximum(1 + level * variance / (variance + noise), LEAST_MEAN)
+        return factor / (factor @ number / number.sum())
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What the first answer says of the levels of usable households.
+
+    ``bins`` are the probabilities of the bins of log level over the public one; ``median_kwh``; ``mean`` in medians
+    and the variance of what is not known of it; ``count`` of usable households.
+    """
+
+    bins: np.ndarray
+    public_kwh: float
+    log_high: float
+    median_kwh: float
+    mean: float
+    mean_variance: float
+    count: float
+
+    def excess(self, bound: np.ndarray) -> np.ndarray:
+        """Return E[(level - bound)+] at bounds in medians, (n,), in medians."""
+        level, weight = self.points
+        return np.maximum(level - bound[:, None], 0.0) @ weight
+
+    @property
+    def distribution(self) -> Distribution:
+        """Of the log of levels over the public one."""
+        return Distribution.of_bins(LEVEL_EDGES, self.bins, (LEVEL_ENDS[0], self.log_high))
+
+    @property
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Levels in medians and their probabilities."""
+        among = self.distribution
+        return np.exp(among.at) * self.public_kwh / self.median_kwh, among.weight
+
+
+def levels_of(noisy: np.ndarray, public: GroupPublic, query: NoisyQuery) -> Levels:
+    """Return the posterior of the distribution of levels: log-normal with unknown median and spread, and what the
+    bins say beyond it.
+    """
+    n, std = public.records, query.noise_std
+    missing, prior = std / n, USABLE_STD
+    share = (1 - noisy[-1] / n) * prior**2 + USABLE * missing**2
+    count = n * float(np.clip(share / (prior**2 + missing**2), 0.5, 1.0))
+    location, spread = (
+        grid.ravel() for grid in np.meshgrid(np.arange(-2.5, 3.51, 0.1), np.arange(*LEVEL_STD, 0.1), indexing="ij")
+    )
+    log_high = min(math.log(public.high_kwh / public.level_kwh), LEVEL_ENDS[1])
+    shapes = log_normal_bins(LEVEL_EDGES, location, spread)
+    # No level is beyond the bound.
+    shapes[:, np.digitize(log_high, LEVEL_EDGES) + 1 :] = 0.0
+    shapes /= shapes.sum(axis=1, keepdims=True)
+    seen, noise = noisy[:-1] / count, (std / count) ** 2
+    left = seen - shapes
+    error = (LEVEL_BIN_ERROR * shapes) ** 2 + LEVEL_BIN_STD**2 + noise
+    log = -0.5 * (left**2 / error + np.log(error)).sum(axis=1) - 0.5 * (location / LEVEL_OFFSET_STD) ** 2
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    bins = weight @ shapes
+    error = (LEVEL_BIN_ERROR * bins) ** 2 + LEVEL_BIN_STD**2
+    bins = np.maximum(bins + (seen - bins) * error / (error + noise), 0.02 * bins)
+    bins /= bins.sum()
+    among = Distribution.of_bins(LEVEL_EDGES, bins, (LEVEL_ENDS[0], log_high))
+    median = float(np.exp(among.quantiles((0.5,))[0]))
+    means = np.exp(location + spread**2 / 2) / median
+    variance = weight @ means**2 - (weight @ means) ** 2
+    mean = float(np.exp(among.at) @ among.weight) / median
+    return Levels(bins, public.level_kwh, log_high, public.level_kwh * median, mean, float(variance), count)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution of logs on points one step apart: ``at`` (n,), ``weight`` (n,)."""
+
+    at: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of_bins(cls, edges: np.ndarray, bins: np.ndarray, ends: tuple[float, float]) -> Distribution:
+        """Spread the probability of each bin evenly; that of the open ones falls off to the ends."""
+        at = np.arange(ends[0], ends[1] + _STEP / 2, _STEP)
+        place = np.digitize(at, edges)
+        bins = bins[: place[-1] + 1]
+        form = np.ones(len(at))
+        low, high = place == 0, place == len(edges)
+        form[low] = np.exp((at[low] - edges[0]) / 0.5)
+        form[high] = np.exp((edges[-1] - at[high]) / 0.3)
+        per = np.bincount(place, weights=form, minlength=len(bins))
+        return cls(at, form * (bins / per)[place])
+
+    def plus(self, other: Distribution) -> Distribution:
+        """Return the distribution of the sum of independent logs."""
+        weight = np.convolve(self.weight, other.weight)
+        return Distribution(self.at[0] + other.at[0] + _STEP * np.arange(len(weight)), weight)
+
+    def quantiles(self, shares) -> np.ndarray:
+        """Return quantiles, (n,)."""
+        below = np.cumsum(self.weight) - self.weight / 2
+        return np.interp(shares, below / self.weight.sum(), self.at)
+
+
+def kronecker_posterior(mean: np.ndarray, rows: np.ndarray, columns: np.ndarray, noise: float) -> np.ndarray:
+    """Return the posterior mean (R, C) of a matrix with covariance ``rows`` x ``columns``, seen with white noise."""
+    a, u = np.linalg.eigh(rows)
+    b, v = np.linalg.eigh(columns)
+    prior = np.maximum(np.outer(a, b), 0.0)
+    return u @ ((u.T @ mean @ v) * prior / (prior + noise)) @ v.T
 
 
 def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
@@ -189,110 +384,26 @@ def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
     The prior of their standard deviation is exponential with a public mean; a posterior mean does not follow noise as
     the difference of two variances does.
     """
-    std = np.linspace(0.0, LEVEL_STD, 49)
+    std = np.linspace(0.0, 1.2, 49)
     variance = std[:, None] ** 2 + noise_variance
-    log_posterior = -0.5 * (np.log(variance) + level**2 / variance).sum(axis=1) - std / GROUP_OFFSET_STD
+    log_posterior = -0.5 * (np.log(variance) + level**2 / variance).sum(axis=1) - std / CIRCUIT_STD
     weight = np.exp(log_posterior - log_posterior.max())
     return float(weight @ std**2 / weight.sum())
 
 
-def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the nearest of ``centres`` (K, k) to each record (N, k): a function of that record alone."""
-    return ((z[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
+def usable_rows(x: np.ndarray) -> np.ndarray:
+    """Return whether each household has a usable record, (N,) bool."""
+    return np.isfinite(x).all(axis=1)
 
 
-def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float, grid: float = 0.0) -> np.ndarray:
-    """Return per group the sum of records clipped to a ball of radius ``radius`` sqrt(k), (G, k) float64.
-
-    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k).
-    """
-    return grouped_sums(clipped(z, radius * np.sqrt(z.shape[1])), group, groups, grid)
-
-
-# Share of mu^2 of assignment and first forecast together that finds the centres of the groups.
-CENTRE_SHARE = 0.1
+def level_vectors(x: np.ndarray, level_kwh: float) -> np.ndarray:
+    """Return one indicator a household, (N, bins): the bin of its level, the last for no usable readings."""
+    usable = usable_rows(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = np.digitize(np.log(np.maximum(x[:, 0], 0.0) / level_kwh), LEVEL_EDGES)
+    return np.eye(len(LEVEL_EDGES) + 2)[np.where(usable, at, len(LEVEL_EDGES) + 1)]
 
 
-@dataclass(frozen=True)
-class KeptGroups:
-    """The mechanism with groups that are kept.
-
-    Epsilon and delta of ``public`` are those of the assignment and one forecast together; ``plan`` is that of every
-    forecast.
-    """
-
-    public: GroupPublic
-    plan: GroupPlan
-
-    @classmethod
-    def calibrate(cls, public: GroupPublic) -> KeptGroups:
-        return cls(public, make_plan(public, CENTRE_SHARE))
-
-    @cached_property
-    def assignment_plan(self) -> GroupPlan | None:
-        """The steps that assign groups; None where groups are public."""
-        plan = self.plan
-        if plan.assignment_epsilon == 0:
-            return None
-        mu = plan.mu * math.sqrt(CENTRE_SHARE / (1 - CENTRE_SHARE))
-        return replace(plan, mu=mu, common=make_step("common", plan.common_radius, self.public, mu), group=None)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What docs/proofs/group_forecast.md proves of the assignment and one forecast together."""
-        return GroupForecast(self.public, self.plan).guarantee
-
-    def assign(self, private: ForecastRecords, noise: ResponseSource) -> np.ndarray:
-        """Return a group 0..K-1 for every household, (N,) int64; public groups need no noise."""
-        if self.plan.groups == 1:
-            return np.zeros(self.public.records, np.int64)
-        if self.assignment_plan is None:
-            return np.array(self.public.circuit, np.int64)
-        once = GroupForecast(self.public, self.assignment_plan)
-        return once.assignment(private.x, measure_with(noise, self.public.grid), noise.randomise)
-
-    def forecast(self, private: ForecastRecords, group: np.ndarray, noise: ResponseSource) -> GroupRelease:
-        """Return the forecast of every group, with the groups (N,) from :meth:`assign`, of this or of an earlier
-        origin.
-        """
-        again = GroupForecast(self.public, self.plan)
-        return again.run(private.x, measure_with(noise, self.public.grid), lambda *_: np.asarray(group))
-
-
-def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | None) -> GroupPublic:
-    """Return the public settings of the group forecast of so many listed households that a configuration asks for.
-
-    ``circuit`` is the public circuit of each if they are the groups.
-    """
-    release = config["release"]
-    return GroupPublic(
-        epsilon=release["forecast_epsilon"],
-        delta=release["delta"],
-        records=households,
-        steps=config["forecast"]["horizon_steps"],
-        interval_hours=config["export"]["interval_minutes"] / 60,
-        level_log_kwh=float(LogScale.from_config(config["profiles"]).log(config["profiles"]["default_kwh_per_hour"])),
-        groups=release["forecast_groups"],
-        most_groups=max(1, min(MOST_GROUPS, households // FEWEST_IN_GROUP)),
-        circuit=circuit,
-        grid=GRID,
-    )
-
-
-def assignment_charge(kept: KeptGroups) -> Charge:
-    """Return what it costs to assign groups."""
-    plan = kept.assignment_plan
-    if plan is None:
-        return NOTHING
-    return Charge(plan.mu, plan.total_variation(kept.public), ((plan.assignment_epsilon, plan.groups, 1),))
-
-
-def planned_responses(config: Mapping, listed: int) -> Charge:
-    """Return the responses that forecasts draw for each of so many listed meters."""
-    release = config["release"]
-    households = min(release["forecast_households"] or listed, listed)
-    by_lot = release["forecast_groups"] == "assigned" and release["forecast_protects"] == "readings"
-    if not by_lot or households < FEWEST_IN_GROUP:
-        return NOTHING
-    kept = KeptGroups.calibrate(group_public(config, households, None))
-    return Charge(0.0, 0.0, assignment_charge(kept).responses)
+def _total(vectors: np.ndarray, grid: float) -> np.ndarray:
+    """Return the sum over households, (1, entries), of vectors rounded to the grid."""
+    return grouped_sums(vectors, np.zeros(len(vectors), int), 1, grid)

@@ -1,8 +1,7 @@
-"""Public rules of the sound forecast: how many groups, what the assignment costs, radii and shares of the budget.
+"""Public rules of the group forecast: its cells and bins, the priors, the shares of the budget, what it is worth.
 
-Every choice is a function of N, k, epsilon, delta and configuration: the plan minimises the squared error that a
-public normal distribution of household levels predicts. The constants were chosen on simulated households and on the
-Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/group_forecast.md, 6).
+Every choice is a function of N, epsilon, delta and configuration. The constants were chosen on simulated households
+and on the Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/group_forecast.md, 6).
 """
 
 from __future__ import annotations
@@ -12,56 +11,88 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from meterdp.accounting.responses import mu_beside
-from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, Number, OneOf, check
-from meterdp.privacy.gaussian import keep_probability, rounded, total_variation
+from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
+from meterdp.mechanisms.proven.library import SHIPPED, read_library
+from meterdp.privacy.gaussian import mu_for, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 
-# Groups that are found privately, at most; the plan takes as many or fewer, by the number of households and epsilon.
-MOST_GROUPS = 12
+GROUPS = ("one", "circuit")
+# A cell is an hour of the day on working days or on weekends. Working days come first.
+HOURS = 24
+CELLS = 2 * HOURS
+# Share of a week that is in each cell.
+CELL_SHARE = np.repeat([5 / 7, 2 / 7], HOURS) / HOURS
+# The last days of the period, at most, that a forecast is made from: four weeks, so that it is of the season.
+WINDOW_DAYS = 28
+# Of the hours of these days a household must have so many, or it counts as one without usable readings.
+LEAST_SHARE = 0.5
+# Edges of the bins of a household's level over the public one, and of an hour's energy over what level and prior
+# shape make it; both in logs. Outer bins are open.
+LEVEL_EDGES = np.arange(-3.0, 4.51, 0.5)
+SPREAD_EDGES = np.concatenate([[-2.75, -2.0, -1.5], np.arange(-1.25, 1.26, 0.25), [1.5, 2.0, 2.5]])
+# Where the open bins end for the quantiles.
+LEVEL_ENDS, SPREAD_ENDS = (-5.0, 5.5), (-5.0, 3.5)
+# Shares of mu^2: of the distribution of levels; then, of the rest, of the mean level, shape and spread.
+LEVELS_SHARE = 0.15
+MEAN_SHARE, SHAPE_SHARE, SPREAD_SHARE = 0.4, 0.35, 0.25
+# Radius of the ball that a household's shape stays in around the prior shape, weighted by the shares of the cells:
+# the root mean square of the differences.
+SHAPE_RADIUS = 0.6
+# Standard deviations of the priors: the log of the median level around the public one, of its shape around the prior
+# shape (both day types, their difference) and its correlation time in hours.
+LEVEL_OFFSET_STD = 1.0
+SHAPE_STD, WEEKEND_STD, SHAPE_HOURS = 0.25, 0.15, 4.0
+# The spread of an hour's energy: log-normal, its location and scale off by so much, each probability of a bin by
+# BIN_ERROR of it; half of the variance is common to all hours, the rest has the correlation time of the shape.
+SPREAD_STD, SPREAD_OFFSET_STD, SPREAD_SCALE_STD, BIN_ERROR = 0.9, 0.2, 0.3, 0.4
+# Levels over the households are log-normal, with a spread between these; each bin is off by so much of it, and as a
+# probability by LEVEL_BIN_STD.
+LEVEL_STD, LEVEL_BIN_ERROR, LEVEL_BIN_STD = (0.3, 1.6), 1.0, 0.006
+# A household's shape counts by its energy, up to so many median levels: the shape is that of the energy of all.
+SHAPE_BOUND = 2.0
+# Share of the energy beyond the clipping bound that the distribution of levels may get wrong.
+TAIL_ERROR = 1.0
+BOUNDS = np.exp(np.arange(0.5, 4.6, 0.25))
+# Share of listed households with usable readings, and its standard deviation.
+USABLE, USABLE_STD = 0.95, 0.05
+# What a public guess of the mean energy of a household is off by, log: national statistics for other households.
+GUESS_STD = 0.5
+# Households of the closed form of the error: log-normal levels with this spread.
+TYPICAL_LEVEL_STD = 1.1
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-GROUPS = ("one", "circuit", "assigned")
-# Standard deviation over households of the level of a forecast around the common one, log kWh.
-LEVEL_STD = 1.2
-# What the public level is off by, and what the public distribution says wrongly about a group, log kWh (standard
-# deviations).
-COMMON_OFFSET_STD = 0.5
-GROUP_OFFSET_STD = 0.2
-# Entries of a record further than this from the public level are cut, log kWh; keeps sums of squares finite.
-ENTRY_LIMIT = 50.0
-# Correlation time of the offsets over the steps of a forecast, hours.
-CORRELATION_HOURS = 12.0
-# Clip radii of the common and of the group measurement, in standard deviations of what is left of the level.
-COMMON_RADIUS = 1.0
-GROUP_RADIUS = 1.0
-# Shares of mu^2 the common measurement may get beside those of the groups.
-COMMON_SHARES = (0.1, 0.2, 0.3, 0.5)
-# Shares of epsilon the assignment may get.
-ASSIGNMENT_SHARES = np.concatenate([np.arange(0.1, 0.96, 0.05), [0.97, 0.98, 0.99]])
+
+@lru_cache
+def prior_shape() -> np.ndarray:
+    """Return the energy of each hour of the day over its mean, (24,), of the simulated households of the library that
+    comes with the code; to two digits, as requests name it.
+    """
+    public = read_library(SHIPPED, 0, HOURS).mixture
+    variance = np.einsum("kii->ki", public.covariances)
+    kwh = public.weights @ np.exp(public.means + variance / 2)
+    return np.round(kwh / kwh.mean(), 2)
 
 
 @dataclass(frozen=True)
 class GroupPublic:
-    """Everything the sound forecast may know before it sees a record.
+    """Everything the group forecast may know before it sees a record.
 
     Parameters
     ----------
     epsilon, delta : float
-        Privacy parameters of one release: all files of one origin.
+        Privacy parameters of one release: all files of one period.
     records : int
         N, all households of a public list.
-    steps : int
-        k, steps of the forecast.
-    interval_hours : float
-        Length of a step.
-    level_log_kwh : float
-        Public level, log kWh per hour: the centre of clipping and the record of a household without a forecast.
-    groups : {"one", "circuit", "assigned"}
-        One mean for all, one per public circuit, or one per privately assigned group.
-    most_groups : int
-        Largest number of private groups.
+    level_kwh : float
+        Public level, kWh per hour.
+    high_kwh : float
+        Public bound of the energy of any hour, and so of a level.
+    shape : tuple of float
+        Public shape: energy of each hour of a day over its mean.
+    groups : {"one", "circuit"}
+        One forecast for all, or one per public circuit.
     circuit : tuple of int, optional
         Public circuit 0..G-1 of every household; needed by "circuit".
     grid : float
@@ -71,11 +102,10 @@ class GroupPublic:
     epsilon: float
     delta: float
     records: int
-    steps: int
-    interval_hours: float
-    level_log_kwh: float = math.log(0.5)
-    groups: str = "assigned"
-    most_groups: int = 12
+    level_kwh: float
+    high_kwh: float
+    shape: tuple[float, ...]
+    groups: str = "one"
     circuit: tuple[int, ...] | None = None
     grid: float = 0.0
 
@@ -84,173 +114,169 @@ class GroupPublic:
         constraints = {
             "epsilon": POSITIVE,
             "delta": PROBABILITY,
-            "records": Fits(self.records >= 1, "at least one household"),
-            "steps": ONE_OR_MORE,
-            "interval_hours": POSITIVE,
-            "level_log_kwh": Number(),
+            "records": ONE_OR_MORE,
+            "level_kwh": POSITIVE,
+            "high_kwh": Fits(self.high_kwh > self.level_kwh, "a bound above the public level"),
+            "shape": Fits(len(self.shape) == HOURS and min(self.shape) > 0, "24 positive numbers"),
             "groups": OneOf(GROUPS),
-            "most_groups": ONE_OR_MORE,
-            "circuit": Fits(circuits, "export.circuit_column, or the groups 'one' or 'assigned'"),
+            "circuit": Fits(circuits, "export.circuit_column, or the groups 'one'"),
         }
         check(self, constraints)
 
     @property
-    def centre_log_kwh(self) -> float:
-        """Public level of the energy in one interval, log kWh."""
-        return self.level_log_kwh + math.log(self.interval_hours)
+    def circuits(self) -> int:
+        """Number of circuits that have a forecast of their own; 0 with one group."""
+        return max(self.circuit) + 1 if self.groups == "circuit" else 0
 
     @property
-    def noise_entries(self) -> int:
-        """Noise entries of one release at most."""
-        groups = max(self.circuit) + 1 if self.groups == "circuit" else self.most_groups
-        return (1 + groups) * self.steps
+    def level_bins(self) -> int:
+        """Bins of the first query: of levels, and the households without usable readings."""
+        return len(LEVEL_EDGES) + 2
+
+    @property
+    def entries(self) -> int:
+        """Entries of the second query: mean level, shape, spread, levels of circuits."""
+        return 1 + CELLS + HOURS * (len(SPREAD_EDGES) + 1) + self.circuits
 
     @property
     def delta_of_curve(self) -> float:
         """What is left of delta for continuous noise (docs/proofs/safe_noise.md), all of it in a study."""
         if self.grid == 0:
             return self.delta
-        # Twice, because groups and forecast may be two releases.
-        return delta_beside_the_grid(self.epsilon, self.delta, 2 * self.noise_entries, self.records)
+        return delta_beside_the_grid(self.epsilon, self.delta, self.level_bins + self.entries, self.records)
 
     @cached_property
-    def kernel_axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (k,) and eigenvectors (k, k) of the public correlation of offsets over the steps."""
-        step = np.arange(self.steps) * self.interval_hours / CORRELATION_HOURS
-        values, axes = np.linalg.eigh(np.exp(-np.abs(step[:, None] - step)))
-        return np.maximum(values, 0.0), axes
+    def cell_shape(self) -> np.ndarray:
+        """The public shape in every cell, (48,), with a mean of one over the week."""
+        shape = np.array(self.shape)
+        return np.tile(shape / shape.mean(), 2)
 
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """The steps of one release, fixed before any record is seen.
+    """The two queries of a release, fixed before any record is seen; their mu^2 add up to ``mu``^2."""
 
-    K ``groups``; ``assignment_epsilon`` is what the randomised assignment costs, 0 where nothing is assigned; ``mu``
-    is the GDP parameter of all Gaussian measurements together. ``common`` sums up all households (None for public
-    circuits), ``group`` each group (None with one). Clip radii are per step, log kWh.
-    """
-
-    groups: int
-    assignment_epsilon: float
     mu: float
-    common: NoisyQuery | None
-    group: NoisyQuery | None
-    common_radius: float
-    group_radius: float
-
-    @property
-    def measurements(self) -> tuple[NoisyQuery, ...]:
-        """The Gaussian measurements, in order; their mu^2 add up to ``mu``^2."""
-        return tuple(s for s in (self.common, self.group) if s is not None)
+    levels: NoisyQuery
+    profile: NoisyQuery
 
     def total_variation(self, public: GroupPublic) -> float:
         """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
         if public.grid == 0:
             return 0.0
-        rows = [1 if step is self.common else self.groups for step in self.measurements]
-        return sum(
-            n * public.steps * total_variation(step.noise_std / public.grid)
-            for n, step in zip(rows, self.measurements, strict=True)
-        )
+        entries = (self.levels, public.level_bins), (self.profile, public.entries)
+        return sum(count * total_variation(query.noise_std / public.grid) for query, count in entries)
+
+
+def make_plan(public: GroupPublic) -> GroupPlan:
+    """Return the plan; noise or sums that do not fit the grid are refused, by public numbers alone."""
+    mu = mu_for(public.epsilon, public.delta_of_curve)
+
+    def query(name: str, diameter: float, entries: int, share: float) -> NoisyQuery:
+        reach = rounded(diameter, entries, public.grid)
+        made = NoisyQuery(name, reach, reach / (mu * math.sqrt(share)))
+        check_grid(made, public.records * (diameter + public.grid), public.grid)
+        return made
+
+    # A household is in one bin; the parts of the second query are scaled so that their diameters are one together.
+    levels = query("levels", math.sqrt(2), public.level_bins, LEVELS_SHARE)
+    profile = query("profile", 1.0, public.entries, 1 - LEVELS_SHARE)
+    return GroupPlan(mu, levels, profile)
+
+
+def log_normal_excess(bound: np.ndarray, std: float) -> np.ndarray:
+    """Return E[(X - bound)+] of X log-normal with median one."""
+    z = np.log(bound) / std
+    return math.exp(std**2 / 2) * ndtr(std - z) - bound * ndtr(-z)
+
+
+def best_bound(excess: np.ndarray, noise: float) -> int:
+    """Return which of BOUNDS, in median levels, to clip at: noise of the mean against the energy beyond it.
+
+    ``excess`` is E[(X - bound)+] at each of BOUNDS; ``noise`` the standard deviation of the mean at a bound of one.
+    """
+    return int(np.argmin((noise * BOUNDS) ** 2 + (TAIL_ERROR * excess) ** 2))
+
+
+def mean_noise(public: GroupPublic, plan: GroupPlan) -> float:
+    """Return the standard deviation of the noise on the mean level of all, for clipping at one."""
+    share = MEAN_SHARE * (0.5 if public.circuits else 1.0)
+    return plan.profile.noise_std / (math.sqrt(share) * USABLE * public.records)
+
+
+@dataclass(frozen=True)
+class ForecastWorth:
+    """Expected errors (root mean square, shares of the real energy) of a release and of a public guess, from public
+    numbers alone.
+
+    ``energy``: the energy of all households in the week, which is the sum of the files. ``hour``: their energy in an
+    hour. ``shape``: that over its mean, what a household scales with its own level.
+    """
+
+    energy: float
+    hour: float
+    shape: float
+    guess_energy: float
+    guess_hour: float
+    guess_shape: float
+
+
+def worth_of(public: GroupPublic, plan: GroupPlan) -> ForecastWorth:
+    """Return what a release is worth, in closed form: noise after shrinkage, and what clipping leaves out."""
+    mean = math.exp(TYPICAL_LEVEL_STD**2 / 2)
+    noise, excess = mean_noise(public, plan), log_normal_excess(BOUNDS, TYPICAL_LEVEL_STD)
+    at = best_bound(excess, noise)
+    measured = ((noise * BOUNDS[at]) ** 2 + (TAIL_ERROR * excess[at]) ** 2) / mean**2
+    # Without the second query the level is that of the first: its median, and LEVEL_STD of its spread.
+    energy = 1 / (1 / measured + 1 / LEVEL_OFFSET_STD**2)
+    values, _ = shape_prior()
+    left = values * shape_noise(public, plan) ** 2 / (values + shape_noise(public, plan) ** 2)
+    shape, prior = left.sum(), values.sum()
+    guess = math.expm1(GUESS_STD) ** 2
+    return ForecastWorth(
+        *(math.sqrt(square) for square in (energy, energy + shape, shape, guess, guess + prior, prior))
+    )
+
+
+def shape_noise(public: GroupPublic, plan: GroupPlan) -> float:
+    """Return the standard deviation of the noise on an entry of the weighted shape of typical households."""
+    mean = math.exp(TYPICAL_LEVEL_STD**2 / 2)
+    counted = (mean - log_normal_excess(np.array(SHAPE_BOUND), TYPICAL_LEVEL_STD)) / SHAPE_BOUND
+    return 2 * SHAPE_RADIUS * plan.profile.noise_std / (math.sqrt(SHAPE_SHARE) * counted * USABLE * public.records)
+
+
+def periodic_kernel(hours: float) -> np.ndarray:
+    """Return the correlation of the hours of a day, (24, 24), that falls off with a correlation time."""
+    lag = np.abs(np.arange(HOURS)[:, None] - np.arange(HOURS))
+    return np.exp(-np.minimum(lag, HOURS - lag) / hours)
 
 
 @lru_cache
-def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return levels (K,) and shares (K,) of the groups that split a standard normal distribution with least squared
-    error.
-
-    Lloyd's iteration on the density (Max 1960).
-    """
-    level = ndtri((np.arange(groups) + 0.5) / groups)
-    for _ in range(500):
-        edge = np.concatenate([[-np.inf], (level[1:] + level[:-1]) / 2, [np.inf]])
-        share = np.diff(ndtr(edge))
-        density = np.exp(-0.5 * edge**2) / math.sqrt(2 * math.pi)
-        level = -np.diff(density) / share
-    return level, share
+def shape_prior() -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues (48,) and vectors (48, 48) of the prior covariance of the weighted shape."""
+    hours = periodic_kernel(SHAPE_HOURS)
+    both = np.kron(np.ones((2, 2)), SHAPE_STD**2 * hours) + np.kron(np.eye(2), WEEKEND_STD**2 * hours)
+    weight = np.sqrt(CELL_SHARE)
+    values, axes = np.linalg.eigh(weight[:, None] * both * weight)
+    return np.maximum(values, 0.0), axes
 
 
-@lru_cache(maxsize=4096)
-def assigned_levels(groups: int, assignment_epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean level (K,), in standard deviations, and share (K,) that are expected of those assigned to each
-    group.
-    """
-    level, share = normal_groups(groups)
-    keep = keep_probability(assignment_epsilon, groups)
-    joint = np.full((groups, groups), keep * math.exp(-assignment_epsilon)) * share[:, None]
-    np.fill_diagonal(joint, keep * share)
-    return level @ joint / joint.sum(axis=0), joint.sum(axis=0)
+def log_normal_bins(edges: np.ndarray, location, std) -> np.ndarray:
+    """Return the probabilities of the bins between edges and beyond them, (..., len(edges) + 1)."""
+    below = ndtr((edges - np.asarray(location)[..., None]) / np.asarray(std)[..., None])
+    return np.diff(below, prepend=0.0, append=1.0)
 
 
-def response(radius: float, std: float) -> float:
-    """Return d E[clip(Z + b)] / d b at b = 0, Z normal: by how much a clipped mean follows an offset."""
-    return float(2 * ndtr(radius / std) - 1)
+@lru_cache
+def spread_prior() -> tuple[np.ndarray, np.ndarray]:
+    """Return mean (B,) and covariance (B, B) of the probabilities of the bins of an hour."""
+    location = -(SPREAD_STD**2) / 2  # so that the mean is one
 
+    def bins(offset: float, scale: float) -> np.ndarray:
+        return log_normal_bins(SPREAD_EDGES, location + offset, SPREAD_STD * (1 + scale))
 
-def make_plan(public: GroupPublic, kept_apart: float = 0.0) -> GroupPlan:
-    """Return the plan with the smallest predicted error; ties go to fewer groups.
-
-    ``kept_apart`` is the share of mu^2 that is spent elsewhere where groups are assigned. Noise that does not fit the
-    grid is refused.
-    """
-    if public.groups == "circuit":
-        mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta_of_curve), COMMON_RADIUS * LEVEL_STD
-        step = make_step("circuits", radius, public, mu)
-        return GroupPlan(max(public.circuit) + 1, 0.0, mu, None, step, radius, radius)
-    candidates = [_plan(public, 1, 0.0, 1.0, 1.0)]
-    for groups in range(2, min(public.most_groups, public.records) + 1 if public.groups == "assigned" else 2):
-        for share in ASSIGNMENT_SHARES:
-            cost = share * public.epsilon
-            candidates += [_plan(public, groups, cost, common, 1 - kept_apart) for common in COMMON_SHARES]
-    return min(candidates, key=lambda c: predicted_error(public, c))
-
-
-def _plan(public: GroupPublic, groups: int, assignment_epsilon: float, common: float, share_left: float) -> GroupPlan:
-    mu = _mu_beside(assignment_epsilon, groups, public.epsilon, public.delta_of_curve) * math.sqrt(share_left)
-    level, share = assigned_levels(groups, assignment_epsilon)
-    left = LEVEL_STD * math.sqrt(max(1 - share @ level**2, 0.0))
-    radius = (COMMON_RADIUS * LEVEL_STD, GROUP_RADIUS * left)
-    first = make_step("common", radius[0], public, mu * math.sqrt(common))
-    second = make_step("groups", radius[1], public, mu * math.sqrt(1 - common)) if groups > 1 else None
-    return GroupPlan(groups, assignment_epsilon, mu, first, second, *radius)
-
-
-_mu_beside = lru_cache(maxsize=4096)(mu_beside)
-
-
-def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> NoisyQuery:
-    """Return the noisy sum of clipped vectors, of radius ``radius`` sqrt(k); replace-one sensitivity is twice that.
-
-    Noise or sums that do not fit the grid are refused, by public numbers alone.
-    """
-    ball = radius * math.sqrt(public.steps)
-    reach = rounded(2 * ball, public.steps, public.grid)
-    step = NoisyQuery(name, reach, reach / mu)
-    check_grid(step, public.records * (ball + public.grid), public.grid)
-    return step
-
-
-def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:
-    """Return the squared error of a household's level that the public normal distribution predicts, (log kWh)^2.
-
-    What the groups leave, the noise of the group means and that of the common mean, each after shrinkage. The noise
-    of a level is that of one entry over sqrt(k): offsets hardly change over the steps.
-    """
-    error, n, k = LEVEL_STD**2, public.records, public.steps
-
-    def left(prior: float, step: NoisyQuery, radius: float, std: float, count: np.ndarray) -> np.ndarray:
-        noise = (step.noise_std / (response(radius, std) * count)) ** 2 / k
-        return prior**2 * noise / (prior**2 + noise)
-
-    error += left(COMMON_OFFSET_STD, plan.common, plan.common_radius, LEVEL_STD, np.array([float(n)]))[0]
-    if plan.group is not None:
-        level, share = assigned_levels(plan.groups, plan.assignment_epsilon)
-        error -= LEVEL_STD**2 * (share @ level**2)
-        std = plan.group_radius / GROUP_RADIUS
-        error += share @ left(GROUP_OFFSET_STD, plan.group, plan.group_radius, std, np.maximum(share * n, 1.0))
-    return float(error)
-
-
-def guess_error() -> float:
-    """Return the same error of the public level alone, (log kWh)^2."""
-    return LEVEL_STD**2 + COMMON_OFFSET_STD**2
+    mean = bins(0.0, 0.0)
+    ways = [(bins(s, 0) - bins(-s, 0)) / 2 for s in (SPREAD_OFFSET_STD,)]
+    ways += [(bins(0, s) - bins(0, -s)) / 2 for s in (SPREAD_SCALE_STD,)]
+    smooth = np.diag((BIN_ERROR * mean) ** 2)
+    return mean, sum(np.outer(way, way) for way in ways) + smooth

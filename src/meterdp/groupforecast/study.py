@@ -1,109 +1,144 @@
-"""The group forecast in a study: its public list of households, their records and what else is public.
+"""Where the records of the group forecast come from: the public list of households, and their hours of a window.
 
-The list is a function of the meters of the export and of the configuration, never of a reading
+List and window are functions of the meters of the export and of the configuration, never of a reading
 (docs/proofs/group_forecast.md, 1): all meters, or the first ``release.forecast_households`` of the fixed order of
-:mod:`meterdp.forecasting.select`. A household that a quality rule leaves out
-stays on it, without a forecast.
+:mod:`meterdp.forecasting.select`; the last days of the period. A household that a quality rule leaves out stays on
+the list, without usable readings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
-from meterdp.forecasting.rolling import ForecastSet, forecast_set
 from meterdp.forecasting.select import choose_households, circuits_of
-from meterdp.groupforecast.mechanism import ForecastRecords
-from meterdp.groupforecast.plan import MOST_GROUPS, GroupPublic
+from meterdp.groupforecast.mechanism import ForecastRecords, household_records
+from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, prior_shape
+from meterdp.profiles.dense import LogLoad, read_log_load
 
-# What a study compares, whatever its files hold: all households in one group, and groups found privately.
+# What a study compares, whatever its files hold.
 STUDIED = {
-    "groups": ("one", "assigned"),
     "epsilons": (0.5, 1, 2, 4, 8),
     "delta": 1e-5,
-    "most_groups": MOST_GROUPS,
     # Errors are averaged over so many.
     "draws": 20,
 }
+# Days at the end of the readings that a study judges forecasts on, at most a third of all.
+HELD_OUT_DAYS = 7
+_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class GroupStudy:
-    """Records and public facts.
+class Hours:
+    """Local hours of whole days: (N, T) kWh of the listed households, NaN where not read, and the cells (T,) 0..47.
 
-    ``household`` (N,) int32 is the public list, dense indices, ascending, and ``circuit`` the circuit 0..G-1 of each,
-    None if the export does not name them all. ``forecasts`` are of the H households of the list that have one, n
-    origins, k steps; ``interval_start_utc`` (k,) is that of the last origin. ``settings`` is
-    :data:`STUDIED`; ``scale`` is that of the energy in a step.
+    ``first_day`` is the first of them, days since 1970.
     """
 
-    household: np.ndarray
-    circuit: tuple[int, ...] | None
-    forecasts: ForecastSet
-    interval_start_utc: np.ndarray
-    interval_hours: float
-    level_kwh_per_hour: float
-    settings: Mapping
-    scale: LogScale = PLAIN
+    kwh: np.ndarray
+    cell: np.ndarray
+    first_day: int
 
-    @classmethod
-    def from_tables(
-        cls,
-        forecasts: pa.Table,
-        meters: pa.Table,
-        households: int | None,
-        interval_minutes: int,
-        level_kwh_per_hour: float,
-        settings: Mapping,
-        scale: LogScale = PLAIN,
-    ) -> GroupStudy:
-        """Take tables ``group_records`` and ``meters``; ``households`` is ``release.forecast_households``."""
-        listed, circuit = public_list(meters, households)
-        own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
-        if not own.num_rows:
-            raise InputError(
-                "is so small that no household on the public list has a forecast",
-                file="config",
-                field="release.forecast_households",
-                hint="raise it",
-            )
-        judged = forecast_set(own)
-        last = np.flatnonzero(own["origin"].to_numpy() == judged.actual_log_kwh.shape[1] - 1)
-        steps = last[: judged.actual_log_kwh.shape[2]]
-        stamps = own["interval_start_utc"].take(steps).cast(pa.timestamp("us")).to_numpy()
-        return cls(listed, circuit, judged, stamps, interval_minutes / 60, level_kwh_per_hour, settings, scale)
+    def days(self, part: slice) -> Hours:
+        """Return a part of the days."""
+        first, last, _ = part.indices(len(self.cell) // HOURS)
+        at = slice(first * HOURS, last * HOURS)
+        return Hours(self.kwh[:, at], self.cell[at], self.first_day + first)
 
-    @property
-    def row(self) -> np.ndarray:
-        """Row on the list of each household with forecasts, (H,) int64."""
-        return np.searchsorted(self.household, self.forecasts.household)
 
-    def records(self, origin: int) -> ForecastRecords:
-        """Return the records of one origin, a row for every household of the list, NaN where it has no forecast."""
-        x = np.full((self.household.size, self.forecasts.forecast_log_kwh.shape[2]), np.nan)
-        x[self.row] = self.forecasts.forecast_log_kwh[:, origin]
-        return ForecastRecords(x)
+def cells_of(first_day: int, days: int) -> np.ndarray:
+    """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
+    the day, 24 more on Saturday and Sunday.
+    """
+    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
+    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
 
-    def public(self, groups: str, epsilon: float) -> GroupPublic:
-        """Return all that calibrates a mechanism: public facts."""
-        if groups == "circuit" and self.circuit is None:
-            raise no_circuits("release.forecast_groups")
-        return GroupPublic(
-            epsilon=epsilon,
-            delta=self.settings["delta"],
-            records=self.household.size,
-            steps=self.forecasts.forecast_log_kwh.shape[2],
-            interval_hours=self.interval_hours,
-            level_log_kwh=float(self.scale.over(60 / self.interval_hours).log(self.level_kwh_per_hour)),
-            groups=groups,
-            most_groups=self.settings["most_groups"],
-            circuit=self.circuit,
-        )
+
+def read_hours(paths: Iterable, household: np.ndarray, config: Mapping, first_day: int, last_day: int) -> Hours:
+    """Return the hours of public days, of the listed households (N,) ascending, from parts of ``log_load``."""
+    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
+    scale = LogScale.of_interval(config["profiles"], minutes)
+    out = np.full((len(household), (last_day - first_day + 1) * HOURS), np.nan)
+    for path in paths:
+        load = read_log_load([path], household, minutes, zone)
+        if load.household.size:
+            out[np.searchsorted(household, load.household)] = hourly(load, scale, first_day, last_day)
+    return Hours(out, cells_of(first_day, last_day - first_day + 1), first_day)
+
+
+def read_last_hours(paths: Sequence, household: np.ndarray, config: Mapping) -> Hours:
+    """Return the hours of the last whole days of the readings, as many as a study needs; no days without readings."""
+    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
+    calendars = (read_log_load([path], household[:1], minutes, zone).calendar for path in paths)
+    calendar = next((c for c in calendars if c is not None), None)
+    if calendar is None:
+        return Hours(np.empty((len(household), 0)), np.empty(0, int), 0)
+    days, count = np.unique(calendar.local_day, return_counts=True)
+    last = int(days[count >= calendar.slots_per_day - calendar.slots_per_hour].max(initial=days[0]))
+    first = max(int(days[0]), last - WINDOW_DAYS - HELD_OUT_DAYS + 1)
+    return read_hours(paths, household, config, first, last)
+
+
+def hourly(load: LogLoad, scale: LogScale, first_day: int, last_day: int) -> np.ndarray:
+    """Return energies of local hours, (H, 24 days) kWh: the mean of what was read of an hour, over all of it.
+
+    An hour that the clock skips is NaN, of one that comes twice both passes count as one.
+    """
+    calendar = load.calendar
+    hour = (calendar.local_day - first_day) * HOURS + calendar.minute_of_day // 60
+    count = (last_day - first_day + 1) * HOURS
+    inside = np.flatnonzero((hour >= 0) & (hour < count))
+    kwh = scale.kwh(load.log_kwh[:, inside])
+    total, seen = np.zeros((2, count, len(kwh)))
+    np.add.at(total, hour[inside], np.where(np.isfinite(kwh), kwh, 0.0).T)
+    np.add.at(seen, hour[inside], np.isfinite(kwh).T)
+    with np.errstate(invalid="ignore"):
+        return (total / seen).T * calendar.slots_per_hour
+
+
+def window_of(export: Mapping) -> tuple[int, int]:
+    """Return the first and the last day of the public window of a release, days since 1970."""
+    first, last = ((date.fromisoformat(export[key]) - _EPOCH).days for key in ("first_day", "last_day"))
+    return max(first, last - WINDOW_DAYS + 1), last
+
+
+def split(hours: Hours, public_shape: np.ndarray) -> tuple[ForecastRecords, Hours]:
+    """Return the records of the days before the last ones, and the last ones, on which forecasts are judged."""
+    days = len(hours.cell) // HOURS
+    last = min(HELD_OUT_DAYS, max(days // 3, 1))
+    before = hours.days(slice(max(days - last - WINDOW_DAYS, 0), days - last))
+    return household_records(before.kwh, before.cell, public_shape), hours.days(slice(days - last, days))
+
+
+def group_public(
+    config: Mapping,
+    households: int,
+    circuit: tuple[int, ...] | None,
+    grid: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
+) -> GroupPublic:
+    """Return the public settings of the group forecast of so many listed households; a configuration's epsilon and
+    delta by default. ``circuit`` is the public circuit of each if they are the groups.
+    """
+    release = config["release"]
+    return GroupPublic(
+        epsilon=release["forecast_epsilon"] if epsilon is None else epsilon,
+        delta=release["delta"] if delta is None else delta,
+        records=households,
+        level_kwh=config["profiles"]["default_kwh_per_hour"],
+        high_kwh=config["profiles"]["clip_kwh_per_hour"][1],
+        shape=tuple(prior_shape().tolist()),
+        groups="one" if circuit is None else "circuit",
+        circuit=circuit,
+        grid=grid,
+    )
 
 
 def public_list(meters: pa.Table, households: int | None) -> tuple[np.ndarray, tuple[int, ...] | None]:
@@ -122,5 +157,5 @@ def no_circuits(field: str) -> InputError:
         "asks for circuits, but not every meter's circuit is known",
         file="config",
         field=field,
-        hint="name them in export.meters or export.circuit_column, or use 'one' or 'assigned'",
+        hint="name them in export.meters or export.circuit_column, or use 'one'",
     )

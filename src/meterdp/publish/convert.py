@@ -23,7 +23,7 @@ from meterdp.core.job import progress
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.profiles.vector import is_working_day
-from meterdp.publish.kinds import is_of_a_household
+from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
 from meterdp.publish.tables import RELEASED_PROFILES
 
@@ -86,7 +86,8 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
         raise InputError("holds forecasts, whose day is known", file=folder, hint="leave --date out")
-    names = sorted(name for name in digests if name.endswith(".parquet"))
+    beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
+    names = sorted(name for name in digests if name.endswith(".parquet") and name not in beside)
     # Names end up in scripts, so none but those a release gives are taken.
     if not names or not all(map(is_of_a_household, names)):
         raise InputError("holds neither synthetic profiles nor forecasts", file=folder, hint=RELEASED)
@@ -131,7 +132,9 @@ def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) ->
     energy_kwh, stated = [], manifest["time"]
     for name in progress(names, "forecasts"):
         rows, guarantee = _read(folder, name, manifest)
-        energy_kwh.append(rows["released_kwh"].to_numpy())
+        # Files that hide whose they are have one number, a group forecast its mean.
+        column = "released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"
+        energy_kwh.append(rows[column].to_numpy())
     # The same in every file of a folder.
     start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
     return _profiles(

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,30 +56,52 @@ class Intervals:
         }
 
 
+# Rows of a household's file: columns by name, of k values each, from the place of the household.
+Rows = Callable[[int], Mapping[str, np.ndarray]]
+
+
+def log_rows(released_log_kwh: np.ndarray, scale: LogScale) -> Rows:
+    """Return what files of released log forecasts (N, k) hold of each household."""
+
+    def rows(row: int) -> dict[str, np.ndarray]:
+        log_kwh = released_log_kwh[row]
+        return {"released_log_kwh": log_kwh, "released_kwh": scale.clipped_kwh(log_kwh)}
+
+    return rows
+
+
 def write_forecast_files(
     folder: str | os.PathLike,
     release_ids: np.ndarray,
-    released_log_kwh: np.ndarray,
+    rows: Rows,
     intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
+    table: Table = FORECAST_FILE,
 ) -> None:
     """Write ``<release_id>.parquet`` and its manifest ``<release_id>.json`` per household, each atomically.
 
     Random ids are of letters, digits, ``-`` and ``_`` only. The manifest is from :func:`study_manifest`; its
-    guarantee goes into the Parquet files too, as do further metadata that are not private. No interval comes with a
-    released forecast: it would need the household's own variance, which the noise does not cover and which tells
-    households apart.
+    guarantee goes into the Parquet files too, as do further metadata that are not private.
     """
-    for name, data in forecast_files(FORECAST_FILE, release_ids, released_log_kwh, intervals, manifest, metadata):
+    for name, data in forecast_files(table, release_ids, rows, intervals, manifest, metadata):
         with atomic_path(Path(folder) / name) as temporary:
             temporary.write_bytes(data)
+
+
+def hours_of(intervals: Intervals) -> dict:
+    """Return the columns that say which intervals the rows of a file are of."""
+    return {
+        "step": np.arange(1, len(intervals.start_utc) + 1, dtype=np.int32),
+        "interval_start_utc": utc_column(intervals.start_utc),
+        "interval_start_local": local_text(intervals.start_utc, intervals.time_zone),
+    }
 
 
 def forecast_files(
     table: Table,
     release_ids: np.ndarray,
-    released_log_kwh: np.ndarray,
+    rows: Rows,
     intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
@@ -90,21 +112,12 @@ def forecast_files(
         raise ValueError("release ids must be unique")
     if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
         raise ValueError("a release id may hold letters, digits, '-' and '_' only")
-    common = {
-        "step": np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32),
-        "interval_start_utc": utc_column(intervals.start_utc),
-        "interval_start_local": local_text(intervals.start_utc, intervals.time_zone),
-    }
+    common = hours_of(intervals)
     # What all manifests share is much, and is written once.
     shared = _indented({**manifest, **metadata}).removeprefix("{")
     for row in np.argsort(ids):
         name = f"{ids[row]}.parquet"
-        columns = {
-            "release_id": [str(ids[row])] * released_log_kwh.shape[1],
-            **common,
-            "released_log_kwh": released_log_kwh[row],
-            "released_kwh": intervals.scale.clipped_kwh(released_log_kwh[row]),
-        }
+        columns = {"release_id": [str(ids[row])] * len(common["step"]), **common, **rows(row)}
         data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
         yield name, data
         own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
@@ -129,6 +142,7 @@ def study_manifest(
     does_not_hide: Sequence[str],
     made_by: Mapping,
     intervals: Intervals,
+    table: Table = FORECAST_FILE,
 ) -> dict:
     """Return what the manifests of all files of one draw have in common.
 
@@ -140,5 +154,5 @@ def study_manifest(
         "guarantee": f"{STUDY_MODE}; {guarantee}",
         "privacy": {**privacy, "hides": list(hides), "does_not_hide": list(does_not_hide)},
         **made_by,
-        **intervals.stated(FORECAST_FILE),
+        **intervals.stated(table),
     }

@@ -20,8 +20,10 @@ from meterdp.publish.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
     RELEASED_FORECAST,
+    RELEASED_GROUP_FORECAST,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
+    RELEASED_SHAPE,
 )
 
 MANIFEST, README = "manifest.json", "README.md"
@@ -35,18 +37,18 @@ _HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 class Kind:
     """One kind of release; every folder has a manifest and a page as well."""
 
-    tables: tuple[Table, ...]  # of its Parquet files
+    tables: tuple[Table, ...]  # of its Parquet files, those of single households left out
     holds: str  # what is in its folder, for a reader of the report
     epsilon: str  # setting of the section release
     more: str = ""  # in its folder, after ``holds``
     other_files: tuple[str, ...] = ()
-    for_each_household: bool = False  # whether a household has files of its own, under a random name
+    of_households: tuple[Table, ...] = ()  # one of them for each household, under a random name
+    sometimes: tuple[Table, ...] = ()  # beside them, where there are any
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Files of its folder, those of single households left out."""
-        tables = () if self.for_each_household else tuple(t.file_name.rpartition("/")[2] for t in self.tables)
-        return (*tables, *self.other_files, MANIFEST, README)
+        """Files that its folder always has."""
+        return (*(t.file_name.rpartition("/")[2] for t in self.tables), *self.other_files, MANIFEST, README)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -58,11 +60,12 @@ KINDS: Mapping[str, Kind] = {
         ("mixture.json",),
     ),
     "forecasts": Kind(
-        (RELEASED_FORECAST,),
+        (),
         "forecasts",
         "forecast_epsilon",
         ", one for every listed customer in a file with a random name",
-        for_each_household=True,
+        of_households=(RELEASED_GROUP_FORECAST, RELEASED_FORECAST),
+        sometimes=(RELEASED_SHAPE,),
     ),
     "feeders": Kind(
         (RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS),
@@ -87,23 +90,30 @@ def check_files(files: Mapping[str, bytes]) -> None:
 
 def is_for_release(name: str, data: bytes | None = None) -> bool:
     """Whether a file has a name, and if ``data`` are given the columns, that are declared for release."""
-    known = name in (CRATE, ENTRY) or any(name in kind.files for kind in KINDS.values()) or is_of_a_household(name)
+    tables = _tables_of(name)
+    known = name in (CRATE, ENTRY) or any(name in kind.files for kind in KINDS.values()) or bool(tables)
     if not known or data is None:
         return known
     if name.endswith(".parquet"):
-        schema, table = pq.read_schema(pa.BufferReader(data)), _table_of(name)
-        named = (schema.metadata or {}).get(b"meterdp.table", b"").decode() == table.name
-        return named and schema.remove_metadata().equals(table.schema.remove_metadata())
+        schema = pq.read_schema(pa.BufferReader(data))
+        named = (schema.metadata or {}).get(b"meterdp.table", b"").decode()
+        return any(
+            named == table.name and schema.remove_metadata().equals(table.schema.remove_metadata())
+            for table in tables
+        )
     if name.endswith(".csv"):
-        return data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in _table_of(name).columns)
+        header = data.split(b"\n", 1)[0].decode()
+        return any(header == ",".join(c.name for c in table.columns) for table in tables)
     return True
 
 
-def _table_of(name: str) -> Table:
-    """Return the table of a file: the one of that name in any format, else that of households' files."""
-    tables = [(kind.for_each_household, table) for kind in KINDS.values() for table in kind.tables]
-    by_name = {PurePath(table.file_name).stem: table for of_each, table in tables if not of_each}
-    return by_name.get(PurePath(name).stem, next(table for of_each, table in tables if of_each))
+def _tables_of(name: str) -> list[Table]:
+    """Return the tables that a file may be of: the one of that name in any format, or those of households' files."""
+    if is_of_a_household(name):
+        return [table for kind in KINDS.values() for table in kind.of_households]
+    declared = (table for kind in KINDS.values() for table in (*kind.tables, *kind.sometimes))
+    stem, suffix = PurePath(name).stem, PurePath(name).suffix
+    return [t for t in declared if PurePath(t.file_name).stem == stem and suffix in (".parquet", ".csv")]
 
 
 def is_of_a_household(name: str) -> bool:

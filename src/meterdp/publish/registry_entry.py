@@ -68,9 +68,10 @@ _FORECASTS = Product(
     "Load forecasts for",
     "Dataset",
     "A forecast for every household, for services that need one and no readings.",
-    "Households are assigned to groups by randomised response, where groups are assigned, or are in public ones; "
-    "sums over the clipped forecasts of a group get Gaussian noise.",
-    "Every household gets the noisy mean of its group, back in kWh.",
+    "How many households have which mean energy, then sums over their clipped mean energies, shapes of a week and "
+    "spreads of hours, all with Gaussian noise.",
+    "Posterior means under public priors; every household gets the expected energy, median and intervals of its "
+    "public group.",
     repeated=True,
 )
 _LABELLED = Product(
@@ -205,14 +206,12 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
 
 def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
     privacy, count = manifest["privacy"], manifest["public_parameters"]["public"].get("count", "listed")
-    cost = manifest.get("epsilon_of_groups_and_forecasts", {})
-    together = [f"{n} forecasts with the same groups cost epsilon {cost[n]:g} in all" for n in sorted(cost, key=int)]
     software = f"Made with meterdp {manifest['meterdp_version']}"
     open_ends = "Timing and other side channels of the machine are not closed; its users are trusted."
     return {
         "preprocessing_and_hyperparameter_tuning": _PREPROCESSING.format(_WITHOUT_READINGS[count]),
         "mechanisms": _points([product.mechanisms, _GAUSSIAN, open_ends, software]),
-        "composition": _points([f"{privacy['accountant']} ({', '.join(privacy['proof'])})", *together]),
+        "composition": _points([f"{privacy['accountant']} ({', '.join(privacy['proof'])})"]),
         "post_processing": product.post_processing,
         "justification": _JUSTIFICATION,
         "additional_information": _simulated(manifest)

@@ -101,11 +101,62 @@ RELEASED_FORECAST = replace(
     FORECAST_FILE,
     name="released_forecast",
     audience="release",
-    description="Forecast of one household's group, released under differential privacy, under a random release id.",
-    columns=tuple(
-        replace(c, description="forecast of the household's group") if c.name == "released_log_kwh" else c
-        for c in FORECAST_FILE.columns
+    description="Forecast of one household, moved towards its neighbourhood and with noise that hides whose it is.",
+)
+
+_HOUR = (
+    Column("step", INT, "1", "hours from the start of the week, from 1"),
+    Column("interval_start_utc", STAMP_UTC, "UTC", "start of the hour"),
+    Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
+)
+# Ends of the intervals around the median that should hold 50 and 90 % of hours, in the order of
+# :data:`meterdp.groupforecast.plan.QUANTILES`.
+FORECAST_QUANTILES = ("low_90", "low_50", "median", "high_50", "high_90")
+_MEANS = {
+    "low_90": "in 1 hour of 20 it is less",
+    "low_50": "in 1 hour of 4 it is less",
+    "median": "in half of the hours it is less",
+    "high_50": "in 1 hour of 4 it is more",
+    "high_90": "in 1 hour of 20 it is more",
+}
+
+GROUP_FORECAST_FILE = Table(
+    "group_forecast_file",
+    "study",
+    "Forecast of a week for a household of a group, under a random release id.",
+    (
+        Column("release_id", TEXT, "", "random id, unrelated to the meter id"),
+        *_HOUR,
+        Column("expected_kwh", REAL, "kWh", "mean energy of a household of the group; these add up over households"),
+        *(
+            Column(f"{name}_kwh", REAL, "kWh", f"energy of a household of the group: {_MEANS[name]}")
+            for name in FORECAST_QUANTILES
+        ),
     ),
+    file_name="group_forecasts/<release id>.parquet",
+)
+
+RELEASED_GROUP_FORECAST = replace(
+    GROUP_FORECAST_FILE,
+    name="released_group_forecast",
+    audience="release",
+    description="Forecast of a week for a household of a group, released under differential privacy.",
+    file_name="forecasts/<release id>.parquet",
+)
+
+RELEASED_SHAPE = Table(
+    "released_shape",
+    "release",
+    "The shape of a week, for whoever knows what a household uses: times its mean energy an hour it is a forecast.",
+    (
+        *_HOUR,
+        Column("expected_ratio", REAL, "1", "mean energy of the hour over that of all hours of the household"),
+        *(
+            Column(f"{name}_ratio", REAL, "1", f"energy of the hour over the household's mean hour: {_MEANS[name]}")
+            for name in FORECAST_QUANTILES
+        ),
+    ),
+    file_name="forecasts/shape.parquet",
 )
 
 CROSSWALK = Table(

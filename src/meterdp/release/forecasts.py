@@ -1,8 +1,8 @@
 """Released forecasts: one file per household of the public list, under a random name.
 
-They protect readings (``release.forecast_protects: readings``): a file carries the noisy mean forecast of its
-household's group (docs/proofs/group_forecast.md). Groups and file names are drawn once in a budget period and kept,
-the forecast of the days to come is drawn for every period of readings: two mechanisms, charged together.
+They protect readings (``release.forecast_protects: readings``): a file carries the forecast of a week for its
+household's group, released once for a period of readings (docs/proofs/group_forecast.md). Beside them is the shape of
+the week, which whoever knows a household's level scales.
 
 Or they protect labels (``label``): a file is the household's own forecast, moved towards those of its public
 neighbourhood and with noise, which hides whose it is and nothing of the readings (docs/proofs/joint.md). Every period
@@ -13,12 +13,11 @@ period.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
+from pathlib import PurePath
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
@@ -28,27 +27,23 @@ import pyarrow as pa
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
-from meterdp.core.parquet import read_parts, read_table
+from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.core.stamps import utc_offset_minutes
+from meterdp.core.tables import Table
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.groupforecast.mechanism import (
-    ForecastRecords,
-    GroupRelease,
-    KeptGroups,
-    assignment_charge,
-    group_public,
-)
-from meterdp.groupforecast.plan import MOST_GROUPS, guess_error, predicted_error
-from meterdp.groupforecast.study import no_circuits, public_list
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease, household_records
+from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, worth_of
+from meterdp.groupforecast.study import cells_of, group_public, no_circuits, public_list, read_hours, window_of
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
-from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
-from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
+from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.publish.forecast_files import Intervals, forecast_files
-from meterdp.publish.tables import RELEASED_FORECAST
+from meterdp.profiles.grid import DAY_MINUTES
+from meterdp.publish.forecast_files import Intervals, Rows, forecast_files, hours_of, log_rows
+from meterdp.publish.tables import FORECAST_QUANTILES, RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     PLACES,
@@ -62,18 +57,17 @@ from meterdp.release.service import (
 )
 from meterdp.release.settings import check_meters
 
-# Counts up when the same parameters would give another release.
-VERSION = 1
-MECHANISM = "group_forecast"
-# A manifest names the cost of so many forecasts of a budget period with their groups: two, three, or one a month.
-SO_MANY = (2, 3, 12)
-GROUP_HIDES = (
-    "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
-    "forecasts, and which group they are nearest to, to the extent that epsilon and delta state",
+# Count up when the same parameters would give another release; version 1 of the group forecast was of one origin.
+VERSION, GROUP_VERSION = 1, 2
+WEEK_HOURS = 7 * HOURS
+ALONE = (
+    "{}. What a single household uses in an hour is far less sure, whatever epsilon is: the intervals say how much"
 )
+SHAPE_FILE = PurePath(RELEASED_SHAPE.file_name).name
+GROUP_HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 GROUP_DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which circuit where the groups are circuits",
-    "what is true of a group as a whole: the energy its households will typically use",
+    "what is true of the households of a group together: how much energy they typically use, and when",
     "more about a household with several meters than about one with a single meter",
 )
 LABEL_HIDES = (
@@ -107,17 +101,24 @@ def forecast_mechanisms(
         check_groups(np.bincount(circuit))
     if service.config["release"]["forecast_protects"] == "label":
         return (LabelForecasts.configured(households, circuit, service),)
-    kept = KeptGroups.calibrate(group_public(service.config, households, circuit))
-    return GroupAssignment(kept, service), GroupForecasts(kept, service)
+    return (
+        GroupForecasts(GroupForecast.calibrate(group_public(service.config, households, circuit, GRID)), service),
+    )
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
-    """Return the forecast of every household that gets a file, (N, k) float64, NaN where it has none."""
+    """Return the records of every household that gets a file, (N, entries) float64, NaN where it has none.
+
+    These are what its hours of the window say, or for files that hide whose they are its own forecast.
+    """
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
     household, _ = public_list(listed.table, config["release"]["forecast_households"])
-    own = read_parts(files["records"], FORECASTS_AHEAD)
-    return on_the_list(own, household, config["forecast"])
+    if config["release"]["forecast_protects"] == "label":
+        return on_the_list(read_parts(files["records"], FORECASTS_AHEAD), household, config["forecast"])
+    hours = read_hours(files["records"], household, config, *window_of(config["export"]))
+    shape = group_public(config, len(household), None, GRID).cell_shape
+    return household_records(hours.kwh, hours.cell, shape).x
 
 
 def recipients(config: Mapping, listed: MeterList) -> list[str]:
@@ -131,22 +132,25 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
     by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"
     if not by_readings or households < FEWEST_IN_GROUP:
         return None
-    return plan_of(KeptGroups.calibrate(group_public(config, households, None)))
+    return plan_of(group_public(config, households, None, GRID))
 
 
-def plan_of(kept: KeptGroups) -> Plan | None:
-    """Return what forecasts are expected to be worth; None of circuits.
+def plan_of(public: GroupPublic) -> Plan | None:
+    """Return what group forecasts are expected to be worth, by closed forms; None of circuits.
 
-    Errors are those of the public distribution that the groups were planned with, one standard error and two.
+    Errors are standard errors, once and twice.
     """
-    public, steps = kept.public, kept.plan
-    if steps.common is None:
+    if public.circuits:
         return None
-    error, guess = (math.sqrt(square) for square in (predicted_error(public, steps), guess_error()))
+    worth = worth_of(public, make_plan(public))
+    found = {
+        "energy of all households": (worth.energy, worth.guess_energy),
+        "energy of all in an hour": (worth.hour, worth.guess_hour),
+        "shape of a week": (worth.shape, worth.guess_shape),
+    }
 
     def again(epsilon: float, households: int) -> Plan:
-        most = max(1, min(MOST_GROUPS, households // FEWEST_IN_GROUP))
-        return plan_of(KeptGroups.calibrate(replace(public, epsilon=epsilon, records=households, most_groups=most)))
+        return plan_of(replace(public, epsilon=epsilon, records=households))
 
     return Plan(
         what="forecasts",
@@ -154,8 +158,8 @@ def plan_of(kept: KeptGroups) -> Plan | None:
         epsilon=public.epsilon,
         size=public.records,
         sized="listed meters",
-        expected=(Expected("level of a household's forecast", *map(math.expm1, (error, NORMAL_95 * error, guess))),),
-        found="by a public distribution of households",
+        expected=tuple(Expected(of, error, NORMAL_95 * error, guess) for of, (error, guess) in found.items()),
+        found="by the noise and a public distribution of households",
         again=again,
     )
 
@@ -173,126 +177,98 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
 
 
 @dataclass(frozen=True)
-class GroupAssignment(Calibrated):
-    """Groups and file names, drawn once in a budget period: a mechanism of the kernel.
+class GroupForecasts(Calibrated):
+    """The forecast of a week for every group; records are those of :func:`records`."""
 
-    Records are (N, k) float64, log kWh: each household's own forecast, NaN where it has none.
-    """
-
-    mechanism: KeptGroups
+    mechanism: GroupForecast
     service: ReleaseService
     setting: ClassVar[str] = "release.forecast_epsilon"
 
     @property
-    def loss(self) -> Charge:
-        return assignment_charge(self.mechanism)
-
-    @property
-    def public(self) -> dict:
-        """Request parameters of the forecast; circuits are those of the list, which is among them."""
-        names = ("epsilon", "delta", "records", "steps", "interval_hours", "level_log_kwh", "groups", "most_groups")
-        return public_fields(self.mechanism.public, *names, "grid")
-
-    @property
-    def assigned(self) -> dict:
-        """What stored groups were drawn with: a plan by other rules draws its own."""
-        plan = self.mechanism.plan
-        return {"group_count": plan.groups, "assignment_epsilon": plan.assignment_epsilon}
-
-    @property
-    def parameters(self) -> dict:
-        return request_parameters("forecast_groups", MECHANISM, VERSION, self.public, **self.assigned)
-
-    def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> np.ndarray:
-        return self.mechanism.assign(ForecastRecords(forecast_log_kwh), noise)
-
-    def render(self, group: np.ndarray, earlier: Sequence[Files]) -> Files:
-        places = {"release_id": new_ids(self.households), "group": group.tolist(), "days": self.service.period}
-        return {PLACES: as_json(places)}
-
-
-@dataclass(frozen=True)
-class GroupForecasts(Calibrated):
-    """The forecast of the groups that :class:`GroupAssignment` has drawn; records are the same."""
-
-    mechanism: KeptGroups
-    service: ReleaseService
-    setting: ClassVar[str] = GroupAssignment.setting
-
-    @property
     def plan(self) -> Plan | None:
-        return plan_of(self.mechanism)
+        return plan_of(self.mechanism.public)
 
     @property
-    def groups(self) -> GroupAssignment:
-        return GroupAssignment(self.mechanism, self.service)
-
-    @property
-    def loss(self) -> Charge:
-        plan = self.mechanism.plan
-        return Charge(plan.mu, plan.total_variation(self.mechanism.public))
-
-    @cached_property
     def parameters(self) -> dict:
+        names = ("epsilon", "delta", "records", "level_kwh", "high_kwh", "shape", "groups", "grid")
+        first, last = window_of(self.service.config["export"])
         return request_parameters(
             "forecasts",
-            MECHANISM,
-            VERSION,
-            self.groups.public,
-            **self.service.records(),
-            forecast=some_of(studied(self.service.config["forecast"]), AHEAD),
-            groups_request=self.service.request(self.groups).key,
+            self.mechanism.name,
+            GROUP_VERSION,
+            public_fields(self.mechanism.public, *names),
+            **self.service.records(profile_keys=("clip_kwh_per_hour",)),
+            window={"days": last - first + 1},
         )
 
     @property
     def what(self) -> str:
-        count = self.mechanism.plan.groups
-        same = f"{count} forecasts, one for each group" if count > 1 else "one and the same forecast in all of them"
+        count = self.mechanism.public.circuits
+        same = f"{count} forecasts, one for each circuit" if count else "one and the same forecast in all of them"
         return f"{self.households:,} forecast files, {same}"
 
-    def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> GroupRelease:
-        group = np.array(json.loads(earlier[0][PLACES])["group"])
-        return self.mechanism.forecast(ForecastRecords(forecast_log_kwh), group, noise)
+    def answer(self, records: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
+        return self.mechanism.release(ForecastRecords(records), noise)
 
     def render(self, released: GroupRelease, earlier: Sequence[Files]) -> Files:
-        places = json.loads(earlier[0][PLACES])
-        return forecast_folder(places["release_id"], released.released_log_kwh, self, self._said(places["days"]))
+        service, ids = self.service, new_ids(self.households)
+        config = service.config
+        first, last = window_of(config["export"])
+        hours = intervals_ahead(service.period[1], WEEK_HOURS, 60, config["export"]["time_zone"])
+        intervals = Intervals(hours, 60, config["export"]["time_zone"], LogScale.from_config(config["profiles"]))
+        cell = week_cells(intervals)
+        ratios = released.expected_ratio[cell], released.quantile_ratio[cell].T
+        shape = {**hours_of(intervals), **_columns("ratio", *ratios)}
+        said = self._said(released, last - first + 1)
+        metadata = {"guarantee": _guarantee(self, said.covers), **service.metadata}
+        folder = forecast_folder(
+            ids,
+            group_rows(released, intervals),
+            len(released.expected_kwh),
+            intervals,
+            RELEASED_GROUP_FORECAST,
+            self,
+            said,
+            {SHAPE_FILE: table_bytes(RELEASED_SHAPE, shape, metadata)},
+        )
+        return folder | {PLACES: as_json({"release_id": ids})}
 
-    def _said(self, days: list[str]) -> Said:
-        kept, assigned = self.mechanism, self.groups.assigned
-        count = "is one group" if kept.plan.groups == 1 else f"are {kept.plan.groups} groups"
-        lot = ". Which one a household is in was drawn by lot, the likely one more often than others"
+    def _said(self, released: GroupRelease, days: int) -> Said:
+        public, plan = self.mechanism.public, self.mechanism.plan
+        count = len(released.expected_kwh)
+        groups = f"{count} groups, the circuits of the list" if public.circuits else "one group, all of them"
+        facts = {
+            "mechanism": {
+                "name": self.mechanism.name,
+                "groups": public.groups,
+                "group_count": count,
+                "of_the_last_days": days,
+                "public_level_kwh": public.level_kwh,
+                "noise_std": {query.name: query.noise_std for query in (plan.levels, plan.profile)},
+                "expected_kwh_per_day": [float(v) for v in HOURS * released.expected_kwh @ CELL_SHARE],
+            }
+        }
+        if self.plan is not None:
+            facts["expected_error"] = self.plan.stated
+        shape = {c.name: {"unit": c.unit, "means": c.description} for c in RELEASED_SHAPE.columns}
         return Said(
-            what="the forecast of a household's group",
-            covers="the groups and all files of this folder together",
-            facts={
-                "epsilon_of_groups_and_forecasts": self._together(),
-                **({} if self.plan is None else {"expected_error": self.plan.stated}),
-                "mechanism": {
-                    "name": MECHANISM,
-                    "groups": kept.public.groups,
-                    **assigned,
-                    "groups_are_of_readings_of": days,
-                    "clip_radius_log_kwh": {"common": kept.plan.common_radius, "group": kept.plan.group_radius},
-                    "centre_log_kwh": kept.public.centre_log_kwh,
-                },
-            },
-            opening="No file was made from one household's readings alone.",
-            file=f"It is that of a group of households; there {count}{'' if kept.assignment_plan is None else lot}",
-            expected=None if self.plan is None else self.plan.sentence,
+            what="what a household of a group is expected to use in every hour of a week, its median and intervals",
+            covers="all files of this folder together",
+            facts=facts | {"shape": {"file": SHAPE_FILE, "columns": shape}},
+            opening=f"Every hour has an expected energy, a median, and intervals that 50 and 90 % of hours of such "
+            f"households are expected to be in. They were made from the last {days} days of the readings. Weekends "
+            "and working days differ; holidays and the weather of the week are not known. What households fed in "
+            "counts as no energy. No file was made from one household's readings alone.",
+            file=f"Households are in {groups}; those of a group have the same forecast. Expected energies add up: "
+            "the sum over files is what all households are expected to use together",
+            inside=(
+                f"`{SHAPE_FILE}`: the same for a household whose mean energy in an hour is known: that mean times "
+                "the ratios of this file. It is nearer to the household than its own file, which knows nothing of it",
+            ),
+            expected=None if self.plan is None else ALONE.format(self.plan.sentence),
             hides=GROUP_HIDES,
             does_not_hide=GROUP_DOES_NOT_HIDE,
         )
-
-    def _together(self) -> dict[str, float]:
-        """Return what groups and so many forecasts cost together, as far as the limit allows them."""
-        out = {}
-        for number in SO_MANY:
-            total = sum([self.loss] * number, self.groups.loss)
-            epsilon = float(np.ceil(100 * epsilon_of(total, self.service.config["release"]["delta"])) / 100)
-            if epsilon <= self.service.limit.epsilon:
-                out[str(number)] = epsilon
-        return out
 
 
 @dataclass(frozen=True)
@@ -356,8 +332,19 @@ class LabelForecasts(Calibrated):
         return self.mechanism.release(forecast_log_kwh, noise)
 
     def render(self, released_log_kwh: np.ndarray, earlier: Sequence[Files]) -> Files:
-        ids = new_ids(self.households)
-        folder = forecast_folder(ids, released_log_kwh, self, self._said())
+        ids, config = new_ids(self.households), self.service.config
+        minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
+        stamps = intervals_ahead(self.service.period[1], released_log_kwh.shape[1], minutes, zone)
+        intervals = Intervals(stamps, minutes, zone, LogScale.of_interval(config["profiles"], minutes))
+        folder = forecast_folder(
+            ids,
+            log_rows(released_log_kwh, intervals.scale),
+            len(np.unique(released_log_kwh, axis=0)),
+            intervals,
+            RELEASED_FORECAST,
+            self,
+            self._said(),
+        )
         return folder | {PLACES: as_json({"release_id": ids})}
 
     def _said(self) -> Said:
@@ -401,40 +388,74 @@ class Said:
     file: str  # what one of them is
     hides: Sequence[str]
     does_not_hide: Sequence[str]
+    inside: Sequence[str] = ()  # what else is in the folder, in Markdown
     means: str | None = None  # the guarantee in plain words, where it is not that of replacing a meter's readings
     expected: str | None = None  # how far forecasts are expected to be off, if that is known
 
 
+def week_cells(intervals: Intervals) -> np.ndarray:
+    """Return the cell 0..47 of each of the hours of a forecast, (k,), by their local time."""
+    starts = np.asarray(intervals.start_utc, "datetime64[m]").astype(np.int64)
+    local = starts + utc_offset_minutes(intervals.start_utc, intervals.time_zone)
+    first = int(local[0] // DAY_MINUTES)
+    days = int(local[-1] // DAY_MINUTES) - first + 1
+    return cells_of(first, days)[local // 60 - first * HOURS]
+
+
+def group_rows(released: GroupRelease, intervals: Intervals) -> Rows:
+    """Return what the files of a group forecast hold of each household, within the public bounds."""
+    cell, (low, high) = week_cells(intervals), intervals.scale.bounds_kwh
+    low = max(low, 0.0)
+    of_group = [
+        _columns("kwh", np.clip(mean[cell], low, high), np.clip(quantile[cell], low, high).T)
+        for mean, quantile in zip(released.expected_kwh, released.quantile_kwh, strict=True)
+    ]
+    return lambda row: of_group[released.group[row]]
+
+
+def _columns(unit: str, expected: np.ndarray, quantiles: np.ndarray) -> dict[str, np.ndarray]:
+    names = (f"{name}_{unit}" for name in FORECAST_QUANTILES)
+    return {f"expected_{unit}": expected, **dict(zip(names, quantiles, strict=True))}
+
+
+def _guarantee(mechanism: GroupForecasts | LabelForecasts, covers: str) -> str:
+    return f"{sentence(mechanism.guarantee)}, of {covers}"
+
+
 def forecast_folder(
-    release_ids: Sequence[str], released_log_kwh: np.ndarray, mechanism: GroupForecasts | LabelForecasts, said: Said
+    release_ids: Sequence[str],
+    rows: Rows,
+    different: int,
+    intervals: Intervals,
+    table: Table,
+    mechanism: GroupForecasts | LabelForecasts,
+    said: Said,
+    beside: Files | None = None,
 ) -> Files:
     """Return the files of the folder: a file and manifest a household, a manifest of all, a page for people.
 
-    ``release_ids`` are the names of N files, of (N, k) released forecasts.
+    ``release_ids`` are the names of N files of a table, so many of them ``different``; ``beside`` are more files.
     """
-    ids, service, guarantee = np.array(release_ids), mechanism.service, mechanism.guarantee
-    config = service.config
-    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    stamps = intervals_ahead(service.period[1], released_log_kwh.shape[1], minutes, zone)
-    intervals = Intervals(stamps, minutes, zone, LogScale.of_interval(config["profiles"], minutes))
+    ids, service = np.array(release_ids), mechanism.service
     manifest = {
         **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
-        "guarantee": f"{sentence(guarantee)}, of {said.covers}",
+        "guarantee": _guarantee(mechanism, said.covers),
         **said.facts,
-        **intervals.stated(RELEASED_FORECAST),
+        **intervals.stated(table),
     }
-    files = dict(forecast_files(RELEASED_FORECAST, ids, released_log_kwh, intervals, manifest, service.metadata))
+    files = {**dict(forecast_files(table, ids, rows, intervals, manifest, service.metadata)), **(beside or {})}
     page = service.page(
         "Forecasts for",
         f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
-        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
-        f"{minutes} minutes. {different_forecasts(released_log_kwh)} {said.opening}",
+        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {manifest['time']['steps']} "
+        f"steps of {intervals.minutes:g} minutes. {different_forecasts(different, len(ids))} {said.opening}",
         (
             f"`<random name>.parquet`: the forecast for one household. {said.file}",
+            *said.inside,
             "`<random name>.json`: how that file was made, for experts and machines",
             "`manifest.json`: the same for the whole folder, with a checksum of every file",
         ),
-        guarantee=guarantee,
+        guarantee=mechanism.guarantee,
         covers=f", for {said.covers}",
         hides=said.hides,
         does_not_hide=said.does_not_hide,
@@ -444,10 +465,9 @@ def forecast_folder(
     return service.folder(files, manifest, page)
 
 
-def different_forecasts(released_log_kwh: np.ndarray) -> str:
-    """Say how many of the released forecasts, (N, k), differ from each other."""
-    different = len(np.unique(released_log_kwh, axis=0))
-    if different == len(released_log_kwh):
+def different_forecasts(different: int, files: int) -> str:
+    """Say how many of the released forecasts differ from each other."""
+    if different == files:
         return "No two files hold the same forecast."
     if different == 1:
         return "All files hold one and the same forecast."

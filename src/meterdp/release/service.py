@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import meterdp
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list
-from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files, Mechanism
@@ -33,8 +33,8 @@ from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain
 PLACES = "places.json"
 # Of the export, what does not shape a release, and the list of meters, whose digest is a parameter.
 NO_PARAMETERS = ("path", "meters", "incremental")
-# Parameters that are digests of the list of meters, or of parameters that hold one.
-DIGESTS = ("list_of_meters_sha256", "groups_request")
+# Parameters that are digests of the list of meters.
+DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
     f"`{CRATE}` and `{ENTRY}`: what archives (RO-Crate) and the public registry of differential privacy deployments "
     "ask for"
@@ -147,7 +147,6 @@ class ReleaseService:
             self.periods,
             former_lists=(list_digest, digest_of_meters(self.meter_list)),
             label=self.config["release"]["population"],
-            planned=planned(self.config, len(meters)),
             neighbourhoods=getattr(mechanism, "neighbourhoods", None),
             setting=mechanism.setting,
         )
@@ -261,18 +260,6 @@ def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, fo
     records = module.records(files, config, service.listed)
     _, release_ids = service.release(mechanisms, records, folder)
     return release_ids
-
-
-def planned(config: Mapping, listed: int) -> Charge:
-    """Return what the releases of a configuration may draw by lot for each of so many listed meters: forecasts alone.
-
-    Responses may not be chosen after other answers were seen (docs/proofs/ledger.md), so every charge names them.
-    """
-    if "forecasts" not in config["release"]["what"]:
-        return NOTHING
-    from meterdp.groupforecast.mechanism import planned_responses
-
-    return planned_responses(config, listed)
 
 
 def public_fields(public: object, *names: str) -> dict:

@@ -9,9 +9,9 @@ noise, which may differ from label to label.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 
@@ -19,17 +19,24 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.accounting.responses import epsilon_after
 from meterdp.class_noise.neighbourhoods import CLUSTERS
 from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS, Noise
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
-from meterdp.groupforecast.study import GroupStudy
+from meterdp.groupforecast.study import Hours, group_public, no_circuits, split
 from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
-from meterdp.publish.forecast_files import Intervals, crosswalk_columns, study_manifest, write_forecast_files
+from meterdp.publish.forecast_files import (
+    Intervals,
+    crosswalk_columns,
+    log_rows,
+    study_manifest,
+    write_forecast_files,
+)
+from meterdp.publish.tables import GROUP_FORECAST_FILE
+from meterdp.release.forecasts import group_rows, intervals_ahead
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
 _HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
@@ -192,7 +199,8 @@ class StudyRelease:
 
     def write_files(self, folder, metadata: Mapping[str, str]) -> None:
         """Write one file and manifest per household."""
-        write_forecast_files(folder, self.release_ids, self.released_log_kwh, self.intervals, self.manifest, metadata)
+        rows = log_rows(self.released_log_kwh, self.intervals.scale)
+        write_forecast_files(folder, self.release_ids, rows, self.intervals, self.manifest, metadata)
 
 
 def release_study_forecasts(
@@ -250,79 +258,72 @@ def release_study_forecasts(
     return StudyRelease(ids, released, intervals, manifest, crosswalk_columns(ids, household), examples)
 
 
-# Releases whose joint cost a manifest names, each with fresh labels and noise.
-REPEATS = (7, 30)
 _GROUP_HIDES = (
-    "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
-    "those who know the readings of all others",
+    "all readings of one household, up to (epsilon, delta), even from those who know the readings of all others",
 )
 _GROUP_DOES_NOT_HIDE = (
     "which households are in the release and how many there are",
     "which circuit a household is on, where groups are circuits",
-    "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too "
-    "(epsilon_of_repeated_releases gives it by their number, for fresh noise and assignments and the same delta)",
+    "what another release says: every further period or epsilon adds to the cost, under new release ids too",
     "what the class-based forecast files of the same study say, for which nothing is claimed about replace_one: with "
     "them in hand this guarantee is void",
     "what can be learnt about households in general",
 )
 
 
-def _epsilon_after(mechanism: GroupForecast, releases: int) -> float:
-    """Return what so many releases cost together at the same delta, rounded up."""
-    plan = mechanism.plan
-    together = epsilon_after(plan.mu, plan.assignment_epsilon, plan.groups, mechanism.public.delta, releases)
-    return math.ceil(100 * together) / 100
-
-
 def group_manifest(mechanism: GroupForecast, intervals: Intervals) -> dict:
     """Return what the manifests of all files of a study have in common."""
-    stated, plan, public = mechanism.guarantee, mechanism.plan, mechanism.public
+    stated, public = mechanism.guarantee, mechanism.public
     guarantee = (
         f"a release by the same rules: ({stated.epsilon:g}, {stated.delta:g})-differential privacy for {stated.unit} "
-        f"({stated.adjacency}), all files of this origin together; {stated.accountant}; {stated.proof}"
+        f"({stated.adjacency}), all files of this period together; {stated.accountant}; {stated.proof}"
     )
     return study_manifest(
         guarantee,
-        {**vars(stated), "epsilon_of_repeated_releases": {str(t): _epsilon_after(mechanism, t) for t in REPEATS}},
+        vars(stated),
         _GROUP_HIDES,
         _GROUP_DOES_NOT_HIDE,
         {
             "mechanism": {
                 "name": mechanism.name,
                 "groups": public.groups,
-                "group_count": plan.groups,
-                "assignment_epsilon": plan.assignment_epsilon,
-                "mu": plan.mu,
-                "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
-                "centre_log_kwh": public.centre_log_kwh,
+                "mu": mechanism.mu,
+                "public_level_kwh": public.level_kwh,
             }
         },
         intervals,
+        GROUP_FORECAST_FILE,
     )
 
 
 def write_group_forecasts(
-    study: GroupStudy,
-    groups: str,
-    epsilon: float,
+    household: np.ndarray,
+    circuit: tuple[int, ...] | None,
+    hours: Hours,
+    config: Mapping,
     folder: str | Path,
-    seed: int,
     salt: str,
-    time_zone: str,
     metadata: Mapping[str, str],
 ) -> dict:
-    """Draw the last origin once, write a file and manifest per household of the list, return the crosswalk's columns.
+    """Draw the forecast of the last days once, write a file and manifest per household of the list, return the
+    crosswalk's columns.
 
-    A household without a forecast gets a file like any other: its file carries the forecast of its group. The ids,
-    which the private salt fixes, are not those of the class-based files: a common id would tie the two files of a
-    household together. Nothing in ``metadata`` is private.
+    A household without usable readings gets a file like any other: its file carries the forecast of its group. The
+    ids, which the private salt fixes, are not those of the class-based files: a common id would tie the two files of
+    a household together. Nothing in ``metadata`` is private.
     """
-    epsilon = float(epsilon)
-    mechanism = GroupForecast.calibrate(study.public(groups, epsilon))
-    released = mechanism.release(study.records(-1), StudyNoise(seed, "group forecast files", groups, repr(epsilon)))
+    groups, zone = config["release"]["forecast_groups"], config["export"]["time_zone"]
+    if groups == "circuit" and circuit is None:
+        raise no_circuits("release.forecast_groups")
+    public = group_public(config, len(household), circuit if groups == "circuit" else None, 0.0)
+    mechanism = GroupForecast.calibrate(public)
+    records, last = split(hours, public.cell_shape)
+    released = mechanism.release(records, StudyNoise(config["seed"], "group forecast files", groups, public.epsilon))
     own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]
-    ids = salted_ids(own_salt, study.household)
-    intervals = Intervals(study.interval_start_utc, mechanism.public.interval_hours * 60, time_zone, study.scale)
-    manifest = group_manifest(mechanism, intervals)
-    write_forecast_files(folder, ids, released.released_log_kwh, intervals, manifest, metadata)
-    return crosswalk_columns(ids, study.household)
+    ids = salted_ids(own_salt, household)
+    before = date(1970, 1, 1) + timedelta(days=last.first_day - 1)
+    stamps = intervals_ahead(before.isoformat(), len(last.cell), 60, zone)
+    intervals = Intervals(stamps, 60, zone, LogScale.from_config(config["profiles"]))
+    manifest, rows = group_manifest(mechanism, intervals), group_rows(released, intervals)
+    write_forecast_files(folder, ids, rows, intervals, manifest, metadata, GROUP_FORECAST_FILE)
+    return crosswalk_columns(ids, household)

@@ -7,6 +7,7 @@ forecast and two naive ones.
 from __future__ import annotations
 
 from functools import partial
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,8 +43,12 @@ if TYPE_CHECKING:
 _PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
 _SCALES = {"log_kwh": "log energy", "kwh": "energy in kWh"}
 _METHODS = {
-    "group": "sound group forecast",
-    "mean_of_all": "mean of all forecasts",
+    "group": "group forecast",
+    "scaled": "its shape times the household’s own level",
+    "own_mean": "the household’s own mean of the hour",
+    "own_level": "the household’s own level",
+    "own_level_public_shape": "a public shape times the household’s own level",
+    "public_shape": "public level and shape",
     "public_level": "public level",
 }
 
@@ -380,30 +385,29 @@ def gaussian_grid(data: pd.DataFrame, tables: Tables) -> Grid:
 
 @printed(GROUP_FORECAST_ERRORS)
 def group_grid(data: pd.DataFrame, tables: Tables) -> Grid:
-    """The sound forecast against epsilon, beside forecasts without privacy."""
-    log, kwh = (data[data["scale"] == scale].reset_index(drop=True) for scale in ("log_kwh", "kwh"))
-    in_kwh = ["relative_mse", "mae", "mae_median"]
+    """The group forecast against epsilon, beside own forecasts and public guesses."""
 
     def name(r) -> str:
-        return (_METHODS.get(r.method) or look(r.method).label) + (f", groups: {r.groups}" if r.protected else "")
+        return _METHODS[r.method] + (f", groups: {r.groups}" if r.protected else "")
 
     columns = {
         "forecast": name,
-        "ε": lambda r: plain(r.epsilon) if r.protected else "no privacy",
-        "groups": lambda r: count(r.group_count) if r.protected else MISSING,
-        "NMSE, log": lambda r: plus_minus(r.nmse, r.nmse_se),
-        "relative, log": lambda r: significant(r.relative_mse),
-        "relative, kWh": lambda r: significant(r.relative_mse_kwh),
+        "ε": lambda r: plain(r.epsilon) if r.protected else "nothing released",
         "absolute error, kWh": lambda r: significant(r.mae_kwh),
         "median": lambda r: significant(r.mae_median_kwh),
+        "energy of all": lambda r: f"{percent(abs(r.energy_bias))} {'more' if r.energy_bias > 0 else 'less'}",
+        "± over draws": lambda r: percent(r.energy_error) if r.protected else MISSING,
+        "in 50 % intervals": lambda r: MISSING if isnan(r.coverage_50) else percent(r.coverage_50),
+        "in 90 % intervals": lambda r: MISSING if isnan(r.coverage_90) else percent(r.coverage_90),
     }
+    released = data["delta"].dropna()
     caption = (
-        f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
-        f"{plain(data['delta'].max())}, for the groups and one origin; "
-        f"{count_range(data['household_count'])} households"
+        "The group forecast: one for a period of readings, replace_one"
+        + (f", δ = {plain(released.max())}" if len(released) else "")
+        + f"; errors of single hours of {count_range(data['household_count'])} households on the "
+        f"{count_range(data['hour_count'])} hours after"
     )
-    rows = log.join(kwh[in_kwh].add_suffix("_kwh")).assign(protected=log["epsilon"].notna())
-    return grid_of(caption, rows, columns)
+    return grid_of(caption, data.assign(protected=data["epsilon"].notna()), columns)
 
 
 GRIDS = {

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from meterdp.evaluation.tables import (
     COST,
     FIDELITY,
-    FORECASTER_COMPARISON,
     GROUP_FORECAST_ERRORS,
     HIDE_AMONG,
     HIDE_AMONG_YARDSTICKS,
 )
-from meterdp.report.hiding import ERROR, interval_words
+from meterdp.report.hiding import ERROR
 from meterdp.report.intake import hours_text
 from meterdp.report.numbers import count, counted, differs, plain, significant
 from meterdp.report.pages import Tables
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-READS = (COST, FIDELITY, FORECASTER_COMPARISON, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
+READS = (COST, FIDELITY, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
 NO_DIFFERENCE = "no difference found"
 SAYS_LITTLE = 0.5  # of the energy: an error beyond leaves little of what was asked
-HARDLY_BETTER = 0.9  # of the error of a number that looks at nothing: above, a forecast says little of anybody
+HARDLY_BETTER = 0.97  # of the error of a public guess: above, a forecast says little more
 SIMILAR = 10  # customers to be hidden among, if the study tried so many
 
 
@@ -128,40 +127,34 @@ def _forecast(tables: Tables, settings: Mapping) -> Price | None:
     errors = tables.get("group_forecast_errors")
     if errors is None:
         return None
-    errors = errors[errors["scale"] == "kwh"]
     release = settings.get("release", {})
-    groups = errors[errors["method"] == "group"]
-    chosen = groups[groups["groups"] == release.get("forecast_groups")]
-    groups, own = (groups if chosen.empty else chosen), errors[errors["method"] == "arma"]
-    if groups.empty or own.empty:
+    released = errors[errors["epsilon"].notna()]
+    chosen = released[released["groups"] == release.get("forecast_groups")]
+    released, at = (released if chosen.empty else chosen), errors.set_index("method")["mae_kwh"]
+    if released.empty or "own_mean" not in at:
         return None
-    row, own = _nearest(groups, release.get("forecast_epsilon")).iloc[0], own.iloc[0]
-    public = errors.loc[errors["method"] == "public_level", "mae"]
-    ratio, flat = row["mae"] / own["mae"], len(public) and row["mae"] > HARDLY_BETTER * public.iloc[0]
-    marks = tables.get("hide_among_yardsticks")
-    every = "an interval" if marks is None else f"a {interval_words(int(marks['interval_minutes'].iloc[0]))}"
-    beside = [f"same time last week: {_kwh(e)}" for e in errors.loc[errors["method"] == "last_week", "mae"]]
-    beside += [f"mean of the last seven days: {words}" for words in _seven_days(tables)]
-    beside += [f"one public number for everybody: {_kwh(public.iloc[0])}"] if len(public) else []
-    return Price(
-        f"Forecast of one customer, {every} at a time",
-        f"misses by {_kwh(own['mae'])}",
-        f"ε = {plain(row['epsilon'])}: misses by {_kwh(row['mae'])}, {significant(ratio, 2)} times as much",
-        "; ".join(beside),
-        f"A forecast that protects the customer’s readings (ε = {plain(row['epsilon'])}) misses by "
-        f"{significant(ratio, 2)} times as much as one without privacy"
-        + (", hardly less than one public number for everybody." if flat else "."),
+    rows = _nearest(released, release.get("forecast_epsilon"))
+    scaled, files = (rows[rows["method"] == method].iloc[0] for method in ("scaled", "group"))
+    own, guess = at["own_mean"], at["own_level_public_shape"]
+    ratio = scaled["mae_kwh"] / own
+    beside = (
+        f"a public shape and the customer’s own level: {_kwh(guess)}; the released file, which knows no level: "
+        f"{_kwh(files['mae_kwh'])}; one public number for everybody: {_kwh(at['public_level'])}"
     )
-
-
-def _seven_days(tables: Tables) -> list[str]:
-    """What a layman would do, as a multiple of the study's own error: it was tried on fewer customers."""
-    comparison = tables.get("forecaster_comparison")
-    if comparison is None:
-        return []
-    at = comparison[(comparison["scale"] == "kwh") & (comparison["status"] == "run")]
-    ratios = at.loc[at["forecaster"] == "rolling_mean", "mae_ratio"]
-    return [f"{significant(ratio)} times the forecast without privacy" for ratio in ratios]
+    return Price(
+        "Forecast of one customer, an hour at a time",
+        f"misses by {_kwh(own)}",
+        f"ε = {plain(scaled['epsilon'])}: the released shape and the customer’s own level miss by "
+        f"{_kwh(scaled['mae_kwh'])}, {significant(ratio, 2)} times as much",
+        beside,
+        f"The released shape of a week (ε = {plain(scaled['epsilon'])}), times a customer’s own level, misses by "
+        f"{significant(ratio, 2)} times as much as the customer’s own past"
+        + (
+            ", hardly less than a public shape."
+            if scaled["mae_kwh"] > HARDLY_BETTER * guess
+            else f"; a public shape by {significant(guess / own, 2)} times."
+        ),
+    )
 
 
 def _hidden_among(tables: Tables) -> Price | None:

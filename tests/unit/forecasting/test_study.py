@@ -12,7 +12,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaSettings, fit_households, fits_of
 from meterdp.forecasting.rolling import Rolling, TrainingWindow, interval_ends, roll
-from meterdp.forecasting.study import forecast_ahead, point_forecasts, rolling_of, shard_forecasts, window_fit_columns
+from meterdp.forecasting.study import forecast_ahead, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (
     ARMA_FITS,
     FORECAST_DISTRIBUTIONS,
@@ -20,7 +20,6 @@ from meterdp.forecasting.tables import (
     FORECASTS,
     FORECASTS_KWH,
     GAUSSIAN_CHECKS,
-    GROUP_RECORDS,
     INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import LogLoad
@@ -103,7 +102,6 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
     tables = (FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
-    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, SETTINGS)).num_rows == 0
 
 
 def test_bad_households_are_forecast_without_a_crash(load):

@@ -1,55 +1,67 @@
-"""A made-up study of the group forecast: 40 of the 50 meters of an export have forecasts."""
+"""A made-up town: 50 listed meters, 45 of them read, and five weeks of hours."""
+
+import copy
 
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow
-from meterdp.forecasting.rolling import ForecastSet, forecast_columns
-from meterdp.forecasting.tables import FORECASTS
-from meterdp.groupforecast.study import GroupStudy
+from meterdp.groupforecast.mechanism import GroupForecast, household_records
+from meterdp.groupforecast.plan import HOURS, GroupPublic
+from meterdp.groupforecast.study import Hours, cells_of
 from meterdp.ingest.tables import METERS
+from tests.conftest import ROOT
 
 METER_COUNT = 50
-HOUSEHOLDS = np.arange(3, 43, dtype=np.int32)
-ORIGINS, STEPS = 3, 4
+MISSING = (3, 17, 20, 31, 44)
 SALT = "0123456789abcdef" * 2
-SETTINGS = {
-    "groups": ["one", "circuit", "assigned"],
-    "epsilons": [1, 8],
-    "delta": 1e-5,
-    "most_groups": 6,
-    "draws": 5,
-}
+FIRST_DAY = 20_396  # 2025-11-04, a Tuesday
+SHAPE = tuple((1 + 0.4 * np.sin((np.arange(HOURS) - 10) * np.pi / 12)).tolist())
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 
 
-def forecasts(household=HOUSEHOLDS):
-    """A level for every household, readings and forecasts about it; one reading is missing."""
-    generator = np.random.default_rng(4)
-    shape = (household.size, ORIGINS, STEPS)
-    level = -2.0 + generator.standard_normal((household.size, 1, 1))
-    values = [level + 0.3 * generator.standard_normal(shape) for _ in range(4)]
-    values[3][0, 1, 2] = np.nan
-    return ForecastSet(household, *values, np.ones(shape))
+def config(**release) -> dict:
+    out = copy.deepcopy(CONFIG)
+    out["release"] |= release
+    out["export"] |= {"time_zone": "Europe/Berlin"}
+    return out
 
 
-def forecasts_table(made=None):
-    start = np.datetime64("2025-11-02T00:00") + np.arange(40) * np.timedelta64(60, "m")
-    return as_arrow(FORECASTS, forecast_columns(made or forecasts(), np.array([0, 10, 20]), start))
+def town(count=METER_COUNT, days=35, seed=3, level=0.7, missing=MISSING) -> Hours:
+    """Log-normal levels and hours around a shape with an evening peak, a flatter one at weekends."""
+    generator, cell = np.random.default_rng(seed), cells_of(FIRST_DAY, days)
+    shape = np.concatenate([1 + 0.6 * np.sin((np.arange(HOURS) - 12) * np.pi / 12), np.ones(HOURS)])
+    own = level * np.exp(0.7 * generator.standard_normal((count, 1)))
+    kwh = own * shape[cell] * np.exp(0.5 * generator.standard_normal((count, len(cell))) - 0.125)
+    kwh[[m for m in missing if m < count]] = np.nan
+    return Hours(kwh, cell, FIRST_DAY)
 
 
-def meters(named=True):
+def public(epsilon=1.0, count=METER_COUNT, circuits=0, **others) -> GroupPublic:
+    circuit = tuple((np.arange(count) % circuits).tolist()) if circuits else None
+    groups = "circuit" if circuits else "one"
+    return GroupPublic(epsilon, 1e-5, count, 0.5, 20.0, SHAPE, groups, circuit, **others)
+
+
+def calibrate(*args, **others) -> GroupForecast:
+    return GroupForecast.calibrate(public(*args, **others))
+
+
+def records_of(hours: Hours):
+    return household_records(hours.kwh, hours.cell, public().cell_shape)
+
+
+def meters(named=True) -> pa.Table:
+    count = METER_COUNT
     return as_arrow(
         METERS,
         {
-            "household": np.arange(METER_COUNT),
-            "meter_id": [f"m{i}" for i in range(METER_COUNT)],
-            "circuit": pa.array([f"C{i % 3}" if named else None for i in range(METER_COUNT)], pa.string()),
-            "shard": [0] * METER_COUNT,
-            "duplicate_rows": [0] * METER_COUNT,
-            "conflicting_rows": [0] * METER_COUNT,
+            "household": np.arange(count),
+            "meter_id": [f"m{i}" for i in range(count)],
+            "circuit": pa.array([f"C{i % 3}" if named else None for i in range(count)], pa.string()),
+            "shard": [0] * count,
+            "duplicate_rows": [0] * count,
+            "conflicting_rows": [0] * count,
         },
     )
-
-
-def study(settings=SETTINGS, named=True, made=None, households=METER_COUNT):
-    return GroupStudy.from_tables(forecasts_table(made), meters(named), households, 60, 0.5, settings)

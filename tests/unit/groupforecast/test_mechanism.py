@@ -1,132 +1,208 @@
-"""The sound forecast: sums, assignment, post-processing and what it does with bad records."""
+"""The group forecast: records, sensitivities, posterior means, what comes out."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 
-from meterdp.accounting.responses import delta_with_response
 from meterdp.core.log_scale import LogScale
-from meterdp.core.noise import StudyNoise, randomised_response
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.groupforecast.mechanism import (
+    BINS,
+    Distribution,
     ForecastRecords,
-    GroupForecast,
     between_variance,
-    group_sums,
-    nearest,
+    household_records,
+    kronecker_posterior,
+    level_vectors,
+    levels_of,
 )
-from meterdp.groupforecast.plan import GroupPublic
+from meterdp.groupforecast.plan import (
+    CELL_SHARE,
+    HOURS,
+    LEVEL_EDGES,
+    SHAPE_BOUND,
+    SPREAD_EDGES,
+    spread_prior,
+)
 from meterdp.publish.forecast_files import Intervals
 from meterdp.release.study_forecasts import group_manifest
+from tests.unit.groupforecast.made_up import MISSING, calibrate, public, records_of, town
 
-N, K = 300, 6
+N = 400
 
 
 class NoNoise:
-    """Zero noise and labels that are always kept."""
+    """A source that adds nothing."""
 
     grid = 0.0
 
     def add_gaussian(self, exact, std):
         return exact
 
-    def randomise(self, label, groups, assignment_epsilon):
-        return label
+
+@pytest.fixture(scope="module")
+def many():
+    return records_of(town(N, 28))
 
 
-def calibrate(epsilon=8.0, groups="assigned", records=N, **others):
-    return GroupForecast.calibrate(GroupPublic(epsilon, 1e-5, records, K, 0.25, groups=groups, **others))
+# -- records ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def x():
-    generator = np.random.default_rng(3)
-    level = math.log(0.5 * 0.25) + 1.2 * generator.standard_normal((N, 1))
-    return level + 0.2 * generator.standard_normal((N, K))
+def test_records_are_those_of_a_loop():
+    hours = town(6, 15, missing=(2,))
+    hours.kwh[1, 5:9] = np.nan
+    found = records_of(hours).x
+    shape = public().cell_shape
+    assert np.isnan(found[2]).all() and np.isfinite(np.delete(found, 2, axis=0)).all()
+    for n in (0, 1, 5):
+        row, seen = hours.kwh[n], np.isfinite(hours.kwh[n])
+        mean = np.array([row[seen & (hours.cell == c)].mean() for c in range(48)])
+        level = (5 * mean[:24].mean() + 2 * mean[24:].mean()) / 7
+        assert found[n, 0] == pytest.approx(level) and found[n, 1:49] == pytest.approx(mean / level)
+        for hour in range(HOURS):
+            at = seen & (hours.cell % HOURS == hour)
+            z = np.log(row[at] / level / shape[hours.cell[at]])
+            expected = np.histogram(z, [-np.inf, *SPREAD_EDGES, np.inf])[0] / at.sum()
+            assert found[n, 49 + hour * BINS : 49 + (hour + 1) * BINS] == pytest.approx(expected)
 
 
-def test_replacing_a_record_moves_a_sum_by_at_most_the_sensitivity():
-    """Oracle: brute force over 3,000 pairs, nasty ones among them; opposite far records reach the bound."""
-    generator, worst = np.random.default_rng(0), 0.0
-    step = calibrate().plan.group
-    radius = calibrate().plan.group_radius
-    for trial in range(3000):
-        z = generator.standard_normal((5, K)) * generator.choice([1e-9, 1.0, 1e9])
-        other = z.copy()
-        other[2] = -z[2] if trial % 3 == 0 else generator.standard_normal(K) * 10.0 ** generator.integers(-9, 9)
-        group = generator.integers(0, 3, 5)
-        change = np.linalg.norm(group_sums(z, group, 3, radius) - group_sums(other, group, 3, radius))
-        worst = max(worst, change)
-    assert worst <= step.sensitivity * (1 + 1e-12)
-    assert worst == pytest.approx(step.sensitivity, rel=1e-9)
+def test_a_record_is_of_ones_own_readings_only():
+    hours = town(6, 14, missing=())
+    other = hours.kwh.copy()
+    other[1:] = np.random.default_rng(0).random(other[1:].shape)
+    shape = public().cell_shape
+    own = [household_records(kwh, hours.cell, shape).x[0] for kwh in (hours.kwh, other, hours.kwh[:1])]
+    assert np.array_equal(own[0], own[1]) and own[2] == pytest.approx(own[0], rel=1e-12)
 
 
-def test_sums_are_those_of_a_loop(x):
-    group = np.arange(N) % 4
-    expected = np.zeros((4, K))
-    for row, g in zip(x, group, strict=True):
-        expected[g] += row * min(1.0, 1.5 * math.sqrt(K) / np.linalg.norm(row))
-    assert np.allclose(group_sums(x, group, 4, 1.5), expected, rtol=1e-12)
+@pytest.mark.parametrize("days", [1, 3, 28])
+def test_strange_readings_give_finite_records_or_none(days):
+    hours = town(8, days, missing=())
+    hours.kwh[0] = 0.0
+    hours.kwh[1] = -3.0  # feed-in counts as nothing
+    hours.kwh[2, : len(hours.cell) // 2 + 1] = np.nan
+    hours.kwh[3, hours.cell >= HOURS] = np.nan  # no weekend
+    hours.kwh[4] = 1e9
+    x = records_of(hours).x
+    assert np.isnan(x[2]).all()
+    assert np.isfinite(x[[0, 1, 3, 4]]).all() or days == 1
+    assert x[0, 0] == x[1, 0] == 0 and x[0, 49:] == pytest.approx(np.tile(spread_prior()[0], HOURS))
+    sums = x[np.isfinite(x[:, 0])][:, 49:].reshape(-1, HOURS, BINS).sum(axis=2)
+    assert sums == pytest.approx(1)
 
 
-def test_assignment_looks_at_ones_own_record_only(x):
-    centres = np.linspace(-2, 2, 5)[:, None]
-    whole = nearest(x, centres)
-    assert [nearest(x[i : i + 1], centres)[0] for i in range(20)] == whole[:20].tolist()
+# -- sensitivities ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("groups", "a"), [(2, 0.4), (5, 2.0), (3, 50.0)])
-def test_randomised_response_covers_the_interval_in_the_right_parts(groups, a):
-    """Oracle: lengths of the parts of [0, 1) that lead to each answer, on a grid."""
-    uniform = (np.arange(200_000) + 0.5) / 200_000
-    for label in range(groups):
-        said = randomised_response(np.full(uniform.size, label), groups, a, uniform)
-        odds = np.exp(a * (np.arange(groups) == label))
-        assert np.bincount(said, minlength=groups) / uniform.size == pytest.approx(odds / odds.sum(), abs=2e-5)
-    ends = np.array([0.0, np.nextafter(1.0, 0.0)])
-    assert set(randomised_response(np.zeros(2, int), groups, a, ends)) <= set(range(groups))
+def wild(generator, count):
+    """Records of all sizes: heavy tails, shares that are none, households without readings."""
+    x = np.abs(generator.standard_cauchy((count, 49 + HOURS * BINS)))
+    one = np.zeros((count, HOURS, BINS))
+    one[np.arange(count)[:, None], np.arange(HOURS), generator.integers(0, BINS, (count, HOURS))] = 1
+    x[:, 49:] = np.where(generator.random((count, 1)) < 0.7, one.reshape(count, -1), x[:, 49:] - 1)
+    x[generator.random(count) < 0.1] = np.nan
+    return x
 
 
-def test_without_noise_a_group_forecast_is_near_its_households(x):
-    released = calibrate().release(ForecastRecords(x), NoNoise())
-    assert released.released_log_kwh.shape == (N, K)
-    assert np.mean((released.released_log_kwh - x) ** 2) < 0.15 * np.var(x)
-    assert np.array_equal(released.released_log_kwh, released.group_log_kwh[released.group])
+@pytest.mark.parametrize("circuits", [0, 3])
+@pytest.mark.parametrize("bound", [np.exp(0.5), 5.0, 50.0])
+def test_replacing_a_household_moves_an_answer_by_no_more_than_declared(circuits, bound):
+    """Over pairs of wild records; the pair that is built to be worst reaches it."""
+    mechanism = calibrate(1.0, 300, circuits)
+    x = wild(np.random.default_rng(1), 300)
+    vectors = mechanism.profile_vectors(x, 0.7, bound)
+    same = np.array(mechanism.public.circuit or np.zeros(300, int))
+    worst = 0.0
+    for c in np.unique(same):
+        at = vectors[same == c]
+        worst = max(worst, np.sqrt(((at[:, None] - at) ** 2).sum(axis=2)).max())
+    assert 0.7 < worst <= mechanism.plan.profile.sensitivity * (1 + 1e-9)
+    opposite = np.zeros((300, x.shape[1]))
+    opposite[:, 1:49] = mechanism.public.cell_shape
+    opposite[:2, 0] = 0, 1e6
+    opposite[2:4, 0] = 1e6
+    opposite[2:4, 1:49] += np.array([[1e3], [-1e3]])
+    opposite[[2, 3], 49:] = np.eye(BINS)[[0, 1]].repeat(HOURS, axis=0).reshape(2, -1)
+    found = mechanism.profile_vectors(opposite, 0.7, bound)
+    # Both at the bound of the level: shape and spread as far apart as they can be.
+    counted = min(bound / SHAPE_BOUND, 1.0)
+    spread_apart = (mechanism.plan.profile.sensitivity**2) * (0.35 * counted**2 + 0.25)
+    part = slice(1, 49 + HOURS * BINS)
+    assert ((found[2, part] - found[3, part]) ** 2).sum() == pytest.approx(spread_apart, rel=1e-9)
+    levels = np.delete(found, np.arange(1, 49 + HOURS * BINS), axis=1)
+    if not circuits:  # beside circuits two households are on two of them
+        assert ((levels[0] - levels[1]) ** 2).sum() == pytest.approx(0.4, rel=1e-9)
 
 
-def test_more_budget_gives_a_smaller_error(x):
+def test_a_household_is_in_one_bin():
+    x = wild(np.random.default_rng(2), 200)
+    vectors = level_vectors(x, 0.5)
+    assert (vectors.sum(axis=1) == 1).all() and set(np.unique(vectors)) == {0.0, 1.0}
+    assert np.array_equal(vectors[:, -1] == 1, ~np.isfinite(x).all(axis=1))
+    assert calibrate().plan.levels.sensitivity == pytest.approx(np.sqrt(2))
+    level = np.exp([LEVEL_EDGES[0] - 1, LEVEL_EDGES[3] + 0.1, LEVEL_EDGES[-1] + 9]) / 2
+    rows = np.zeros((3, x.shape[1]))
+    rows[:, 0] = level
+    assert level_vectors(rows, 0.5).argmax(axis=1).tolist() == [0, 4, len(LEVEL_EDGES)]
+
+
+# -- estimates -------------------------------------------------------------------------------------------------------
+
+
+def test_without_noise_files_say_what_households_use(many):
+    """Energy of the week to 1 %, of every hour to 5 %, the shape to 0.05; half and nine tenths of hours inside."""
+    released = calibrate(500.0, N).release(many, NoNoise())
+    usable = np.isfinite(many.x[:, 0])
+    level, ratio = many.x[usable, 0], many.x[usable, 1:49]
+    mean = (level[:, None] * ratio).mean(axis=0)
+    assert released.expected_kwh[0] @ CELL_SHARE == pytest.approx(level.mean(), rel=0.01)
+    assert released.expected_kwh[0] == pytest.approx(mean, rel=0.08)
+    assert released.expected_ratio @ CELL_SHARE == pytest.approx(1)
+    hours = town(N, 28)
+    kwh, cell = hours.kwh[usable], hours.cell
+    for quantile, level_kwh in ((released.quantile_kwh[0][cell], 1.0), (released.quantile_ratio[cell], level)):
+        at = np.multiply.outer(np.atleast_1d(level_kwh), quantile)
+        for low, high, share in ((1, 3, 0.5), (0, 4, 0.9)):
+            inside = ((kwh >= at[..., low]) & (kwh <= at[..., high])).mean()
+            assert inside == pytest.approx(share, abs=0.05)
+        assert np.mean(kwh <= at[..., 2]) == pytest.approx(0.5, abs=0.04)
+
+
+def test_more_budget_gives_a_smaller_error(many):
+    usable = np.isfinite(many.x[:, 0])
+    level = many.x[usable, 0]
+    truth = (level[:, None] * many.x[usable, 1:49]).mean(axis=0)
     errors = []
-    for epsilon in (0.5, 2.0, 4.0, 8.0):
-        mechanism, noise = calibrate(epsilon), StudyNoise(1, epsilon)
-        released = [mechanism.release(ForecastRecords(x), noise).released_log_kwh for _ in range(40)]
-        errors.append(np.mean((np.array(released) - x) ** 2))
-    assert errors == sorted(errors, reverse=True)
-    assert errors[-1] < 0.25 * errors[0]
+    for epsilon in (0.5, 2.0, 8.0, 100.0):
+        mechanism, noise = calibrate(epsilon, N), StudyNoise(1, epsilon)
+        released = [mechanism.release(many, noise).expected_kwh[0] for _ in range(40)]
+        errors.append(np.mean((np.array(released) - truth) ** 2))
+    assert errors == sorted(errors, reverse=True) and errors[-1] < 0.02 * errors[0]
 
 
-def test_one_group_forecasts_the_mean_of_all(x):
-    released = calibrate(groups="one").release(ForecastRecords(x), NoNoise())
-    assert (released.group == 0).all()
-    assert released.group_log_kwh[0] == pytest.approx(x.mean(axis=0), abs=0.1)
+def test_quantiles_ascend_and_everything_is_positive_whatever_the_noise():
+    for epsilon, circuits in ((0.05, 0), (0.05, 3), (4.0, 3)):
+        released = calibrate(epsilon, circuits=circuits).release(records_of(town(days=28)), StudyNoise(2, epsilon))
+        for quantile in (released.quantile_kwh, released.quantile_ratio):
+            assert (np.diff(quantile, axis=-1) > 0).all() and (quantile > 0).all()
+        assert (released.expected_kwh > 0).all() and (released.expected_ratio > 0).all()
 
 
-def test_circuits_keep_their_households_and_differ_where_they_differ(x):
-    circuit = tuple((np.arange(N) % 3).tolist())
-    shifted = x + np.array([-1.0, 0.0, 1.0])[np.array(circuit), None]
-    released = calibrate(groups="circuit", circuit=circuit).release(ForecastRecords(shifted), NoNoise())
-    assert tuple(released.group) == circuit
-    level = released.group_log_kwh.mean(axis=1)
-    assert level[0] < level[1] - 0.4 < level[2] - 0.8
-
-
-def test_noisy_circuits_fall_back_to_the_common_mean(x):
-    """At a tiny epsilon a circuit of one must not follow its noise."""
-    circuit = tuple([*range(9), *[9] * (N - 9)])
-    mechanism = calibrate(0.1, "circuit", circuit=circuit)
-    released = mechanism.release(ForecastRecords(x), StudyNoise(2)).group_log_kwh
-    assert np.abs(released - released.mean(axis=0)).max() < 3.0
+def test_circuits_keep_their_households_and_differ_where_they_differ(many):
+    mechanism = calibrate(100.0, N, 4)
+    x = many.x.copy()
+    x[:, 0] *= np.array([0.5, 1.0, 1.0, 2.0])[np.arange(N) % 4]
+    released = mechanism.release(ForecastRecords(x), StudyNoise(4))
+    assert np.array_equal(released.group, np.arange(N) % 4)
+    week = released.expected_kwh @ CELL_SHARE
+    means = [np.nanmean(x[np.arange(N) % 4 == c, 0]) for c in range(4)]
+    assert week == pytest.approx(means, rel=0.15)
+    # Files still add up to all households.
+    assert week[released.group].mean() == pytest.approx(np.nanmean(x[:, 0]), rel=0.03)
+    noisy = calibrate(0.3, N, 4).release(ForecastRecords(x), StudyNoise(4)).expected_kwh @ CELL_SHARE
+    assert np.ptp(np.log(noisy)) < 0.8, "at a small epsilon a circuit does not follow its noise"
 
 
 def test_variance_between_circuits_is_the_posterior_mean():
@@ -140,50 +216,87 @@ def test_variance_between_circuits_is_the_posterior_mean():
     assert between_variance(np.zeros(3), np.full(3, 100.0)) < 0.1
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_household_without_a_forecast_counts_as_the_public_level(x, bad):
-    mechanism, missing, level = calibrate(), x.copy(), x.copy()
-    missing[7, 2], level[7] = bad, mechanism.public.centre_log_kwh
-    one, two = (mechanism.release(ForecastRecords(v), StudyNoise(5)) for v in (missing, level))
-    assert np.array_equal(one.released_log_kwh, two.released_log_kwh)
+def test_the_posterior_of_a_matrix_is_that_of_its_long_vector():
+    """Oracle: the normal equations with the full covariance."""
+    generator = np.random.default_rng(5)
+    rows, columns = (m @ m.T for m in (generator.standard_normal((4, 4)), generator.standard_normal((3, 3))))
+    seen = generator.standard_normal((4, 3))
+    full = np.kron(rows, columns)
+    expected = full @ np.linalg.solve(full + 0.7 * np.eye(12), seen.ravel())
+    assert kronecker_posterior(seen, rows, columns, 0.7) == pytest.approx(expected.reshape(4, 3))
 
 
-@pytest.mark.parametrize("value", [1e300, -1e300, 1e-300])
-def test_wild_records_keep_the_release_finite(value):
-    for groups in ("one", "assigned"):
-        released = calibrate(groups=groups).release(ForecastRecords(np.full((N, K), value)), StudyNoise(6))
-        assert np.isfinite(released.released_log_kwh).all()
+def test_distributions_add_up_like_draws():
+    """Oracle: 2 x 10^6 draws; quantiles within the step of the grid and five standard errors."""
+    generator = np.random.default_rng(6)
+    bins = [generator.dirichlet(np.ones(len(edges) + 1)) for edges in (LEVEL_EDGES, SPREAD_EDGES)]
+    parts = [
+        Distribution.of_bins(edges, p, (edges[0] - 1, edges[-1] + 1))
+        for edges, p in zip((LEVEL_EDGES, SPREAD_EDGES), bins, strict=True)
+    ]
+    for part, edges, p in zip(parts, (LEVEL_EDGES, SPREAD_EDGES), bins, strict=True):
+        held = np.bincount(np.digitize(part.at, edges), weights=part.weight)
+        assert held == pytest.approx(p)
+    draws = sum(generator.choice(part.at, 2_000_000, p=part.weight / part.weight.sum()) for part in parts)
+    shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+    assert parts[0].plus(parts[1]).quantiles(shares) == pytest.approx(np.quantile(draws, shares), abs=0.05)
 
 
-@pytest.mark.parametrize("records", [1, 2, 3])
-@pytest.mark.parametrize("groups", ["one", "assigned"])
-def test_a_handful_of_households_is_served(records, groups):
-    released = calibrate(groups=groups, records=records).release(
-        ForecastRecords(np.full((records, K), -2.0)), StudyNoise(7)
-    )
-    assert np.isfinite(released.released_log_kwh).all()
+def test_levels_follow_the_bins_where_there_is_no_noise_and_the_prior_where_there_is():
+    mechanism = calibrate(200.0, 2000)
+    x = records_of(town(2000, 7)).x
+    exact = level_vectors(x, 0.5).sum(axis=0)
+    found = levels_of(exact, mechanism.public, mechanism.plan.levels)
+    level = x[np.isfinite(x[:, 0]), 0]
+    assert found.count == pytest.approx(len(level), rel=0.01)
+    assert found.median_kwh == pytest.approx(np.median(level), rel=0.05)
+    assert found.mean == pytest.approx(level.mean() / np.median(level), rel=0.05)
+    for bound in (1.0, 2.0, 4.0):
+        excess = np.maximum(level / found.median_kwh - bound, 0).mean()
+        assert found.excess(np.array([bound]))[0] == pytest.approx(excess, rel=0.15, abs=0.02)
+    faint = calibrate(0.001, 2000)
+    guess = levels_of(exact + 0 * exact, faint.public, faint.plan.levels)
+    assert 0.1 < guess.median_kwh < 2.5 and guess.bins.sum() == pytest.approx(1)
+    assert np.exp(found.distribution.at.max()) * 0.5 <= 20.0 * 1.03, "no level is beyond the public bound"
 
 
-def test_another_number_of_households_is_refused(x):
+def test_households_without_readings_hardly_matter(many):
+    """They add nothing, and their number is found: the forecast is of those that were read."""
+    x = many.x.copy()
+    x[: N // 4] = np.nan
+    released = calibrate(200.0, N).release(ForecastRecords(x), NoNoise())
+    assert released.expected_kwh[0] @ CELL_SHARE == pytest.approx(np.nanmean(x[:, 0]), rel=0.02)
+    assert np.isnan(records_of(town()).x[list(MISSING)]).all()
+
+
+@pytest.mark.parametrize("value", [1e300, 0.0, np.nan])
+@pytest.mark.parametrize("circuits", [0, 2])
+def test_wild_records_keep_the_release_finite(value, circuits):
+    mechanism = calibrate(circuits=circuits)
+    x = np.full((50, 49 + HOURS * BINS), value)
+    released = mechanism.release(ForecastRecords(x), StudyNoise(6))
+    assert all(np.isfinite(v).all() for v in (released.expected_kwh, released.quantile_kwh, released.quantile_ratio))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_handful_of_households_is_served(count):
+    released = calibrate(count=count).release(records_of(town(count, 7, missing=())), StudyNoise(7))
+    assert np.isfinite(released.expected_kwh).all()
+
+
+def test_another_number_of_households_is_refused(many):
     with pytest.raises(InputError, match="public number of households"):
-        calibrate().release(ForecastRecords(x[1:]), StudyNoise(8))
+        calibrate(1.0, N).release(ForecastRecords(many.x[1:]), StudyNoise(8))
 
 
 def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
-    mechanism = calibrate(2.0, records=4321)
-    stamps = np.datetime64("2025-11-02T08:00") + np.arange(K) * np.timedelta64(15, "m")
-    manifest = group_manifest(mechanism, Intervals(stamps, 15, "Europe/Zurich", LogScale(0.0025, 25.0)))
+    mechanism = calibrate(2.0, 4321)
+    stamps = np.datetime64("2025-11-02T08:00") + np.arange(48) * np.timedelta64(60, "m")
+    manifest = group_manifest(mechanism, Intervals(stamps, 60, "Europe/Zurich", LogScale(0.01, 20.0)))
     stated = mechanism.guarantee
     assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 2.0, 1e-5)
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"
     assert manifest["guarantee"].startswith("not for release") and "(2, 1e-05)" in manifest["guarantee"]
     assert "4321" not in json.dumps(manifest)
-    for releases, epsilon in manifest["privacy"]["epsilon_of_repeated_releases"].items():
-        plan = mechanism.plan
-        spent = [
-            delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, e, int(releases))
-            for e in (epsilon, epsilon - 0.01)
-        ]
-        assert spent[0] <= 1e-5 < spent[1]
     assert any("class-based" in line for line in manifest["privacy"]["does_not_hide"])
     assert manifest["time"]["first_interval_start_local"] == "2025-11-02T09:00:00+01:00"

@@ -1,95 +1,97 @@
-"""Public rules of the sound forecast."""
+"""Public rules of the group forecast."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
-from meterdp.accounting.responses import delta_with_response
 from meterdp.errors import InputError
+from meterdp.groupforecast.mechanism import BINS
 from meterdp.groupforecast.plan import (
-    LEVEL_STD,
+    BOUNDS,
+    CELL_SHARE,
+    HOURS,
+    SPREAD_EDGES,
     GroupPublic,
-    assigned_levels,
+    best_bound,
+    log_normal_bins,
+    log_normal_excess,
     make_plan,
-    normal_groups,
-    predicted_error,
-    response,
+    prior_shape,
+    shape_prior,
+    spread_prior,
+    worth_of,
 )
-
-
-def public(epsilon=2.0, records=400, groups="assigned", **others):
-    return GroupPublic(epsilon, 1e-5, records, 12, 0.25, groups=groups, **others)
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import GRID
+from tests.unit.groupforecast.made_up import SHAPE, public
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 8.0, 60.0])
-@pytest.mark.parametrize("records", [1, 2, 100, 10_000])
-def test_every_plan_costs_what_it_may_and_no_more(epsilon, records):
-    plan = make_plan(public(epsilon, records))
-    spent = math.sqrt(sum(step.mu**2 for step in plan.measurements))
+@pytest.mark.parametrize("count", [1, 10_000])
+def test_every_plan_costs_what_it_may_and_no_more(epsilon, count):
+    plan = make_plan(public(epsilon, count))
+    spent = math.hypot(plan.levels.mu, plan.profile.mu)
     assert spent == pytest.approx(plan.mu, rel=1e-12)
-    assert delta_with_response(spent * (1 - 1e-12), plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
-    assert 1 <= plan.groups <= min(12, records)
-    assert (plan.groups == 1) == (plan.group is None) == (plan.assignment_epsilon == 0)
+    assert gaussian.delta(spent * (1 - 1e-12), epsilon) <= 1e-5
+    assert gaussian.delta(spent * 1.001, epsilon) > 1e-5
 
 
-@pytest.mark.parametrize("step", ["common", "group"])
-def test_noise_is_the_diameter_of_the_ball_over_mu(step):
+def test_noise_is_the_diameter_over_mu():
     plan = make_plan(public(8.0))
-    radius = {"common": plan.common_radius, "group": plan.group_radius}[step]
-    assert getattr(plan, step).sensitivity == pytest.approx(2 * radius * math.sqrt(12), rel=1e-15)
+    assert plan.levels.sensitivity == pytest.approx(math.sqrt(2), rel=1e-15)
+    assert plan.profile.sensitivity == pytest.approx(1.0, rel=1e-15)
 
 
-def test_more_budget_takes_more_groups_and_predicts_less_error():
-    plans = [(e, make_plan(public(e, 1400))) for e in (0.1, 0.5, 1, 2, 4, 8)]
-    groups = [plan.groups for _, plan in plans]
-    errors = [predicted_error(public(e, 1400), plan) for e, plan in plans]
-    assert groups == sorted(groups) and groups[0] == 1 and groups[-1] >= 8
-    assert errors == sorted(errors, reverse=True)
+def test_a_release_on_the_grid_is_charged_for_every_entry():
+    plain, fine = public(1.0, 500), public(1.0, 500, grid=GRID)
+    plan = make_plan(fine)
+    assert make_plan(plain).total_variation(plain) == 0
+    entries = [(plan.levels, 18), (plan.profile, 1 + 48 + 24 * BINS)]
+    expected = sum(n * gaussian.total_variation(q.noise_std / GRID) for q, n in entries)
+    assert plan.total_variation(fine) == pytest.approx(expected, rel=1e-12) and expected > 0
+    assert plan.mu < make_plan(plain).mu
 
 
-def test_one_group_and_circuits_take_no_assignment():
-    one = make_plan(public(4.0, groups="one"))
-    circuit = make_plan(public(4.0, records=6, groups="circuit", circuit=(0, 0, 1, 2, 2, 1)))
-    assert (one.groups, one.assignment_epsilon, one.group) == (1, 0.0, None)
-    assert (circuit.groups, circuit.assignment_epsilon, circuit.common) == (3, 0.0, None)
-    assert one.mu == circuit.mu
+def test_the_excess_of_a_log_normal_agrees_with_quadrature():
+    for bound, std in ((1.0, 0.5), (4.0, 0.9), (30.0, 1.2)):
+        density = stats.lognorm(std).pdf
+        found = integrate.quad(lambda x, b=bound, f=density: (x - b) * f(x), bound, np.inf)[0]
+        assert log_normal_excess(np.array(bound), std) == pytest.approx(found, rel=1e-6)
 
 
-def test_groups_of_the_normal_distribution_are_those_of_max_1960():
-    """Oracle: the half-normal mean for 2 levels, his table for 3 and 4."""
-    assert normal_groups(1)[0] == pytest.approx([0.0], abs=1e-12)
-    assert normal_groups(2)[0] == pytest.approx(np.array([-1, 1]) * math.sqrt(2 / math.pi), rel=1e-12)
-    assert normal_groups(3)[0] == pytest.approx([-1.224, 0.0, 1.224], abs=1e-3)
-    assert normal_groups(4)[0] == pytest.approx([-1.510, -0.4528, 0.4528, 1.510], abs=1e-3)
-    assert normal_groups(12)[1].sum() == pytest.approx(1.0, rel=1e-12)
+def test_the_bound_is_that_of_the_smallest_error():
+    excess = log_normal_excess(BOUNDS, 0.9)
+    errors = [(0.02 * b) ** 2 + e**2 for b, e in zip(BOUNDS, excess, strict=True)]
+    assert best_bound(excess, 0.02) == int(np.argmin(errors))
+    assert BOUNDS[best_bound(excess, 1e-12)] == BOUNDS[-1] and BOUNDS[best_bound(excess, 10.0)] == BOUNDS[0]
 
 
-@pytest.mark.parametrize(("groups", "a"), [(2, 0.5), (3, 2.0), (6, 5.0)])
-def test_assigned_levels_agree_with_simulation(groups, a):
-    """Oracle: 10^6 normal levels, assigned at random. Five standard errors of a level, twelve comparisons: < 1e-5,
-    and the seed is fixed."""
-    generator = np.random.default_rng(1)
-    x = generator.standard_normal(1_000_000)
-    centres, _ = normal_groups(groups)
-    label = np.abs(x[:, None] - centres).argmin(axis=1)
-    odds = np.where(np.arange(groups) == label[:, None], np.exp(a), 1.0)
-    edges = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
-    said = (generator.random((x.size, 1)) > edges[:, :-1]).sum(axis=1)
-    level, share = assigned_levels(groups, a)
-    for j in range(groups):
-        mine = x[said == j]
-        assert level[j] == pytest.approx(mine.mean(), abs=5 * mine.std() / np.sqrt(mine.size))
-        assert share[j] == pytest.approx(mine.size / x.size, abs=5 * np.sqrt(share[j] / x.size))
+def test_priors_are_distributions():
+    shape, (mean, covariance), (values, axes) = prior_shape(), spread_prior(), shape_prior()
+    assert shape.shape == (HOURS,) and shape.mean() == pytest.approx(1, abs=0.01) and (shape > 0).all()
+    assert mean.sum() == pytest.approx(1) and len(mean) == BINS
+    assert np.linalg.eigvalsh(covariance).min() > 0
+    # Trace of the weighted covariance: variance of both parts, over cells that share a week.
+    assert values.sum() == pytest.approx((0.25**2 + 0.15**2) * CELL_SHARE.sum())
+    assert np.allclose(axes @ axes.T, np.eye(48))
+    bins = log_normal_bins(SPREAD_EDGES, 0.1, 0.7)
+    assert bins == pytest.approx(np.diff(stats.norm(0.1, 0.7).cdf([-np.inf, *SPREAD_EDGES, np.inf])))
 
 
-def test_a_clipped_mean_follows_an_offset_as_the_response_says():
-    """Oracle: the derivative of E[clip(Z + b)] by quadrature on a fine grid."""
-    z = np.linspace(-12, 12, 400_001)
-    weight = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-    for radius in (0.3, 1.0, 2.5):
-        up, down = (weight @ np.clip(LEVEL_STD * z + b, -radius, radius) for b in (1e-3, -1e-3))
-        assert response(radius, LEVEL_STD) == pytest.approx((up - down) / 2e-3, rel=1e-4)
+def test_more_households_or_budget_are_expected_to_be_worth_more_and_nothing_is_worse_than_its_prior():
+    def worth(epsilon, count):
+        at = public(epsilon, count)
+        return worth_of(at, make_plan(at))
+
+    for many in ([worth(1, n) for n in (50, 300, 1000, 10_000)], [worth(e, 500) for e in (0.2, 1, 4)]):
+        for name in ("energy", "hour", "shape"):
+            errors = [getattr(one, name) for one in many]
+            assert errors == sorted(errors, reverse=True)
+            assert len({getattr(one, f"guess_{name}") for one in many}) == 1
+    assert worth(0.01, 50).shape < worth(0.01, 50).guess_shape
+    assert worth(1, 10_000).energy < 0.03
 
 
 @pytest.mark.parametrize(
@@ -99,15 +101,14 @@ def test_a_clipped_mean_follows_an_offset_as_the_response_says():
         ("epsilon", math.nan),
         ("delta", 1.0),
         ("records", 0),
-        ("steps", 0),
-        ("interval_hours", 0.0),
-        ("level_log_kwh", math.inf),
-        ("groups", "street"),
-        ("most_groups", 0),
+        ("level_kwh", 0.0),
+        ("high_kwh", 0.4),
+        ("shape", SHAPE[:-1]),
+        ("groups", "assigned"),
         ("circuit", (0, 1)),
     ],
 )
 def test_settings_outside_their_range_are_refused(field, value):
-    values = {"epsilon": 1.0, "delta": 1e-5, "records": 10, "steps": 12, "interval_hours": 0.25, field: value}
+    values = {"epsilon": 1.0, "delta": 1e-5, "records": 10, "level_kwh": 0.5, "high_kwh": 20.0, "shape": SHAPE}
     with pytest.raises(InputError, match=field):
-        GroupPublic(**values, **({"groups": "circuit"} if field == "circuit" else {}))
+        GroupPublic(**values | {field: value}, **({"groups": "circuit"} if field == "circuit" else {}))

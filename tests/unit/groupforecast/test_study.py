@@ -1,74 +1,76 @@
-"""The public list of the group forecast: meters and configuration decide it, no reading does."""
+"""The public list, the hours of a window, and records from them: meters and configuration decide, no reading does."""
 
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from meterdp.core.config import complete, load_schema
-from meterdp.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.select import choose_households
-from meterdp.profiles.grid import Calendar, Shard
-from meterdp.profiles.quality import QualityRules, judge
-from tests.conftest import ROOT
-from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, forecasts, meters, study
+from meterdp.groupforecast.plan import HOURS
+from meterdp.groupforecast.study import cells_of, group_public, hourly, public_list, split, window_of
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
+from tests.unit.groupforecast.made_up import CONFIG, METER_COUNT, meters, public, town
 
-SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-RULES = QualityRules.from_config(
-    complete({"quality": {"plausible_power_kw": [-10, 50], "max_implausible_share": 0.05}}, SCHEMA)["quality"]
-)
-CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 7, 60, "UTC")
+SCALE = LogScale(0.001, 100.0)
 
 
-def kept(energy_kwh):
-    """Households that pass the quality rules."""
-    quality, _ = judge(Shard(np.arange(METER_COUNT), energy_kwh, CALENDAR), RULES)
-    return quality.loc[quality["kept"], "household"].to_numpy()
+def test_the_list_is_of_the_meters_and_not_of_the_readings():
+    listed, circuit = public_list(meters(), None)
+    assert listed.tolist() == list(range(METER_COUNT)) and circuit == tuple(i % 3 for i in range(METER_COUNT))
+    some, circuit = public_list(meters(named=False), 20)
+    assert some.tolist() == choose_households(np.arange(METER_COUNT), 20).tolist() and circuit is None
 
 
-@pytest.mark.parametrize("count", [1, 10, 30, 1000])
-@pytest.mark.parametrize("readings", ["zero", "implausible", "missing"])
-def test_the_list_does_not_depend_on_readings(count, readings):
-    """A household's readings are replaced so that the rules leave it out: others may be forecast, the list stays."""
-    energy = 0.2 + 0.1 * np.random.default_rng(0).random((METER_COUNT, CALENDAR.slot_count))
-    chosen = choose_households(np.arange(METER_COUNT), count)
-    replaced = energy.copy()
-    replaced[chosen[0]] = {"zero": 0.0, "implausible": 1e9, "missing": np.nan}[readings]
-    forecast = [choose_households(kept(e), count) for e in (energy, replaced)]
-    assert chosen[0] in forecast[0] and chosen[0] not in forecast[1]
-    if count == 1:
-        with pytest.raises(InputError, match="no household on the public list has a forecast"):
-            study(made=forecasts(forecast[1]), households=count)
-        return
-    before, after = (study(made=forecasts(f), households=count) for f in forecast)
-    assert before.household.tolist() == after.household.tolist() == chosen.tolist()
-    for groups in ("one", "circuit", "assigned"):
-        assert before.public(groups, 8.0) == after.public(groups, 8.0), "every public number is the same"
-    row = int(np.searchsorted(chosen, chosen[0]))
-    assert np.isfinite(before.records(0).x[row]).all() and np.isnan(after.records(0).x[row]).all()
+def test_cells_are_hours_of_working_days_and_weekends():
+    """Oracle: the calendar of Python."""
+    first = datetime(2025, 11, 6, tzinfo=UTC)
+    days = (first.date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
+    found = cells_of(days, 10).reshape(10, HOURS)
+    for number in range(10):
+        weekend = datetime.fromordinal(first.toordinal() + number).weekday() >= 5
+        assert found[number].tolist() == [hour + 24 * weekend for hour in range(24)]
 
 
-def test_rows_follow_the_list_and_are_nan_where_there_is_no_forecast():
-    made = study()
-    f = made.forecasts
-    assert made.household.tolist() == list(range(METER_COUNT)) and made.public("one", 1.0).records == 50
-    for origin in (0, -1):
-        x = made.records(origin).x
-        assert np.array_equal(x[HOUSEHOLDS], f.forecast_log_kwh[:, origin])
-        assert np.isnan(np.delete(x, HOUSEHOLDS, axis=0)).all()
+@pytest.mark.parametrize(("zone", "minutes"), [("Europe/Berlin", 15), ("UTC", 60), ("Asia/Kolkata", 30)])
+def test_hours_are_local_and_of_what_was_read(zone, minutes):
+    """Through the night in which Berlin's clocks go back; oracle: a loop over local times."""
+    calendar = Calendar(datetime(2025, 10, 24, 20, tzinfo=UTC), 4 * 24 * 60 // minutes, minutes, zone)
+    generator = np.random.default_rng(0)
+    kwh = 0.01 + generator.random((3, calendar.slot_count))
+    kwh[1, 10:30] = np.nan
+    first = int(calendar.local_day[0]) + 1
+    load = LogLoad(np.arange(3), np.log(kwh), 0 * kwh, calendar)
+    found = hourly(load, SCALE, first, first + 2)
+    assert found.shape == (3, 72)
+    for hour in range(72):
+        at = (calendar.local_day == first + hour // 24) & (calendar.minute_of_day // 60 == hour % 24)
+        values = kwh[:, at]
+        expected = [np.nanmean(row) * 60 / minutes if np.isfinite(row).any() else np.nan for row in values]
+        assert found[:, hour] == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_smaller_study_takes_a_part_of_the_list_with_its_own_circuits():
-    made = study(households=20)
-    expected = choose_households(meters()["household"].to_numpy(), 20)
-    assert made.household.tolist() == expected.tolist() and len(made.circuit) == 20
-    assert made.circuit == tuple(int(h) % 3 for h in expected)
-    assert made.forecasts.household.tolist() == [h for h in expected.tolist() if h in HOUSEHOLDS]
-    assert np.array_equal(made.records(1).x[made.row], made.forecasts.forecast_log_kwh[:, 1])
+def test_days_before_the_last_are_the_records():
+    hours = town(days=50)
+    records, last = split(hours, public().cell_shape)
+    assert last.kwh.shape[1] == 7 * HOURS and last.first_day == hours.first_day + 43
+    before = hours.kwh[:, (50 - 7 - 28) * HOURS : 43 * HOURS]
+    working = hours.cell[(50 - 7 - 28) * HOURS : 43 * HOURS] < HOURS
+    mean = (5 * before[:, working].mean(axis=1) + 2 * before[:, ~working].mean(axis=1)) / 7
+    assert records.x[:, 0] == pytest.approx(mean, nan_ok=True)
+    _, few = split(town(days=4), public().cell_shape)
+    assert few.kwh.shape[1] == HOURS
 
 
-def test_circuits_must_be_named():
-    made = study(named=False)
-    with pytest.raises(InputError, match="circuit is known"):
-        made.public("circuit", 1.0)
-    assert made.public("one", 1.0).circuit is None
+def test_the_window_is_the_end_of_the_public_period():
+    assert window_of({"first_day": "2025-01-01", "last_day": "2025-12-31"}) == (20_453 - 27, 20_453)
+    assert window_of({"first_day": "2025-12-30", "last_day": "2025-12-31"}) == (20_452, 20_453)
+
+
+def test_public_settings_come_from_the_configuration():
+    made = group_public(CONFIG, 70, None, 0.0)
+    assert (made.epsilon, made.delta, made.records, made.groups) == (1, 1e-5, 70, "one")
+    assert made.level_kwh == CONFIG["profiles"]["default_kwh_per_hour"]
+    assert made.high_kwh == CONFIG["profiles"]["clip_kwh_per_hour"][1]
+    assert group_public(CONFIG, 4, (0, 1, 0, 1), 0.0, 2.0, 1e-6).circuits == 2

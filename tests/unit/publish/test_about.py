@@ -16,6 +16,7 @@ from meterdp.publish.folder import described, publish
 from meterdp.publish.kinds import CRATE, ENTRY, KINDS
 from meterdp.publish.registry_entry import check_entry, entry_of
 from meterdp.release.service import PLACES
+from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.release import charged
 from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixture
 
@@ -43,7 +44,8 @@ def files(request, tmp_path_factory):
     if request.param == "mixture":
         return release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
     protects = {"forecast_protects": "label", "what": ["forecasts"]} if request.param == "label" else {}
-    x = generator.normal(-2.0, 1.0, (N, DEFAULTS["forecast"]["horizon_steps"]))
+    own = generator.normal(-2.0, 1.0, (N, DEFAULTS["forecast"]["horizon_steps"]))
+    x = own if protects else records_of(town(N, 28)).x
     return release_forecasts(x, None, service(folder, **protects))[0]
 
 
@@ -86,14 +88,17 @@ def test_a_crate_lists_every_file_of_its_folder_with_its_digest(files):
     listed = {name for name, entity in graph.items() if entity["@type"] == "File"}
     single = {name for name in files if re.fullmatch(r"[0-9a-f]{16}\.(json|parquet)", name)}
     assert listed | single | {CRATE} == set(files) and not listed & single
-    assert listed == {*KINDS["forecasts" if single else "mixture"].files, ENTRY}
+    by_group = bool(single) and json.loads(files["manifest.json"])["privacy"]["adjacency"] == "replace_one"
+    kind = KINDS["forecasts" if single else "mixture"]
+    beside = {table.file_name.rpartition("/")[2] for table in kind.sometimes if by_group}
+    assert listed == {*kind.files, *beside, ENTRY} and len(beside) == by_group
     assert (HOUSEHOLDS in graph) == bool(single)
     assert PLACES not in files and PLACES.encode() not in files[CRATE]
     for name in listed:
         assert graph[name]["sha256"] == hashlib.sha256(files[name]).hexdigest()
         assert int(graph[name]["contentSize"]) == len(files[name])
     columns = {entity["name"] for entity in graph.values() if entity["@type"] == "PropertyValue"}
-    assert columns >= ({"released_kwh"} if single else {"covariance", "energy_kwh"})
+    assert columns >= ({"expected_kwh"} if by_group else {"released_kwh"} if single else {"covariance", "energy_kwh"})
 
 
 def test_an_entry_has_the_fields_of_the_registry_and_the_guarantee_of_the_manifest(files):

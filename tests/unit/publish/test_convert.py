@@ -24,6 +24,7 @@ from meterdp.publish.convert import PROVENANCE, TOOLS, hours_of_day, read_releas
 from meterdp.publish.received import checked
 from meterdp.publish.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from meterdp.release.synthetic import synthetic_columns
+from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.release.charged import DEFAULTS, release_forecasts, release_mixture, service
 
 LOADERS = Path(__file__).parent / "loaders"
@@ -36,14 +37,13 @@ TOOLS_PYTHON = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-tools") / "b
 def released(tmp_path_factory):
     """Released folders of made-up households, one of synthetic profiles and one of forecasts."""
     folder = tmp_path_factory.mktemp("released")
-    town = service(folder, cap_epsilon=8.0, synthetic_profiles=11)
+    made = service(folder, cap_epsilon=8.0, synthetic_profiles=11)
     generator = np.random.default_rng(3)
     vectors = generator.normal(-1.0, 0.7, (N, DEFAULTS["profiles"]["hours"]))
-    steps = DEFAULTS["forecast"]["horizon_steps"]
-    forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
+    records = records_of(town(N, 28)).x
     files = {
-        "mixture": release_mixture(vectors, town),
-        "forecasts": release_forecasts(forecasts, None, town)[0],
+        "mixture": release_mixture(vectors, made),
+        "forecasts": release_forecasts(records, None, made)[0],
     }
     for artefact, contents in files.items():
         (folder / artefact).mkdir()
@@ -57,7 +57,8 @@ def source_kwh(folder):
     if folder.name == "mixture":
         rows = pd.read_parquet(folder / "synthetic_profiles.parquet")
         return {f"profile_{p:02d}": np.array(e) for p, e in zip(rows["profile"], rows["energy_kwh"], strict=True)}
-    return {f"home_{p.stem}": pd.read_parquet(p)["released_kwh"].to_numpy() for p in folder.glob("*.parquet")}
+    files = [p for p in folder.glob("*.parquet") if p.stem != "shape"]
+    return {f"home_{p.stem}": pd.read_parquet(p)["expected_kwh"].to_numpy() for p in files}
 
 
 def columns(path, first):
@@ -124,8 +125,7 @@ def test_every_tool_is_tested():
 def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp_path, tool, artefact):
     source, out = released / artefact, tmp_path / "out"
     assert main(["release", "convert", str(source), "--as", tool, "--to", str(out)]) == 0
-    hours = 1.0 if artefact == "mixture" else DEFAULTS["export"]["interval_minutes"] / 60
-    found, expected = READ_BACK[tool](out, hours), source_kwh(source)
+    found, expected = READ_BACK[tool](out, 1.0), source_kwh(source)
     assert set(found) == set(expected) and len(found) == (11 if artefact == "mixture" else N)
     for name, kwh in found.items():
         assert (kwh >= 0).all() and np.isfinite(kwh).all()
@@ -271,7 +271,7 @@ def test_what_is_converted_is_what_was_hashed(released, tmp_path, monkeypatch):
         ("mixture", lambda words: words.update(period=[None, 3])),
         ("forecasts", lambda words: words["time"].update(zone="Nowhere/Town")),
         ("forecasts", lambda words: words["time"].update(interval_minutes=0)),
-        ("forecasts", lambda words: words["time"].update(interval_minutes=60)),
+        ("forecasts", lambda words: words["time"].update(interval_minutes=15)),
         ("forecasts", lambda words: words.update(clipped_to_kwh=[])),
         ("forecasts", lambda words: words.update(clipped_to_kwh=["0", "1"])),
     ],

@@ -1,7 +1,7 @@
 """Forecast files of a study: seeded noise, ids from the salt, manifests, and Fig. 3; those of groups."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,10 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import salted_ids
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
-from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.groupforecast.study import public_list
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
-from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
+from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE, GROUP_FORECAST_FILE
 from meterdp.release.study_forecasts import (
     example_columns,
     public_settings,
@@ -219,56 +219,51 @@ def test_examples_are_the_chosen_rows():
     assert table["design"].unique().tolist() == ["white"] and table["rho"].unique().tolist() == [0.45]
 
 
-def write_groups(folder, made, metadata=None, epsilon=8):
-    columns = write_group_forecasts(made, "assigned", epsilon, folder, 7, made_up.SALT, "UTC", metadata or {})
+def write_groups(folder, metadata=None, hours=None, **release):
+    given = made_up.config(**{"forecast_epsilon": 8} | release)
+    listed, circuit = public_list(made_up.meters(), None)
+    hours = made_up.town() if hours is None else hours
+    columns = write_group_forecasts(listed, circuit, hours, given, folder, made_up.SALT, metadata or {})
     return as_arrow(CROSSWALK, columns)
 
 
-def test_files_carry_one_forecast_per_group_their_own_ids_and_the_guarantee(tmp_path):
-    made = made_up.study()
-    crosswalk = write_groups(tmp_path, made, {"synthetic": "yes"})
+def test_files_carry_the_forecast_of_the_group_their_own_ids_and_the_guarantee(tmp_path):
+    crosswalk = write_groups(tmp_path, {"synthetic": "yes"}, forecast_groups="circuit")
     files = sorted(tmp_path.glob("*.parquet"))
     assert [p.stem for p in files] == crosswalk["release_id"].to_pylist()
-    assert not {p.stem for p in files} & set(salted_ids(made_up.SALT, made.household)), (
+    assert not {p.stem for p in files} & set(salted_ids(made_up.SALT, np.arange(made_up.METER_COUNT))), (
         "other ids than the class-based files"
     )
-    tables = [read_table(p, FORECAST_FILE) for p in files]
-    different = {tuple(t["released_log_kwh"].to_pylist()) for t in tables}
-    assert 1 < len(different) <= GroupForecast.calibrate(made.public("assigned", 8.0)).plan.groups
-    assert tables[0]["interval_start_utc"][0].as_py() == datetime(2025, 11, 2, 20, tzinfo=UTC)
+    tables = [read_table(p, GROUP_FORECAST_FILE) for p in files]
+    assert len({tuple(t["expected_kwh"].to_pylist()) for t in tables}) == 3
+    # Of the last week, which was not looked at: 28 days before it are.
+    first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=made_up.FIRST_DAY + 28, hours=-1)
+    assert tables[0]["interval_start_utc"][0].as_py() == first and tables[0].num_rows == 168
     facts = metadata_of(files[0])
     assert facts["synthetic"] == "yes" and "(8, 1e-05)" in facts["guarantee"]
     assert facts["guarantee"].startswith("not for release")
     manifest = json.loads(files[0].with_suffix(".json").read_text())
     assert manifest["privacy"]["adjacency"] == "replace_one" and manifest["release_id"] == files[0].stem
     again = tmp_path / "again"
-    write_groups(again, made_up.study())
-    assert read_table(again / files[0].name, FORECAST_FILE).equals(tables[0])
+    write_groups(again, forecast_groups="circuit")
+    assert read_table(again / files[0].name, GROUP_FORECAST_FILE).equals(tables[0])
 
 
-def test_every_meter_of_the_list_gets_a_file_with_or_without_a_forecast(tmp_path):
-    crosswalk = write_groups(tmp_path, made_up.study())
-    assert (
-        sorted(crosswalk["household"].to_pylist()) == list(range(made_up.METER_COUNT))
-        and made_up.METER_COUNT > made_up.HOUSEHOLDS.size
-    )
+def test_every_meter_of_the_list_gets_a_file_with_or_without_readings(tmp_path):
+    crosswalk = write_groups(tmp_path)
+    assert sorted(crosswalk["household"].to_pylist()) == list(range(made_up.METER_COUNT))
     assert len(list(tmp_path.glob("*.parquet"))) == len(list(tmp_path.glob("*.json"))) == made_up.METER_COUNT
-    shown = {}
-    for row in crosswalk.to_pylist():
-        table = read_table(tmp_path / f"{row['release_id']}.parquet", FORECAST_FILE)
-        shown[row["household"]] = tuple(table["released_log_kwh"].to_pylist())
-    with_forecast = {shown[h] for h in made_up.HOUSEHOLDS.tolist()}
-    assert all(np.isfinite(values).all() for values in shown.values())
-    assert {shown[h] for h in set(shown) - set(made_up.HOUSEHOLDS.tolist())} <= with_forecast, (
-        "the forecast of some group"
-    )
+    names = crosswalk["release_id"].to_pylist()
+    shown = {
+        tuple(read_table(tmp_path / f"{n}.parquet", GROUP_FORECAST_FILE)["expected_kwh"].to_pylist()) for n in names
+    }
+    assert len(shown) == 1 and np.isfinite(shown.pop()).all()
 
 
-def test_no_file_holds_a_forecast_of_its_household(tmp_path):
-    """Whatever the epsilon, a file's numbers are those of a noisy mean, never a record."""
-    made = made_up.study()
-    crosswalk = write_groups(tmp_path, made, epsilon=30)
-    records = {round(v, 9) for v in made.forecasts.forecast_log_kwh[:, -1].ravel()}
-    for name in crosswalk["release_id"].to_pylist():
-        released = read_table(tmp_path / f"{name}.parquet", FORECAST_FILE)["released_log_kwh"].to_pylist()
-        assert not {round(v, 9) for v in released} & records
+def test_what_comes_after_the_forecast_is_not_looked_at(tmp_path):
+    hours = made_up.town()
+    hours.kwh[:, 28 * 24 :] *= 9
+    one, two = (write_groups(tmp_path / name, hours=h) for name, h in (("one", None), ("two", hours)))
+    name = one["release_id"][0].as_py()
+    tables = [read_table(tmp_path / folder / f"{name}.parquet", GROUP_FORECAST_FILE) for folder in ("one", "two")]
+    assert one.equals(two) and tables[0].equals(tables[1])

@@ -369,20 +369,19 @@ def hide_among_yardsticks() -> pd.DataFrame:
 
 def group_forecast_errors() -> pd.DataFrame:
     rows = []
-    methods = (("arma", None, 0.076), ("last_week", None, 0.104), ("public_level", None, 0.911))
-    for method, epsilon, nmse in (*methods, ("group", 0.5, 0.871), ("group", 8.0, 0.1264)):
-        for scale in ("log_kwh", "kwh"):
-            row = {"method": method, "epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
-            row |= {
-                "groups": "none" if epsilon is None else "assigned",
-                "group_count": None if epsilon is None else 4,
-            }
-            row |= {"assignment_epsilon": None, "scale": scale, "mse": nmse, "nmse": nmse, "nmse_se": 0.01}
-            row |= {"nmse_median": nmse, "mae": 3 * nmse, "mae_median": 1.9 * nmse, "won_share": 0.12}
-            rows.append(
-                row | {"relative_mse": 2 * nmse, "household_count": 100, "origin_count": 24, "draw_count": 20}
-            )
-    return pd.DataFrame(rows)
+    guesses = {"own_mean": 0.31, "own_level": 0.52, "own_level_public_shape": 0.47, "public_shape": 0.73}
+    for method, mae in (guesses | {"public_level": 0.76}).items():
+        bias = -0.21 if "public_" in method and "own" not in method else 0.0
+        rows.append({"method": method, "groups": "none", "draw_count": 1, "mae_kwh": mae, "energy_bias": bias})
+    for epsilon, factor in ((0.5, 1.1), (8.0, 1.0)):
+        told = {"epsilon": epsilon, "delta": 1e-5, "groups": "one", "group_count": 1, "draw_count": 20}
+        for method, mae in (("group", 0.69), ("scaled", 0.41)):
+            told |= {"coverage_50": 0.52 * factor, "coverage_90": 0.85 * factor, "mae_of_median_kwh": 0.9 * mae}
+            rows.append({"method": method, "mae_kwh": factor * mae, "energy_bias": 0.031 * factor} | told)
+    data = pd.DataFrame(rows)
+    data["mae_median_kwh"] = 0.8 * data["mae_kwh"]
+    data["energy_error"] = 1.7 * data["energy_bias"].abs()
+    return data.assign(household_count=100, hour_count=168)
 
 
 def feeder_errors(sizes=(5, 50, 500)) -> pd.DataFrame:

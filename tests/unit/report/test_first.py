@@ -90,15 +90,14 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     # Shares of 22.2 kWh, 0.01 and 0.11 more, with a deviation of 0.06 each.
     assert synthetic.without == "no difference found (0.22 kWh more, ± 1.3 kWh)"
     assert synthetic.protected == "ε = 2: no difference found (2.4 kWh more, ± 1.3 kWh)"
-    assert forecast.what == "Forecast of one customer, a quarter of an hour at a time"
-    assert forecast.without == "misses by 0.23 kWh"
-    assert forecast.protected == "ε = 0.5: misses by 2.6 kWh, 11 times as much"  # the tried one nearest to 1
-    by = made_up.forecaster_comparison().set_index(["forecaster", "scale"])
-    ratio = numbers.significant(by.loc[("rolling_mean", "kwh"), "mae_ratio"])
+    assert forecast.what == "Forecast of one customer, an hour at a time"
+    assert forecast.without == "misses by 0.31 kWh"
+    missed = "the released shape and the customer’s own level miss by 0.45 kWh, 1.5 times as much"
+    assert forecast.protected == f"ε = 0.5: {missed}"  # the tried one nearest to 1
     beside = (
-        "same time last week: 0.31 kWh",
-        f"mean of the last seven days: {ratio} times the forecast without privacy",
-        "one public number for everybody: 2.7 kWh",
+        "a public shape and the customer’s own level: 0.47 kWh",
+        "the released file, which knows no level: 0.76 kWh",
+        "one public number for everybody: 0.76 kWh",
     )
     assert forecast.beside == "; ".join(beside)
     assert "which of 5 similar ones" in hidden.what  # the tried one nearest to ten
@@ -139,14 +138,12 @@ def test_a_difference_beyond_its_error_is_said_with_its_size():
     assert synthetic.protected == "ε = 2: 5.6 kWh less (25 %)"
 
 
-def test_a_forecast_no_better_than_a_public_number_is_said_to_be_so():
+def test_a_shape_no_better_than_a_public_one_is_said_to_be_so():
     errors = made_up.group_forecast_errors()
-    kwh = errors["scale"] == "kwh"
-    errors.loc[kwh & (errors["method"] == "public_level"), "mae"] = 0.5
-    for mae, said in ((0.49, True), (0.3, False)):
-        errors.loc[kwh & (errors["method"] == "group"), "mae"] = mae
+    for mae, said in ((0.465, True), (0.3, False)):
+        errors.loc[errors["method"] == "scaled", "mae_kwh"] = mae
         words = " ".join(p.words for p in first_page(tables(group_forecast_errors=errors), settings(), False).prices)
-        assert ("hardly less than one public number for everybody" in words) is said
+        assert ("hardly less than a public shape" in words) is said
 
 
 def test_too_many_classes_are_said_with_the_hint(page):

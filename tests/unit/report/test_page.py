@@ -129,9 +129,8 @@ WRITTEN = {
         *(numbers.significant(value, 2) for name, value in r._asdict().items() if "error_kwh_m" in name),
     ],
     "group_forecast_errors": lambda r: [
-        numbers.plus_minus(r.nmse, r.nmse_se),
-        numbers.significant(r.relative_mse),
-        *(map(numbers.significant, (r.mae, r.mae_median)) if r.scale == "kwh" else []),
+        *map(numbers.significant, (r.mae_kwh, r.mae_median_kwh)),
+        *([] if r.coverage_50 != r.coverage_50 else map(numbers.percent, (r.coverage_50, r.coverage_90))),
     ],
 }
 

@@ -8,7 +8,7 @@ point and rounded to the grid of a release.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,91 +25,94 @@ from meterdp.audit.cases.interface import (
 from meterdp.audit.judge import Claim, Seen
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import fixed_normals
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
-from meterdp.groupforecast.plan import GroupPublic
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, household_records
+from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic
+from meterdp.groupforecast.study import cells_of
 from meterdp.privacy.noise import GRID, NoiseSource
 
-STEPS, CIRCUITS = 4, 2
-# So many that the public rule assigns more than one group at epsilon 1.
-HOUSEHOLDS = {"one": 40, "circuit": 40, "assigned": 300}
-# A run takes up to a millisecond.
-SHARE = {"one": 0.5, "circuit": 0.3, "assigned": 0.25}
-WORDS = "the lowest or the highest forecast"
+CIRCUITS, HOUSEHOLDS = 2, 40
+GROUPED = ("one", "circuit")
+# A run takes some milliseconds.
+SHARE = 0.2
+WORDS = "a household that is always on at the highest level, or one of short peaks at night"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A calibrated mechanism, a factor on all its noise, and whether every label is kept."""
+    """A calibrated mechanism and a factor on all its noise."""
 
     mechanism: GroupForecast
     std_factor: float = 1.0
-    keep: bool = False
 
     def observe(self, noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         """Release ``runs`` times and replay every run's answers on the neighbour."""
-        own, other = (forecasts(side, self.mechanism.public.records) for side in (on_d, not on_d))
+        own, other = (records(side, self.mechanism.public) for side in (on_d, not on_d))
         ratio, numbers = np.empty(runs), []
 
         def on_neighbour(take):
-            self.mechanism.run(other, lambda step, sums: take(sums), lambda label, *_: take(label))
+            self.mechanism.run(other.x, lambda query, sums: take(sums))
 
         for r in range(runs):
-            spy = Spy(noise, lambda i: self.std_factor, self.keep)
-            released = self.mechanism.release(ForecastRecords(own), spy)
+            spy = Spy(noise, lambda i: self.std_factor)
+            released = self.mechanism.release(own, spy)
             ratio[r] = log_ratio_of_run(spy, replayed(on_neighbour, spy.answers))
-            file = released.released_log_kwh[0]
-            is_in = released.group[0] == np.arange(len(released.group_log_kwh))
-            numbers.append([*file, *released.group_log_kwh.ravel(), *is_in])
+            week = released.expected_kwh @ CELL_SHARE
+            numbers.append(
+                [*week, *released.quantile_kwh[0, 20], *released.expected_ratio, *released.quantile_ratio[3]]
+            )
         return {OUTPUT: Seen(numbers=np.array(numbers)), TRANSCRIPT: Seen(ratio if on_d else -ratio)}
 
 
-def forecasts(on_d: bool, count: int) -> np.ndarray:
-    """Return the forecasts (N, k) in log kWh; the first household's is far below or above all others."""
-    level, rest = fixed_normals("audited levels", (count, 1)), fixed_normals("audited steps", (count, STEPS))
-    x = np.log(0.5) + 1.2 * level + 0.3 * rest
-    x[0] = -30.0 if on_d else 30.0
-    return x
+def records(on_d: bool, public: GroupPublic) -> ForecastRecords:
+    """Return the records of a week; the first household's is as far as can be from what it is on the other side."""
+    count, cell = public.records, cells_of(4, 7)
+    level, rest = fixed_normals("audited levels", (count, 1)), fixed_normals("audited hours", (count, len(cell)))
+    kwh = 0.5 * np.exp(0.9 * level + 0.6 * rest)
+    kwh[0] = public.high_kwh if on_d else 0.001
+    kwh[0, 3::24] = public.high_kwh if on_d else 0.5
+    return household_records(kwh, cell, public.cell_shape)
 
 
 def calibrated(epsilon: float, groups: str) -> GroupForecast:
-    """Return the mechanism for one origin of a small list."""
-    count = HOUSEHOLDS[groups]
-    circuit = tuple((np.arange(count) % CIRCUITS).tolist())
-    return GroupForecast.calibrate(GroupPublic(epsilon, DELTA, count, STEPS, 1.0, groups=groups, circuit=circuit))
+    """Return the mechanism for a small list."""
+    circuit = tuple((np.arange(HOUSEHOLDS) % CIRCUITS).tolist()) if groups == "circuit" else None
+    shape = tuple((1 + 0.5 * np.sin(np.arange(HOURS) / 4)).tolist())
+    return GroupForecast.calibrate(GroupPublic(epsilon, DELTA, HOUSEHOLDS, 0.5, 20.0, shape, groups, circuit))
 
 
 def group_case(
-    epsilon: float, groups: str, pair: Pair | None = None, mutant: str | None = None, share: float | None = None
+    epsilon: float, groups: str, pair: Pair | None = None, mutant: str | None = None, share: float = SHARE
 ) -> Case:
-    """Return the audit of the sound forecast, or of a broken one with the claim of the unbroken one."""
+    """Return the audit of the group forecast, or of a broken one with the claim of the unbroken one."""
     mechanism = calibrated(epsilon, groups)
-    # With several assigned groups the claim is no Gaussian one.
-    mu = mechanism.plan.mu if groups != "assigned" or mechanism.plan.groups == 1 else None
     return Case(
         f"group_forecast ({groups})",
         WORDS,
-        Claim(epsilon, DELTA, mu),
+        Claim(epsilon, DELTA, mechanism.mu),
         (TRANSCRIPT,) if mutant else (OUTPUT, TRANSCRIPT),
         (pair or Pair(mechanism)).observe,
         mutant=mutant,
-        share=share or SHARE[groups],
+        share=share,
     )
 
 
+class _Wide(GroupForecast):
+    """Households that count three times as much as the noise is for."""
+
+    def profile_vectors(self, x: np.ndarray, median_kwh: float, bound: float) -> np.ndarray:
+        return 3 * super().profile_vectors(x, median_kwh, bound)
+
+
 def group_cases(epsilons: list[float]) -> Iterator[Case]:
-    """Yield the audits of all kinds of groups, and of mutants at the largest epsilon."""
+    """Yield the audits of both kinds of groups, and of mutants at the largest epsilon."""
     for epsilon in epsilons:
-        for groups in ("one", "circuit", "assigned"):
+        for groups in GROUPED:
             yield group_case(epsilon, groups)
     epsilon = max(epsilons)
-    one, assigned = calibrated(epsilon, "one"), calibrated(epsilon, "assigned")
-    plan = one.plan
-    wide = replace(one, plan=replace(plan, common_radius=3 * plan.common_radius))
-    yield group_case(epsilon, "one", Pair(wide), "clipped at three times the radius the noise is for")
+    one = calibrated(epsilon, "one")
+    wide = Pair(_Wide(one.public, one.plan))
+    yield group_case(epsilon, "one", wide, "households count three times as much as the noise is for")
     yield group_case(epsilon, "one", Pair(one, std_factor=0.5), "noise of half the scale")
-    odds = replace(assigned, plan=replace(assigned.plan, assignment_epsilon=assigned.plan.assignment_epsilon + 1.5))
-    yield group_case(epsilon, "assigned", Pair(odds), "groups kept more often than charged for", 0.3)
-    yield group_case(epsilon, "assigned", Pair(assigned, keep=True), "groups released as they are", 0.1)
 
 
 # -- files that hide whom they belong to -----------------------------------------------------------------------------
