@@ -63,7 +63,7 @@ def test_without_noise_to_speak_of_intervals_cover_and_the_energy_is_right():
     sharp = rows[(rows["epsilon"] == 200) & (rows["groups"] == "one")].set_index("method")
     for method in ("group", "scaled"):
         assert sharp.at[method, "coverage_50"] == pytest.approx(0.5, abs=0.08)
-        assert sharp.at[method, "coverage_90"] == pytest.approx(0.9, abs=0.05)
+        assert sharp.at[method, "coverage_90"] == pytest.approx(0.9, abs=0.07)
     assert sharp.at["group", "energy_error"] < 0.03
     guesses = rows.set_index("method")["mae_kwh"]
     assert sharp.at["scaled", "mae_kwh"] < guesses["own_level"] < guesses["public_level"]
