@@ -128,18 +128,18 @@ def test_mixture_and_forecasts_spend_one_budget(call, ledger):
     assert spent(ledger, PrivacyBudget("", "class_label", "town", "2025")).mu == 0
 
 
-def test_what_a_release_is_worth_is_known_from_public_numbers_and_little_is_refused():
+def test_what_a_release_is_worth_is_known_from_public_numbers_and_too_little_is_refused(call, ledger):
     given = config(release={"forecast_epsilon": 1.0})
-    few, many = (forecasts.forecast_worth(given, n) for n in (60, 5000))
-    assert many.energy < 0.05 < many.guess_energy and few.energy > 3 * many.energy
-    assert list(forecasts.worthless(given, 5000)) == []
-    (refusal,) = forecasts.worthless(config(release={"forecast_epsilon": 0.1}), 60)
-    assert "is too small for 60 listed meters" in str(refusal) and "release.insist" in str(refusal)
-    assert list(forecasts.worthless(config(release={"forecast_epsilon": 0.1, "insist": True}), 60)) == []
-    assert "a public guess by" in forecasts.expected(given, 5000)
+    few, many = ({one.of: one for one in forecasts.plan(given, n, 1).expected} for n in (60, 5000))
+    energy = "energy of all households"
+    assert many[energy].error < 0.05 < many[energy].guess and few[energy].error > 3 * many[energy].error
+    assert forecasts.plan(given, 5000, 1).useful and not list(forecasts.plan(given, 5000, 1).refusals(given))
     for release in ({"forecast_groups": "circuit"}, {"forecast_protects": "label"}):
-        assert forecasts.forecast_worth(config(release=release), 5000) is None
-        assert forecasts.expected(config(release=release), 5000) is None
+        assert forecasts.plan(config(release=release), 5000, 1) is None
+    with pytest.raises(InputError, match=r"release\.forecast_epsilon.*is too small for 120 listed meters"):
+        call(forecast_epsilon=0.05, insist=False)
+    assert ledger.events() == []
+    assert call(forecast_epsilon=0.05)
 
 
 def test_circuits_must_be_named_and_large_enough(call, ledger):
