@@ -139,14 +139,14 @@ MUTANTS = (
         f"{PRIVACY}/mechanism.py",
         "return lambda query, exact: noise.add_gaussian(exact, query.noise_std)",
         "return lambda query, exact: "
-        'noise.add_gaussian(exact, (0.5 if query.name == "groups" else 1) * query.noise_std)',
+        'noise.add_gaussian(exact, (0.5 if query.name == "profile" else 1) * query.noise_std)',
         f"{GROUP_PRIVACY}::test_noise_has_the_calibrated_scale",
     ),
     Mutant(
         "half noise in one round: group forecast, in the plan",
         f"{GROUP}/plan.py",
-        "step = NoisyQuery(name, reach, reach / mu)",
-        'step = NoisyQuery(name, reach, reach / mu / (1 + (name == "common")))',
+        "made = NoisyQuery(name, reach, reach / (mu * math.sqrt(share)))",
+        'made = NoisyQuery(name, reach, reach / (mu * math.sqrt(share)) / (1 + (name == "profile")))',
         REPLACING_GROUP,
     ),
     Mutant(
@@ -173,8 +173,8 @@ MUTANTS = (
     Mutant(
         "sensitivity divided by sqrt 2: group forecast",
         f"{GROUP}/plan.py",
-        "reach = rounded(2 * ball, public.steps, public.grid)",
-        "reach = rounded(math.sqrt(2) * ball, public.steps, public.grid)",
+        "reach = rounded(diameter, entries, public.grid)",
+        "reach = rounded(diameter / math.sqrt(2), entries, public.grid)",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -208,8 +208,8 @@ MUTANTS = (
     Mutant(
         "radius from the data: group forecast",
         f"{GROUP}/mechanism.py",
-        "clipped(z, radius * np.sqrt(z.shape[1]))",
-        "clipped(z, max(radius, np.abs(z).max()) * np.sqrt(z.shape[1]))",
+        "level = np.clip(x[:, :1] / median_kwh, 0.0, bound)",
+        "level = np.clip(x[:, :1] / median_kwh, 0.0, max(bound, 1e-3 * np.nanmax(x[:, 0])))",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -229,8 +229,9 @@ MUTANTS = (
     Mutant(
         "an extra statistic released without noise: group forecast",
         f"{GROUP}/mechanism.py",
-        "offset = self._offsets(z, group, expected, measure)",
-        "offset = self._offsets(z, group, expected, measure) + 1e-9 * z.mean()",
+        "return self._released(levels, bound, measure(plan.profile, _total(vectors, public.grid)))",
+        "return self._released(levels, bound + 1e-9 * np.nanmean(x), "
+        "measure(plan.profile, _total(vectors, public.grid)))",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -251,7 +252,7 @@ MUTANTS = (
         "    return lambda query, exact: noise.add_gaussian(exact, query.noise_std)\n",
         "    drawn = noise.add_gaussian(np.zeros((64, 4096)), 1.0)\n"
         "    return lambda query, exact: exact + query.noise_std * drawn[: len(exact), : exact.shape[1]]\n",
-        f"{GROUP_PRIVACY}::test_every_number_and_label_has_randomness_of_its_own",
+        f"{GROUP_PRIVACY}::test_every_number_has_randomness_of_its_own",
     ),
     Mutant(
         "off-by-one composition: sound, one round more than is paid for",
@@ -268,10 +269,10 @@ MUTANTS = (
         f"{PROVEN_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_PROVEN}/test_label_flip.py",
     ),
     Mutant(
-        "off-by-one composition: group forecast, the common measurement is not paid for",
+        "off-by-one composition: group forecast, the distribution of levels is not paid for",
         f"{GROUP}/plan.py",
-        "mu * math.sqrt(1 - common)) if",
-        "mu) if",
+        "public.entries, 1 - LEVELS_SHARE)",
+        "public.entries, 1.0)",
         f"{REPLACING_GROUP} {UNIT_GROUP}/test_plan.py::test_every_plan_costs_what_it_may_and_no_more",
     ),
     Mutant(
@@ -347,11 +348,18 @@ MUTANTS = (
     Mutant(
         "clip after the mean: group forecast",
         f"{GROUP}/mechanism.py",
-        "    return grouped_sums(clipped(z, radius * np.sqrt(z.shape[1])), group, groups, grid)\n",
-        "    count = np.maximum(np.bincount(group, minlength=groups), 1)[:, None]\n"
-        "    sums = grouped_sums(z, group, groups, 0.0)\n"
-        "    return count * clipped(sums / count, radius * np.sqrt(z.shape[1]))\n",
+        "        shape = clipped((x[:, 1 : 1 + CELLS] - public.cell_shape) * np.sqrt(CELL_SHARE), SHAPE_RADIUS)\n",
+        "        shape = (x[:, 1 : 1 + CELLS] - public.cell_shape) * np.sqrt(CELL_SHARE)\n"
+        "        mean = np.nanmean(shape, axis=0)[None]\n"
+        "        shape = shape - mean + clipped(mean, SHAPE_RADIUS)\n",
         REPLACING_GROUP,
+    ),
+    Mutant(
+        "shares of hours are taken as they come: group forecast",
+        f"{GROUP}/mechanism.py",
+        "shares = shares / np.maximum(shares.sum(axis=2, keepdims=True), 1.0) - spread_prior()[0]",
+        "shares = x[:, 1 + CELLS :].reshape(-1, HOURS, BINS) - spread_prior()[0]",
+        f"{UNIT_GROUP}/test_mechanism.py::test_replacing_a_household_moves_an_answer_by_no_more_than_declared",
     ),
     Mutant(
         "a wrong label in a neighbour pair: graph",
@@ -759,25 +767,18 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_full_disk.py",
     ),
     Mutant(
-        "release: the groups of forecasts are not charged",
+        "release: a forecast is free",
         f"{GROUP}/mechanism.py",
-        "    plan = kept.assignment_plan\n    if plan is None:",
-        "    plan = kept.assignment_plan\n    if True:",
+        "return self.plan.mu\n",
+        "return 0.0\n",
         FORECASTS,
     ),
     Mutant(
-        "release: a later forecast is free",
-        f"{RELEASE}/forecasts.py",
-        "return Charge(plan.mu, plan.total_variation(self.mechanism.public))",
-        "return Charge(0.0)",
-        FORECASTS,
-    ),
-    Mutant(
-        "release: groups are charged although their forecast does not fit",
+        "release: the first of linked releases is charged although the others do not fit",
         f"{PRIVACY}/ledger.py",
         "charge = sum((request.charge for request in part), NOTHING)",
         "charge = part[0].charge",
-        FORECASTS,
+        f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: labels are kept more often than charged for",

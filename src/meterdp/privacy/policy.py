@@ -52,7 +52,7 @@ def check_groups(households: Sequence[int]) -> None:
         raise refused(
             "release.forecast_groups",
             f"makes a group of fewer than {FEWEST_IN_GROUP} households",
-            "join small circuits in export.meters, or use 'one' or 'assigned'",
+            "join small circuits in export.meters, or use 'one'",
         )
 
 

@@ -1,0 +1,115 @@
+"""What the group forecast is worth beside public guesses and a household's own past.
+
+``python benchmarks/group_forecast.py [SWISS_PARQUET [AUSTRALIAN_PARQUET]]``: simulated utilities (the default one, and
+those of benchmarks/small_exports.py), Swiss and Australian homes as their publishers give them. Forecasts are made from
+four weeks and judged on the fifth. One row per data set, N and epsilon in results/benchmarks/group_forecast.parquet,
+with means over draws of households and noise:
+
+* energy: bias and root mean square error of the sum of files, over what the households used in the four weeks, with
+  what was predicted from public numbers; of a public level of 0.5 kWh an hour;
+* covered: share of hours of the fifth week within intervals of 50 and 90 %, of files and of the scaled shape;
+* absolute error of an hour, kWh: own level x released shape, x public shape, own level flat, own mean of the hour,
+  the file's expected energy and median, public level.
+
+Constants were chosen on the default utility, the other three and the Swiss homes; only the Australian ones judge.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from small_exports import LATER, SHOPS, flat
+from table import ROOT, write
+
+from meterdp.core.noise import StudyNoise
+from meterdp.evaluation.group_errors import Judge
+from meterdp.groupforecast.mechanism import GroupForecast, household_records
+from meterdp.groupforecast.plan import HOURS, GroupPublic, prior_shape, worth_of
+from meterdp.groupforecast.study import cells_of
+from meterdp.simulate.load import hourly_log_kwh
+from meterdp.simulate.parameters import SimulationParameters
+
+SIZES, EPSILONS, DELTA = (100, 300, 1000, 3000, 10_000), (0.5, 1.0, 4.0), 1e-5
+DRAWS, WEEKS, LEVEL_KWH, HIGH_KWH = 10, 5, 0.5, 20.0
+MONDAY = 20_395  # 2025-11-03, days since 1970
+SEED = 77
+
+
+def swiss(path: str) -> np.ndarray:
+    """Return the last five weeks of hourly energies, (homes, hours)."""
+    readings = pd.read_parquet(path)
+    wide = readings.pivot_table(index="vid", columns=["week", "slot"], values="kwh").to_numpy()
+    return wide.reshape(len(wide), -1, 4).sum(axis=2)[:, -WEEKS * 168 :]
+
+
+def australian(path: str) -> np.ndarray:
+    """Return twelve spells of five weeks as if each were a home, those that were read nearly through."""
+    readings = pd.read_parquet(path)
+    readings["hour"] = pd.to_datetime(readings["reading_datetime"]).dt.floor("h")
+    hours = readings.groupby(["customer_id", "hour"], as_index=False)["general_supply_kwh"].agg(["sum", "count"])
+    wide = hours[hours["count"] == 2].pivot_table(index="hour", columns="customer_id", values="sum")
+    wide = wide.reindex(pd.date_range("2012-11-05", periods=12 * WEEKS * 168, freq="h"))
+    spells = wide.to_numpy().T.reshape(wide.shape[1], 12, -1).transpose(1, 0, 2).reshape(-1, WEEKS * 168)
+    return spells[np.isfinite(spells).mean(axis=1) > 0.9]
+
+
+def data_sets(paths: list[str]) -> dict[str, np.ndarray]:
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    utilities = {"default": parameters, "later": LATER.of(parameters), "shops": SHOPS.of(parameters)}
+    utilities["flat"] = flat(parameters)
+    found = {}
+    for name, utility in utilities.items():
+        log = hourly_log_kwh(utility, SEED, max(SIZES), date(2025, 11, 3), 7 * WEEKS, (1e-4, HIGH_KWH))
+        found[f"utility '{name}'"] = np.exp(log)
+    for name, read, path in zip(("Swiss homes", "Australian homes"), (swiss, australian), paths, strict=False):
+        found[name] = np.clip(read(path), 0, HIGH_KWH)
+    return found
+
+
+def judged(kwh: np.ndarray, count: int, epsilon: float) -> tuple[float, str]:
+    """Return seconds of a release and what it was worth."""
+    cell, start = cells_of(MONDAY, 7 * WEEKS), (WEEKS - 1) * 7 * HOURS
+    public = GroupPublic(epsilon, DELTA, count, LEVEL_KWH, HIGH_KWH, tuple(prior_shape().tolist()))
+    mechanism, found, seconds = GroupForecast.calibrate(public), {}, []
+    for draw in range(DRAWS):
+        noise = StudyNoise(SEED, draw, count, epsilon)
+        chosen = noise.uniform((len(kwh),)).argsort()[:count]
+        before, after = kwh[chosen, :start], kwh[chosen, start:]
+        records = household_records(before, cell[:start], public.cell_shape)
+        usable = np.isfinite(records.x).all(axis=1)
+        judge = Judge(records.x[usable], after[usable], cell[start:])
+        begin = time.perf_counter()
+        released = mechanism.release(records, noise)
+        seconds.append(time.perf_counter() - begin)
+        rows = [*judge.of_release(released, released.group[usable]), *judge.of_guesses(LEVEL_KWH, public.cell_shape)]
+        for name, measures in rows:
+            found.setdefault(name, []).append(measures)
+    at = {name: pd.DataFrame(rows).mean() for name, rows in found.items()}
+    group, scaled, worth = at["group"], at["scaled"], worth_of(public, mechanism.plan)
+    return float(np.median(seconds)), (
+        f"energy {group.energy_bias:+.1%}, rms {np.sqrt(group.energy_error):.1%} (predicted {worth.energy:.1%}; "
+        f"public {np.sqrt(at['public_level'].energy_error):.0%}); covered: files {group.coverage_50:.0%} "
+        f"{group.coverage_90:.0%}, scaled {scaled.coverage_50:.0%} {scaled.coverage_90:.0%}; error: scaled "
+        f"{scaled.mae_kwh:.3f}, public shape {at['own_level_public_shape'].mae_kwh:.3f}, flat "
+        f"{at['own_level'].mae_kwh:.3f}, own {at['own_mean'].mae_kwh:.3f}, file {group.mae_kwh:.3f}, its median "
+        f"{group.mae_of_median_kwh:.3f}, public {at['public_level'].mae_kwh:.3f}"
+    )
+
+
+def main():
+    rows = []
+    for name, kwh in data_sets(sys.argv[1:]).items():
+        for count in (size for size in SIZES if size <= len(kwh)):
+            for epsilon in EPSILONS:
+                seconds, quality = judged(kwh, count, epsilon)
+                print(f"{name}, N = {count:,}, epsilon {epsilon:g}: {quality}", flush=True)
+                rows.append((f"{name}, N = {count:,}, epsilon {epsilon:g}", seconds, None, quality))
+    write("group_forecast", rows)
+
+
+if __name__ == "__main__":
+    main()
