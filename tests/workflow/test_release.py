@@ -99,7 +99,7 @@ def test_scikit_learn_reads_the_mixture(folder):
     profiles = np.stack(
         read_table(folder / "synthetic_profiles.parquet", RELEASED_PROFILES).to_pandas()["energy_kwh"]
     )
-    assert profiles.shape == (200, 12) and np.isfinite(mixture.score_samples(np.log(profiles))).all()
+    assert profiles.shape == (200, 24) and np.isfinite(mixture.score_samples(np.log(profiles))).all()
 
 
 def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(released, forecasts):

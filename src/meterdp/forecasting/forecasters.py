@@ -6,6 +6,7 @@ Those of a study can be released: a season and a process of what it leaves. The 
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -139,10 +140,12 @@ class GradientBoosting:
         """Return by how many kWh median and mean lie above the season."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import, and every job would
 
-        load, generator = task.load, np.random.default_rng(0)
+        load = task.load
         shape = len(load.log_kwh), train.size, task.rolling.horizon
         count = min(TRAINING_FORECASTS, int(np.prod(shape)))
-        row, origin, step = np.unravel_index(generator.choice(np.prod(shape), count, replace=False), shape)
+        # Spread evenly, at no regular distance: by the golden ratio.
+        some = (np.arange(count) * (math.sqrt(5) - 1) / 2 % 1 * np.prod(shape)).astype(int)
+        row, origin, step = np.unravel_index(some if count < np.prod(shape) else np.arange(count), shape)
         slot = train[origin] + step
         target = task.scale.kwh(load.log_kwh[row, slot]) - task.scale.kwh(load.seasonal_log_kwh[row, slot])
         seen = np.isfinite(target)

@@ -42,7 +42,7 @@ def files(request, tmp_path_factory):
     """Released files of every kind, as a release service hands them over."""
     folder, generator = tmp_path_factory.mktemp(request.param), np.random.default_rng(2)
     if request.param == "mixture":
-        return release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
+        return release_mixture(generator.normal(-1.0, 0.7, (N, 24)), service(folder))
     protects = {"forecast_protects": "label", "what": ["forecasts"]} if request.param == "label" else {}
     own = generator.normal(-2.0, 1.0, (N, DEFAULTS["forecast"]["horizon_steps"]))
     x = own if protects else records_of(town(N, 28)).x
@@ -138,7 +138,7 @@ def test_neither_names_a_path_a_list_or_the_ledger(files):
 
 def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_whole(tmp_path):
     open_ = dict.fromkeys(("population", "budget_period", "publisher", "region", "licence"))
-    x = np.random.default_rng(3).normal(-1.0, 0.7, (N, 12))
+    x = np.random.default_rng(3).normal(-1.0, 0.7, (N, 24))
     files = release_mixture(x, service(tmp_path, simulated=True, **open_))
     check_entry(files[ENTRY])
     root = entities(files)["./"]

@@ -177,8 +177,8 @@ def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path,
 
 def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_the_period(released):
     own, asked = (read_release(released / "mixture", d) for d in (None, date(2024, 7, 3)))
-    assert own.local_start[0] == "2025-01-01T12:00:00-08:00" and "first of the period" in own.dated
-    assert asked.local_start[0] == "2024-07-03T12:00:00-07:00" and "--date" in asked.dated
+    assert own.local_start[0] == "2025-01-01T00:00:00-08:00" and "first working day" in own.dated
+    assert asked.local_start[0] == "2024-07-03T00:00:00-07:00" and "--date" in asked.dated
     assert (np.diff(asked.interval_start_utc) == np.timedelta64(1, "h")).all()
     forecasts = read_release(released / "forecasts")
     assert forecasts.local_start[0] == "2025-01-29T00:00:00-08:00"

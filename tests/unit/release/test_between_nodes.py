@@ -44,7 +44,7 @@ def make(folder, exports, changes=(), **agreed):
                 "insist": True,
                 "synthetic_profiles": 40,
             },
-            "profiles": {"date": "2025-10-28", "hours": 4},
+            "profiles": {"vector": "half_day", "date": "2025-10-28", "start_hour": 12, "hours": 4},
         }
         file.write_text(yaml.safe_dump(words | dict(changes).get(name, {})))
     return configs

@@ -25,7 +25,7 @@ from tests.unit.release.charged import DEFAULTS, config, release_mixture, servic
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
 REAL |= {"time_zone": "Europe/London"}
 NAMED = {"population": "town", "budget_period": "2025"}
-X = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
+X = np.random.default_rng(2).normal(-1.0, 0.7, (80, 24))
 SOUND = Guarantee("household", "replace_one", 1.0, 1e-5, "", "", "sound")
 
 

@@ -254,12 +254,12 @@ def test_days_of_files_that_hide_names_add_up_under_new_names(call, ledger):
 def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names(call, ledger, tmp_path):
     with pytest.raises(InputError, match="is 'label' beside mixture"):
         call(forecast_protects="label")
-    release_mixture(OWN[:, :12], service(tmp_path))
+    release_mixture(np.tile(OWN, 2)[:, :24], service(tmp_path))
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
         call(forecast_epsilon=1.0, **NAMES)
     call(month="02", year=2026, forecast_epsilon=1.0, budget_period="2026", **NAMES)
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
-        release_mixture(OWN[:, :12], service(tmp_path, "03", 2026, budget_period="2026"))
+        release_mixture(np.tile(OWN, 2)[:, :24], service(tmp_path, "03", 2026, budget_period="2026"))
     assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
 
 

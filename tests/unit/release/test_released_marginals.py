@@ -20,7 +20,7 @@ from tests.unit.release.charged import DEFAULTS, release_mixture, service
 @pytest.fixture
 def release(tmp_path):
     """A call that releases the mixture of 80 made-up households with a share of the budget for marginals."""
-    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
+    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 24))
 
     def call(share, x=x, **profiles):
         sound = DEFAULTS["mechanisms"]["sound"] | {"marginal_share": share}
@@ -51,7 +51,7 @@ def test_on_a_signed_scale_anyone_can_make_exponents_and_energies_from_what_is_r
     """Oracle: the words of the manifest, by hand; half of the households feed in, so exponentials rank otherwise."""
     generator = np.random.default_rng(4)
     # So many that the noise cannot hide either half.
-    energy = np.where(np.arange(4000)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (4000, 12))
+    energy = np.where(np.arange(4000)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (4000, 24))
     files, _, _ = release(0.25, np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
     manifest, values = json.loads(files["manifest.json"]), json.loads(files["mixture.json"])
     stated = manifest["log_scale"]

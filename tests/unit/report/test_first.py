@@ -70,8 +70,10 @@ def test_every_pattern_is_named_and_drawn_from_the_mean_of_its_class(page):
     assert "fewer than 60 customers, five for each of the 12 hours" in page.few
 
 
-def test_one_half_day_is_said_to_be_one(page):
-    assert "12:00 to 24:00 of one single day, the middle day" in page.whence and "profiles.vector" in page.whence
+def test_the_day_of_a_pattern_is_said(page):
+    assert "Hours from 12:00 to 24:00 local time of one working day of each customer" in page.whence
+    half_day = first_page(tables(), settings(profiles={"vector": "half_day"}), False).whence
+    assert "12:00 to 24:00 of one single day, the middle day" in half_day and "profiles.vector" in half_day
     whole = first_page(tables(), settings(profiles={"vector": "mean"}), False).whence
     assert whole == "Hours from 12:00 to 24:00 local time, each the mean over all days of the study."
 
@@ -81,7 +83,7 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     row = made_up.cost(["sound"], [1.0]).iloc[0]  # at the epsilon of a release
     off, most = (f"{numbers.significant(row[f'energy_error_kwh_{name}'], 2)} kWh" for name in ("mean", "q95"))
     share = f"{numbers.significant(100 * row['energy_error_kwh_mean'] / 1.85, 2)} %"
-    of_which = "from 12:00 to 24:00 of one day, the middle day"
+    of_which = "from 12:00 to 24:00 of a typical working day of each household"
     assert average.what == f"What the average customer uses in an hour {of_which}: 1.85 kWh"
     assert average.without == "off by 0.082 kWh (4.4 %)"
     assert average.protected == f"ε = 1: off by {off} ({share}); of 20 releases 19 by less than {most}"
