@@ -2,7 +2,7 @@
 
 ``python benchmarks/plan.py [DATA]`` releases twenty times each, with seeded noise in place of safe noise and
 otherwise as a release does: the default mixture for 100 and 500 homes and feeder totals of 1,000, of three utilities
-that are simulated with other parameters than those of resources/simulator.yaml (``small_exports.py``); and, given the
+that are simulated with other parameters than those of resources/simulator.yaml (``utilities.py``); and, given the
 folder of real homes (``ch_bamberg_15min`` and ``au_nsw_30min``), the mixture of all Swiss homes on a Wednesday and
 totals of a week of them, and the mixture of 500 Australian household-days. One row per case in
 results/benchmarks/plan.parquet: ``ours_s`` is seconds per release, ``other_s`` those of the plan. As quality: the
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from small_exports import LATER, SHOPS, flat
+from utilities import LATER, SHOPS, flat
 from table import ROOT, write
 
 from meterdp.core.config import complete, load_schema

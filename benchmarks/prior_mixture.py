@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 from peers_parts.records import AUSTRALIAN_DAYS, SIMULATED, SWISS_DAYS, Pool, available, pool
-from small_exports import DAY, LATER
+from utilities import DAY, LATER
 from sound import fit_em
 from table import ROOT
 

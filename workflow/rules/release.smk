@@ -61,7 +61,7 @@ rule forecast_ahead:
 
 rule release_forecasts:
     input:
-        # Files that hide whose they are hold own forecasts, group forecasts are made of readings.
+        # Files that hide whom they belong to hold own forecasts, group forecasts are made of readings.
         records=expand(
             PRIVATE
             / (

@@ -114,9 +114,9 @@ def group_error_columns(hours: Hours, circuit: tuple[int, ...] | None, config: M
             released = mechanism.release(records, noise)
             for name, measures in judge.of_release(released, released.group[judged]):
                 draws.setdefault(name, []).append(measures)
-        told = {"epsilon": epsilon, "delta": settings.delta, "groups": groups, "draw_count": STUDIED["draws"]}
-        told["group_count"] = len(released.expected_kwh)
-        rows += [{"method": name, **told, **_finished(*measures), **facts} for name, measures in draws.items()]
+        given = {"epsilon": epsilon, "delta": settings.delta, "groups": groups, "draw_count": STUDIED["draws"]}
+        given["group_count"] = len(released.expected_kwh)
+        rows += [{"method": name, **given, **_finished(*measures), **facts} for name, measures in draws.items()]
     names = ("method", *nobody, *MEASURES, *facts)
     return {name: [row[name] for row in rows] for name in names}
 

@@ -125,7 +125,7 @@ class GroupPublic:
 
     @property
     def circuits(self) -> int:
-        """Number of circuits that have a forecast of their own; 0 with one group."""
+        """Number of circuits with a separate forecast; 0 with one group."""
         return max(self.circuit) + 1 if self.groups == "circuit" else 0
 
     @property

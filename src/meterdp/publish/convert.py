@@ -132,7 +132,7 @@ def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) ->
     energy_kwh, stated = [], manifest["time"]
     for name in progress(names, "forecasts"):
         rows, guarantee = _read(folder, name, manifest)
-        # Files that hide whose they are have one number, a group forecast its mean.
+        # Files that hide whom they belong to have one number, a group forecast its mean.
         column = "released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"
         energy_kwh.append(rows[column].to_numpy())
     # The same in every file of a folder.

@@ -109,7 +109,7 @@ def forecast_mechanisms(
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     """Return the records of every household that gets a file, (N, entries) float64, NaN where it has none.
 
-    These are what its hours of the window say, or for files that hide whose they are its own forecast.
+    These are what its hours of the window say, or for files that hide whom they belong to its own forecast.
     """
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))

@@ -7,7 +7,7 @@ al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not o
 
 Beside it stand one plain household for experiments that need a season and nothing else, and other utilities: the
 simulator with other public parameters, which ``tools/make_library.py`` fits a prior mixture to and
-``benchmarks/small_exports.py`` tries it on.
+``benchmarks/utilities.py`` tries it on.
 """
 
 from __future__ import annotations
