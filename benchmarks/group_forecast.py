@@ -1,7 +1,7 @@
 """What the group forecast is worth beside public guesses and a household's own past.
 
-``python benchmarks/group_forecast.py [SWISS_PARQUET [AUSTRALIAN_PARQUET]]``: simulated utilities (the default one, and
-those of benchmarks/utilities.py), Swiss and Australian homes as their publishers give them. Forecasts are made from
+``python benchmarks/group_forecast.py [SWISS_PARQUET [AUSTRALIAN_PARQUET]]``: simulated utilities (the default and those
+of benchmarks/utilities.py), Swiss and Australian homes as their publishers give them. Forecasts are made from
 four weeks and judged on the fifth. One row per data set, N and epsilon in results/benchmarks/group_forecast.parquet,
 with means over draws of households and noise:
 
@@ -22,8 +22,8 @@ from datetime import date
 
 import numpy as np
 import pandas as pd
-from utilities import LATER, SHOPS, flat
 from table import ROOT, write
+from utilities import LATER, SHOPS, flat
 
 from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.group_errors import Judge

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from utilities import LATER, SHOPS, flat
 from table import ROOT, write
+from utilities import LATER, SHOPS, flat
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale

@@ -23,9 +23,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 from peers_parts.records import AUSTRALIAN_DAYS, SIMULATED, SWISS_DAYS, Pool, available, pool
-from utilities import DAY, LATER
 from sound import fit_em
 from table import ROOT
+from utilities import DAY, LATER
 
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
