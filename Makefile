@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, each in its own environment: they need other versions, and than each other.
-PEERS := $(addprefix $(VENV)-,benchmark opendp)
+PEERS := $(addprefix $(VENV)-,benchmark opendp dpmm)
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml

@@ -1,136 +1,139 @@
-"""Synthetic profiles of `sound` beside those of OpenDP's and SmartNoise's MST: how good they are, how long they take.
+"""Synthetic profiles beside those of OpenDP, SmartNoise and dpmm: how good they are, how long they take.
 
-``make benchmark`` writes results/benchmarks/peers.parquet, one row per data set and source, and peers.svg. Everybody
-gets the same training records and public bounds at epsilon 2, delta 1e-5 and gives as many synthetic records, which
-``peers_parts.measures`` judges alike by held-out real records. Each library runs as its documentation says in an
-environment of its own; a row says so where one is not installed. Their neighbours differ by one record more or less,
-those of ``sound`` by all of one record, which is the harder promise of the two; a row of its own gives theirs.
+``make benchmark`` writes results/benchmarks/peers.parquet, a row per cell and source, and peers.svg. A cell is a data
+set, d hours, N records and an epsilon, delta 1e-5 (``peers_parts.grid``); in each, everybody gets the same records,
+split by household (``peers_parts.records``), and is judged alike by real records of other households
+(``peers_parts.measures``). Each library runs as its documentation says in an environment of its own, with
+300 s of processor time a release; a row says so where one did not finish or is not installed.
 
-``python benchmarks/peers.py [EXPORT CONFIG]`` takes the real homes of another export than the developers' Swiss one.
-The constants of ``sound`` were chosen on the same simulator with other seeds and on those Swiss homes; the number of
-bins of each case was chosen for the libraries on these data. A library's noise has no seed: its rows vary.
+Releases and measures are kept in ``--cache``: a run goes on where the last one ended, and our own releases are made
+again after a change of the mechanism. ``--whole`` takes every cell, ``--ours`` makes no new release of a library, and
+``--docs`` writes the numbers of docs/peers.md and its picture. Real data are read from ../shared, as developers have
+it; cells without their data are left out and named.
+
+The constants of ours were chosen on the simulator with other seeds and parameters and on the Swiss homes; the
+Australian ones chose nothing. A library's noise has no seed: its rows vary.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from arma_parts.series import SWISS, SWISS_CONFIG
 from peers_parts.figure import draw
+from peers_parts.grid import BOUNDS_KWH, PART, START_HOUR, Cell, whole
 from peers_parts.measures import MEASURES, judge
-from peers_parts.sources import SEED, SOURCES, Case, Outcome
-from sound import HIGH, LOW, ROOT, folds, profiles
+from peers_parts.records import available, pool
+from peers_parts.sources import LIBRARIES, OURS, REAL, SOURCES, Outcome
+from peers_parts.store import Store
+from peers_parts.verdict import markdown, verdicts
+from table import ROOT
 
-from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 
-HOUSEHOLDS, HELD_OUT = 15_000, 4_000
-SIMULATED = {1409: 6, 10_000: 1}  # size of a training set: how many sets; a library takes about a minute a set
-REAL_FOLDS = 5
-BINS = {"simulated": 16, "real": 8}
+SPLITS = 3
+COLUMNS = [m.column for m in MEASURES]
+BEGIN, END = "<!-- written by benchmarks/peers.py --docs -->\n", "<!-- end of what is written -->"
 
 
-def simulated_cases() -> Iterator[Case]:
-    """Yield training sets of two sizes and the same held-out homes of the simulator."""
-    size = {"seed": SEED, "simulate": {"households": HOUSEHOLDS, "days": 10}, "forecast": {"train_days": 4}}
-    with tempfile.TemporaryDirectory() as folder:
-        records = profiles(folder, size)
-    x = np.clip(records.log_kwh[records.valid], LOW, HIGH)
-    x = x[StudyNoise(SEED, "order").uniform((len(x),)).argsort()]
-    held_out, rest = x[:HELD_OUT], x[HELD_OUT:]
-    for n, count in SIMULATED.items():
-        train = [rest[i * n : (i + 1) * n] for i in range(count)]
-        yield Case(f"simulated, N = {n:,}", train, [held_out] * count, LOW, HIGH, BINS["simulated"])
+def records_of(cell: Cell, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and held-out records of a cell."""
+    start = START_HOUR[cell.d]
+    both = pool(cell.data, -(-cell.d // 24), *BOUNDS_KWH).split(split, cell.n)
+    train, held_out = (x[:, start : start + cell.d] for x in both)
+    return train, held_out
 
 
-def real_case(export: Path, config: Path) -> Case | str:
-    """Return folds of the homes of a real export, or why there are none."""
-    if not export.exists():
-        return "not run: the export of the Swiss homes is not here"
-    with tempfile.TemporaryDirectory() as folder:
-        start = {"profiles": {"hours": 12, "start_hour": 12}}
-        records = profiles(folder, str(config.resolve()), {"export": {"path": str(export.resolve())}}, start)
-    train, held_out = (part[:REAL_FOLDS] for part in folds(np.clip(records.log_kwh[records.valid], LOW, HIGH)))
-    rows = min(map(len, train))  # folds differ by one home; samples of equal size are judged
-    train = [x[:rows] for x in train]
-    return Case(f"{real_name(export)}, N = {rows}", train, held_out, LOW, HIGH, BINS["real"])
+def run(store: Store, cells: tuple[Cell, ...], sources: Iterable[str], release: bool = True) -> None:
+    """Make and measure what is not there, split after split; without ``release`` measure alone."""
+    begin, low_high = time.perf_counter(), np.log(BOUNDS_KWH)
+    for split, cell, source in product(range(SPLITS), cells, sources):
+        outcome = store.outcome(cell, source, split)
+        if outcome is None and release and store.hopeless(cell, source, cells) is None:
+            outcome = SOURCES[source](cell, records_of(cell, split)[0], split)
+            store.keep(cell, source, split, outcome)
+            words = outcome if isinstance(outcome, str) else f"{outcome.seconds:.0f} s"
+            print(f"{time.perf_counter() - begin:.0f} s", cell.name, source, split, words, sep="; ", flush=True)
+        if isinstance(outcome, Outcome) and store.measured(cell, source, split) is None:
+            numbers = judge(records_of(cell, split)[1], outcome.samples, *low_high)
+            store.keep_measured(cell, source, split, numbers)
 
 
-def real_name(export: Path) -> str:
-    """Return what the real homes are called in the table."""
-    return "Swiss homes" if export.resolve() == SWISS.resolve() else "homes of the export"
+def measured(store: Store, cells: tuple[Cell, ...]) -> pd.DataFrame:
+    """Return what was measured: a row per release."""
+    rows = [
+        {"case": cell.name, "source": source, "split": split, **numbers}
+        for cell in cells
+        for source in SOURCES
+        for split in range(SPLITS)
+        if (numbers := store.measured(cell, source, split)) is not None
+    ]
+    return pd.DataFrame(rows, columns=["case", "source", "split", *COLUMNS])
 
 
-def row(case: str, source: str, ours_s: float, outcome: Outcome | str, found: list[dict[str, float]]) -> dict:
+def row(store: Store, cell: Cell, source: str, cells: tuple[Cell, ...], found: pd.DataFrame) -> dict:
     """Return one row of the table; measures are NaN where the source did not run."""
-    other_s = np.nan if isinstance(outcome, str) or source.startswith("sound") else outcome.seconds
-    table = pd.DataFrame(found, columns=[m.column for m in MEASURES], dtype=float)
+    outcomes = {name: [store.outcome(cell, name, split) for split in range(SPLITS)] for name in (source, *OURS)}
+    seconds = {
+        name: np.median([o.seconds for o in tried if isinstance(o, Outcome)] or [np.nan])
+        for name, tried in outcomes.items()
+    }
+    ours_s, other = seconds[next(iter(OURS))], "none" if source in OURS else source
+    other_s = np.nan if source in OURS else seconds[source]
+    table = found[(found["case"] == cell.name) & (found["source"] == source)][COLUMNS]
     mean, deviation = table.mean(), table.std(ddof=1)
-    quality = outcome
-    if isinstance(outcome, Outcome):
-        sets = len(outcome.samples)
-        numbers = "; ".join(f"{name} {value:.3g}" for name, value in mean.items())
-        quality = f"{outcome.settings}; {len(found)} samples of {sets} training sets; {numbers}"
+    quality = store.hopeless(cell, source, cells) or "not tried"
+    for outcome in outcomes[source]:
+        quality = outcome if isinstance(outcome, str) else outcome.settings if outcome else quality
     return {
-        "case": f"{case}, d = 12, epsilon 2, delta 1e-5",
-        "ours_s": ours_s,
-        "other": "none" if source.startswith("sound") else source,
+        "case": cell.name,
+        "ours_s": seconds[source] if source in OURS else ours_s,
+        "other": other,
         "other_s": other_s,
         "ratio": other_s / ours_s,
         "quality": quality,
         "load": os.getloadavg()[0],
-        "data": case,
+        **vars(cell),
         "source": source,
-        "samples": len(found),
+        "samples": len(table),
         **mean,
         **{f"{name}_sd": value for name, value in deviation.items()},
     }
 
 
-def rows_of(case: Case) -> Iterator[dict]:
-    """Run every source on one case and yield its rows."""
-    ours_s = np.nan
-    for source, run in SOURCES.items():
-        outcome, found = run(case), []
-        if isinstance(outcome, Outcome):
-            for samples, held_out in zip(outcome.samples, case.held_out, strict=True):
-                found += [judge(held_out, x, case.low, case.high) for x in samples]
-            ours_s = outcome.seconds if source == "sound" else ours_s
-        yield row(case.name, source, ours_s, outcome, found)
-
-
-def main(export: str | None = None, config: str | None = None) -> None:
-    """Run all cases and write table and figure."""
-    begin, rows = time.perf_counter(), []
-    path = Path(export or SWISS)
-    for case in [*simulated_cases(), real_case(path, Path(config or SWISS_CONFIG))]:
-        found = (
-            rows_of(case)
-            if isinstance(case, Case)
-            else (row(real_name(path), source, np.nan, case, []) for source in SOURCES)
-        )
-        for one in found:
-            print(
-                one["case"],
-                one["source"],
-                one["quality"],
-                f"{time.perf_counter() - begin:.0f} s",
-                sep="; ",
-                flush=True,
-            )
-            rows.append(one)
-    table = pd.DataFrame(rows)
+def main() -> None:
+    """Run what is missing and write table, figure and, if asked for, what docs/peers.md shows."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, default=ROOT / "results/private/peers")
+    parser.add_argument("--whole", action="store_true", help="every cell, not the part that make benchmark runs")
+    parser.add_argument("--ours", action="store_true", help="no new release of a library")
+    parser.add_argument("--docs", action="store_true", help="write the numbers of docs/peers.md and its picture")
+    asked = parser.parse_args()
+    store, wanted = Store(asked.cache), whole() if asked.whole else PART
+    cells = tuple(cell for cell in wanted if available(cell.data))
+    for data in dict.fromkeys(cell.data for cell in wanted if cell not in cells):
+        print(f"{data}: not run, the data are not here")
+    run(store, cells, [*OURS, REAL])
+    run(store, cells, LIBRARIES, release=not asked.ours)
+    found = measured(store, cells)
+    table = pd.DataFrame([row(store, cell, source, cells, found) for cell in cells for source in SOURCES])
     with atomic_path(ROOT / "results/benchmarks/peers.parquet") as temporary:
         table.to_parquet(temporary)
-    draw(table, MEASURES, ROOT / "results/benchmarks/peers.svg")
+    judged = {name: verdicts(found, name) for name in OURS}
+    first = judged[next(iter(OURS))]
+    draw(first, ROOT / "results/benchmarks/peers.svg")
+    if asked.docs:
+        draw(first, ROOT / "docs/pictures/peers.svg")
+        page = ROOT / "docs/peers.md"
+        before, rest = page.read_text().split(BEGIN)
+        page.write_text(f"{before}{BEGIN}\n{markdown(table, found, judged)}\n{END}{rest.split(END)[1]}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main()

@@ -20,7 +20,7 @@ STUDY = ("study", "federated")
 ADDED = {"dev": ("dev", "docs"), "slurm": ("slurm",)}
 # Separate environments, for packages that need other versions than the project or each other: a dependency group
 # each -> what they do without. SmartNoise's neural synthesizers need 5 GB of packages that its MST never imports.
-APART = {"uv": (), "benchmark": ("opacus", "torch"), "opendp": (), "tools": ()}
+APART = {"uv": (), "benchmark": ("opacus", "torch"), "opendp": (), "dpmm": (), "tools": ()}
 
 
 def compile_lock(target: Path, *options: str) -> None:

@@ -1,80 +1,62 @@
-"""The figure of benchmarks/peers.py: a panel a measure, the sources as rows, real homes as the yardstick."""
+"""The figure of benchmarks/peers.py: a tile for each cell and measure, coloured by who is better."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from meterdp.report import style
-from meterdp.report.style import Look
 
-from .measures import Measure
+from .measures import MEASURES
+from .verdict import BETTER, LEVEL, WORSE, shares
 
-_LOOKS = {
-    "sound": style.look("sound"),
-    "sound, add or remove": Look("sound, add or remove", style.GREEN, "D"),
-    "sound, mixture alone": Look("sound, mixture alone", style.SKY, "v"),
-    "OpenDP MST": Look("OpenDP MST", style.BLUE, "o"),
-    "SmartNoise MST": Look("SmartNoise MST", style.ORANGE, "s"),
-    "real homes": Look("real homes", style.GREY, "x"),
+_COLOURS = {BETTER: style.SKY, LEVEL: style.LIGHT_GREY, WORSE: style.ORANGE}
+_WORDS = {
+    BETTER: "ours is better",
+    LEVEL: "the library is better, by less than two standard errors",
+    WORSE: "the library is better",
 }
-_COLUMNS, _GAP = 4, 1.6
 
 
-def draw(table: pd.DataFrame, measures: Sequence[Measure], output: Path) -> None:
-    """Draw every measure of every source; a source that was not run has an empty row.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``data``, ``source`` and, for each measure, its mean and ``_sd`` over samples.
-    measures : sequence of Measure
-    output : path
-        SVG to write.
-    """
-    data, sources = list(dict.fromkeys(table["data"])), list(dict.fromkeys(table["source"]))
-    place = {(d, s): i * (len(sources) + _GAP) + j + 1 for i, d in enumerate(data) for j, s in enumerate(sources)}
-    height = len(data) * (len(sources) + _GAP)
-    panel_rows = -(-len(measures) // _COLUMNS)
-    title = "Synthetic profiles at ε = 2, δ = 1e-5 beside real homes (grey lines)"
-    with style.canvas(output, title, 0.6 + panel_rows * height / 4.6) as figure:
-        axes = style.panels(figure, len(measures), _COLUMNS, sharey=True)
-        for axis, measure in zip(axes, measures, strict=True):
-            _panel(axis, table, measure, place)
-        for axis in axes[::_COLUMNS]:
-            _name_rows(axis, data, place)
-        axes[0].set_ylim(height - _GAP / 2, -0.6)
-
-
-def _panel(axis, table: pd.DataFrame, measure: Measure, place: dict) -> None:
-    """One measure: means as markers, standard deviations as bars, real homes as a line through the other rows."""
-    for row in table.itertuples():
-        mean, deviation = getattr(row, measure.column), getattr(row, f"{measure.column}_sd")
-        if not np.isfinite(mean):
-            continue
-        look, y = _LOOKS[row.source], place[row.data, row.source]
-        spread = deviation if np.isfinite(deviation) else 0.0
-        axis.errorbar(mean, y, xerr=spread, color=look.colour, marker=look.marker, linestyle="")
-        if row.source == "real homes":
-            rows = [where for (data, _), where in place.items() if data == row.data]
-            axis.plot([mean, mean], [min(rows) - 0.4, max(rows)], color=style.GREY, linewidth=1, zorder=1)
-    axis.set_title(measure.words)
-    axis.set_xlabel(f"{measure.unit}\n{measure.best}" if measure.unit != "1" else measure.best)
-    axis.grid(axis="y", visible=False)
-    axis.tick_params(axis="y", length=0)
-    axis.margins(x=0.12)
-    if measure.best == "lower is better":
-        axis.set_xlim(left=0)
+def draw(table: pd.DataFrame, output: Path) -> None:
+    """Draw the verdicts of ``peers_parts.verdict.verdicts``: ours above, the best library of the tile below."""
+    cases, columns = list(dict.fromkeys(table["case"])), [m.column for m in MEASURES]
+    count, better, fine = shares(table)
+    title = (
+        f"Ours and the best library, the same promise: better in {better} of {count} tiles, "
+        f"better or level in {100 * fine / max(count, 1):.0f} %"
+    )
+    with style.canvas(output, title, 1.5 + 0.5 * len(cases), 11.5) as figure:
+        (axis,) = style.panels(figure, 1, 1)
+        for row in table.itertuples():
+            x, y = columns.index(row.measure), cases.index(row.case)
+            axis.barh(y, 0.96, 0.92, left=x - 0.48, color=_COLOURS[row.verdict])
+            axis.text(x, y - 0.2, _number(row.ours), ha="center", va="center", fontweight="bold", fontsize=9)
+            axis.text(x, y + 0.2, f"{_number(row.best)} {_short(row.library)}", ha="center", va="center", fontsize=7)
+        axis.set_xlim(-0.5, len(columns) - 0.5)
+        axis.set_ylim(len(cases) - 0.5, -0.5)
+        axis.set_xticks(range(len(columns)), [_heading(m.words, m.unit) for m in MEASURES], fontsize=8)
+        axis.xaxis.tick_top()
+        axis.set_yticks(range(len(cases)), cases, fontsize=8.5)
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        for side in axis.spines.values():
+            side.set_visible(False)
+        present = [v for v in _WORDS if v in set(table["verdict"])]
+        style.legend_below(
+            figure, [style.area_key(color=_COLOURS[v]) for v in present], [_WORDS[v] for v in present], 3
+        )
 
 
-def _name_rows(axis, data: list[str], place: dict) -> None:
-    """Write the data sets, and under each its sources, beside the rows."""
-    names = [(where, source) for (_, source), where in place.items()]
-    heads = [(min(w for (d, _), w in place.items() if d == name) - 1, name) for name in data]
-    ticks = sorted([*names, *heads])
-    axis.set_yticks([where for where, _ in ticks], [name for _, name in ticks])
-    for label, (_, name) in zip(axis.get_yticklabels(), ticks, strict=True):
-        label.set_fontweight("bold" if name in data else "normal")
+def _heading(words: str, unit: str) -> str:
+    broken = words.replace(", ", ",\n").replace("? ", "?\n").replace(" of the", "\nof the").replace(": ", ":\n")
+    return broken if unit == "1" else f"{broken}\n({unit})"
+
+
+def _short(library: str) -> str:
+    return library.replace("SmartNoise", "SN").replace("OpenDP", "OD")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")

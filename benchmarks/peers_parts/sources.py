@@ -1,12 +1,14 @@
-"""Where synthetic profiles come from: our release, the libraries in their own environments, and real homes.
+"""Where synthetic profiles come from: our release, the libraries in their own environments, and real records.
 
-A source takes a case and gives one outcome, or the sentence that says why it could not. A library that is not
-installed is no error: `make benchmark` installs each into an environment beside the project's own.
+A source takes training records of a cell and gives synthetic ones, or the sentence that says why it could not. A
+library that is not installed is no error: `make benchmark` installs each into an environment beside the project's.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,131 +21,121 @@ import numpy as np
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.marginals import sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Proven
-from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mixture.draws import sample
 
-EPSILON, DELTA, CLASSES, FLOOR, SEED = 2.0, 1e-5, 6, 1e-3, 777
-RELEASES = 3
-SCHEMA = Path(__file__).resolve().parents[2] / "workflow/schemas/config.schema.yaml"
+from .grid import BOUNDS_KWH, DELTA, START_HOUR, Cell
 
-
-@dataclass(frozen=True)
-class Case:
-    """Training sets of one size, each with held-out real records.
-
-    Parameters
-    ----------
-    name : str
-        Data and size, for a row of the table.
-    train, held_out : lists of (N, d) and (m, d) float64
-        Log profiles, log kWh, within the public bounds.
-    low, high : float
-        Public bounds, log kWh.
-    bins : int
-        Equal bins between the bounds, for sources that release histograms: a public choice.
-    """
-
-    name: str
-    train: list[np.ndarray]
-    held_out: list[np.ndarray]
-    low: float
-    high: float
-    bins: int
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+SEED = 777
+# Of processor time, on one core: a limit that other work on the machine does not move.
+LIMIT_S = 300
+MOST_ROWS = 4_000
+UNFINISHED = "did not finish"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Samples of one source, ``samples[s]`` those of set ``s``, seconds of one release, and its settings as text."""
+    """Synthetic records of one release, its seconds of processor time, and its settings as text."""
 
-    samples: list[list[np.ndarray]]
+    samples: np.ndarray
     seconds: float
     settings: str
 
 
-def ours(case: Case) -> Outcome:
-    """Release by ``sound`` as a study does by default and draw as many records as there are."""
-    defaults = _defaults()
-    return _release(case, ProvenSettings(**defaults), f"as it comes, marginal_share {defaults['marginal_share']:g}")
+Source = Callable[[Cell, np.ndarray, int], "Outcome | str"]
 
 
-def ours_mixture_alone(case: Case) -> Outcome:
-    """Release by ``sound`` without marginals beside the mixture."""
-    return _release(case, ProvenSettings(), "marginal_share 0")
+def rows_of(cell: Cell) -> int:
+    """Return how many synthetic records are drawn and judged."""
+    return min(cell.n, MOST_ROWS)
 
 
-def ours_with_their_neighbours(case: Case) -> Outcome:
-    """Release by ``sound`` with the libraries' promise: neighbours have one record more or less."""
-    defaults = _defaults()
-    # A public guess of the order of magnitude; the number of records itself is measured with noise.
-    guess = 10 ** round(math.log10(len(case.train[0])))
-    settings = ProvenSettings(**(defaults | {"adjacency": "add_remove", "records_guess": guess}))
-    return _release(case, settings, f"marginal_share {settings.marginal_share:g}")
+def ours(adjacency: str, **choices) -> Source:
+    """Return our release as a study of such records would make it, with what is chosen otherwise."""
 
-
-def _defaults() -> dict:
-    """Return the settings of ``sound``, without a library: records of any kind have none."""
-    return complete({}, load_schema(SCHEMA))["mechanisms"]["sound"] | {"library": None}
-
-
-def _release(case: Case, settings: ProvenSettings, words: str) -> Outcome:
-    samples, seconds = [], []
-    for s, x in enumerate(case.train):
-        n, d = x.shape
-        public = PublicSettings(EPSILON, DELTA, CLASSES, d, n, case.low, case.high, FLOOR, settings)
-        samples.append([])
-        for r in range(RELEASES):
-            begin = time.perf_counter()
-            mechanism = Proven.calibrate(public)
-            released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "peers", s, r, n, d), 1)
-            numbers = StudyNoise(SEED, "peers sample", s, r, n, d)
-            beside = released.marginals
-            if beside is None:
-                drawn, _ = sample(released.mixtures.draw(0), n, numbers)
-            else:
-                drawn = sample_reweighted(beside.reference, beside.exponents, n, numbers)
-            seconds.append(time.perf_counter() - begin)
-            samples[-1].append(drawn)
-    return Outcome(samples, float(np.median(seconds)), f"{words}, {mechanism.guarantee.adjacency}")
-
-
-def real_homes(case: Case) -> Outcome:
-    """Return the training records themselves: no privacy at all."""
-    return Outcome([[x] for x in case.train], np.nan, "the training records themselves, no privacy")
-
-
-def library(name: str, environment: str) -> Callable[[Case], Outcome | str]:
-    """Return the source that runs ``NAME_mst.py`` in that environment of `make benchmark`."""
-    python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{environment}") / "bin/python"
-    script = Path(__file__).with_name(f"{name}_mst.py")
-
-    def run(case: Case) -> Outcome | str:
-        if not python.exists():
-            return "not run: its environment is not installed (make benchmark installs it)"
-        with tempfile.TemporaryDirectory() as folder:
-            given, written = Path(folder) / "given.npz", Path(folder) / "written.npz"
-            rows = len(case.train[0])
-            edges = np.linspace(case.low, case.high, case.bins + 1)
-            sets = np.array([x[:rows] for x in case.train])
-            np.savez(given, sets=sets, edges=edges, rows=rows, epsilon=EPSILON, delta=DELTA)
-            done = subprocess.run([python, script, given, written], capture_output=True, text=True)
-            if done.returncode:
-                return f"not run: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
-            with np.load(written) as file:
-                settings = f"{file['settings']}, {case.bins} equal bins between the public bounds"
-                return Outcome([[x] for x in file["samples"]], float(np.median(file["seconds"])), settings)
+    def run(cell: Cell, x: np.ndarray, split: int) -> Outcome:
+        config = complete({}, load_schema(SCHEMA))
+        # Under add_remove the number of records is private: a guess of its order of magnitude is public.
+        guess = 10 ** round(math.log10(cell.n)) if adjacency == "add_remove" else None
+        mechanisms = config["mechanisms"]
+        sound = mechanisms["sound"] | {"adjacency": adjacency, "records_guess": guess} | choices
+        profiles = config["profiles"] | {
+            "hours": cell.d,
+            "start_hour": START_HOUR[cell.d],
+            "clip_kwh_per_hour": list(BOUNDS_KWH),
+        }
+        begin = time.process_time()
+        shape, sections = (cell.n, cell.d), (mechanisms | {"sound": sound}, config["mixture"], profiles)
+        mechanism = Proven.calibrate(public_settings(cell.epsilon, DELTA, shape, *sections))
+        noise = StudyNoise(SEED, "peers", split, cell.n, cell.d)
+        released = mechanism.release(PrivateRecords(x), noise, 1)
+        numbers, beside = StudyNoise(SEED, "peers sample", split, cell.n, cell.d), released.marginals
+        if beside is None:
+            drawn, _ = sample(released.mixtures.draw(0), rows_of(cell), numbers)
+        else:
+            drawn = sample_reweighted(beside.reference, beside.exponents, rows_of(cell), numbers)
+        library = mechanism.public.sound.library
+        prior = "no prior mixture" if library is None else f"prior mixture of {library.classes}"
+        words = f"{prior}, {mechanism.plan.classes} components, marginal_share {sound['marginal_share']:g}"
+        return Outcome(drawn, time.process_time() - begin, words)
 
     return run
 
 
-# In the order of the table and of the figure.
-SOURCES: dict[str, Callable[[Case], Outcome | str]] = {
-    "sound": ours,
-    "sound, add or remove": ours_with_their_neighbours,
-    "sound, mixture alone": ours_mixture_alone,
-    "OpenDP MST": library("opendp", "opendp"),
-    "SmartNoise MST": library("smartnoise", "benchmark"),
-    "real homes": real_homes,
+def real(cell: Cell, x: np.ndarray, split: int) -> Outcome:
+    """Return training records themselves: no privacy at all."""
+    return Outcome(x[: rows_of(cell)], math.nan, "the training records themselves, no privacy")
+
+
+def library(environment: str, name: str, algorithm: str) -> Source:
+    """Return the source that runs ``NAME_release.py ALGORITHM`` in that environment of `make benchmark`."""
+    python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{environment}") / "bin/python"
+    script = Path(__file__).with_name(f"{name}_release.py")
+
+    def run(cell: Cell, x: np.ndarray, split: int) -> Outcome | str:
+        if not python.exists():
+            return "not run: its environment is not installed (make benchmark installs it)"
+        with tempfile.TemporaryDirectory() as folder:
+            given, written = Path(folder) / "given.npz", Path(folder) / "written.npz"
+            edges = np.linspace(*np.log(BOUNDS_KWH), cell.bins + 1)
+            np.savez(given, x=x, edges=edges, rows=rows_of(cell), epsilon=cell.epsilon, delta=DELTA)
+            done = subprocess.run(
+                [python, script, algorithm, given, written],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S)),
+            )
+            if done.returncode < 0:
+                return f"{UNFINISHED} in {LIMIT_S} s"
+            if done.returncode:
+                return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
+            with np.load(written) as file:
+                settings = f"{file['settings']}, {cell.bins} equal bins"
+                return Outcome(file["samples"], float(file["seconds"]), settings)
+
+    return run
+
+
+# In the order of the table and of the figure. The first is held against the libraries: it has their promise.
+OURS: dict[str, Source] = {
+    "meterdp": ours("add_remove"),
+    "meterdp, no prior": ours("add_remove", library=None),
+    "meterdp, replace one": ours("replace_one"),
 }
+LIBRARIES: dict[str, Source] = {
+    "SmartNoise MST": library("benchmark", "smartnoise", "MST"),
+    "OpenDP MST": library("opendp", "opendp", "MST"),
+    "dpmm PrivBayes": library("dpmm", "dpmm", "PrivBayes"),
+    "dpmm MST": library("dpmm", "dpmm", "MST"),
+    "SmartNoise AIM": library("benchmark", "smartnoise", "AIM"),
+    "OpenDP AIM": library("opendp", "opendp", "AIM"),
+    "dpmm AIM": library("dpmm", "dpmm", "AIM"),
+}
+REAL = "real records"
+SOURCES = OURS | LIBRARIES | {REAL: real}

@@ -1,7 +1,7 @@
-"""OpenDP's MST on every set of records of a file; runs in the environment of that library.
+"""OpenDP's MST and AIM on one set of records; runs in the environment of that library.
 
-``python opendp_mst.py GIVEN.npz WRITTEN.npz``. It imports nothing of this project. The query is the one of the
-library's own example of ``MST``: a compositor under zCDP, one-way and selected two-way marginals of public cuts, then
+``python opendp_release.py ALGORITHM GIVEN.npz WRITTEN.npz``. It imports nothing of this project. The query is the one
+of the library's own examples: a compositor under zCDP, one-way and selected two-way marginals of public cuts, then
 ``synthesize``. As cuts are given for all columns, the library asks for pure zCDP: rho is the largest of four digits
 that its own conversion turns into (epsilon, delta). Neighbours differ by one record more or less.
 """
@@ -32,7 +32,7 @@ def largest_rho(epsilon: float, delta: float) -> float:
     return np.floor(dp.m.make_gaussian(*space, scale).map(1.0) / DIGITS) * DIGITS
 
 
-def release(x: np.ndarray, edges: np.ndarray, rho: float):
+def release(algorithm, x: np.ndarray, edges: np.ndarray, rho: float):
     """Return the contingency table of the records under rho-zCDP."""
     hours = [f"hour_{i}" for i in range(x.shape[1])]
     context = dp.Context.compositor(
@@ -42,7 +42,7 @@ def release(x: np.ndarray, edges: np.ndarray, rho: float):
     )
     query = context.query(rho=rho).select(*hours)
     cuts = {hour: edges[1:-1].tolist() for hour in hours}
-    return query.contingency_table(cuts=cuts, algorithm=dp.mbi.MST()).release()
+    return query.contingency_table(cuts=cuts, algorithm=algorithm).release()
 
 
 def synthesize(table, edges: np.ndarray, rows: int) -> np.ndarray:
@@ -55,28 +55,26 @@ def synthesize(table, edges: np.ndarray, rows: int) -> np.ndarray:
     return np.where(x > edges[-2], edges[-2] + (x - edges[-2]) * (edges[-1] - edges[-2]), x)
 
 
-def main(given: str, written: str) -> None:
-    """Release every set and write samples, seconds and what was set."""
+def main(algorithm: str, given: str, written: str) -> None:
+    """Release the records and write samples, seconds and what was set."""
     with np.load(given) as file:
-        sets, edges, rows = file["sets"], file["edges"], int(file["rows"])
+        x, edges, rows = file["x"], file["edges"], int(file["rows"])
         rho = largest_rho(float(file["epsilon"]), float(file["delta"]))
-    samples, seconds = [], []
-    for x in sets:
-        for left in reversed(range(TRIES)):
-            begin = time.perf_counter()
-            try:
-                table = release(x, edges, rho)
-                break
-            except dp.OpenDPException as error:
-                # Whether eleven rounded parts of a budget add up to it depends on its last digit, not on the data.
-                if "insufficient budget" not in str(error) or not left:
-                    raise
-                rho -= DIGITS
-        samples.append(synthesize(table, edges, rows))
-        seconds.append(time.perf_counter() - begin)
-    settings = f"opendp {version('opendp')}, mbi {version('mbi')}, MST as it comes, rho {rho:.4f}, add_remove"
-    np.savez(written, samples=np.array(samples), seconds=np.array(seconds), settings=settings)
+    begin = time.process_time()
+    for left in reversed(range(TRIES)):
+        try:
+            table = release(getattr(dp.mbi, algorithm)(), x, edges, rho)
+            break
+        except dp.OpenDPException as error:
+            # Whether eleven rounded parts of a budget add up to it depends on its last digit, not on the data.
+            if "insufficient budget" not in str(error) or not left:
+                raise
+            rho -= DIGITS
+    samples = synthesize(table, edges, rows)
+    seconds = time.process_time() - begin
+    settings = f"opendp {version('opendp')}, mbi {version('mbi')}, {algorithm} as it comes, rho {rho:.4f}"
+    np.savez_compressed(written, samples=samples.astype(np.float32), seconds=seconds, settings=settings)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])
