@@ -1,7 +1,7 @@
 """dpmm's MST, AIM and PrivBayes on one set of records; runs in the environment of that library.
 
-``python dpmm_release.py ALGORITHM GIVEN.npz WRITTEN.npz``. It imports nothing of this project. The pipeline is that of
-the library's documentation with uniform bins between public bounds, so that no budget goes into preprocessing, and
+``python dpmm_release.py ALGORITHM GIVEN.npz WRITTEN.npz``. It imports nothing of this project. The pipeline is that
+of the library's documentation with uniform bins between public bounds, so that no budget goes into preprocessing, and
 one process. It spreads values over their bin itself. Neighbours differ by one record more or less.
 """
 

@@ -1,8 +1,8 @@
 """How good synthetic profiles are, each source judged alike: from its records alone and held-out real records.
 
 A source gives as many records as it was trained on, up to 4,000, clipped to the public bounds as the real ones are.
-What needs a density fits the same one, in the same way, to every source's records: a mechanism that releases a density of its own
-is judged by its samples, too. Real training records judged in the same way are the yardstick.
+What needs a density fits the same one, in the same way, to every source's records: a mechanism that releases one of
+its own is judged by its samples, too. Real training records judged in the same way are the yardstick.
 """
 
 from __future__ import annotations

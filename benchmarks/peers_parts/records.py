@@ -1,7 +1,7 @@
 """The records that everybody gets: Swiss homes, Australian homes and simulated ones, split by household.
 
 A data set is a matrix of log hourly energies, log kWh, one row a record, and the household of each. Training and
-held-out records are of different households, so nobody is judged by days of a home it was trained on. Real homes are
+held-out records are of different households: no source is judged by days of a home it was trained on. Real homes are
 few: as many records as there are homes come from one record a home, more of them are *days* of homes, and one day
 more or less is then what neighbours differ by, for everybody alike. Real data lie in a folder beside the project
 (resources/datasets.yaml says where they are published).

@@ -75,16 +75,16 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
 
     ``table`` is the one of the benchmark; ``judged`` holds the verdicts of each of our releases.
     """
-    words = {m.column: m.words for m in MEASURES}
+    names = {m.column: m.words for m in MEASURES}
     lines = ["Cells times measures, each of our releases against the best library:", ""]
     lines += _rows(
-        ["ours", "all", *words.values()],
+        ["ours", "all", *names.values()],
         [
-            [name, _share(one), *(_fraction(one[one["measure"] == column]) for column in words)]
+            [name, _share(one), *(_fraction(one[one["measure"] == column]) for column in names)]
             for name, one in judged.items()
         ],
     )
-    means = found.groupby(["case", "source"], sort=False)[list(words)].mean()
+    means = found.groupby(["case", "source"], sort=False)[list(names)].mean()
     counts = found.groupby(["case", "source"], sort=False).size()
     lines += ["", "Means over splits by household; the best that a cell has without real records in bold:", ""]
     body = []
@@ -93,30 +93,18 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
         private = rows.drop(index=REAL, errors="ignore")
         best = {m.column: getattr(private[m.column], "idxmax" if m.more_is_better else "idxmin")() for m in MEASURES}
         for i, (source, values) in enumerate(rows.iterrows()):
-            cells = [f"**{_number(values[c])}**" if best[c] == source else _number(values[c]) for c in words]
+            cells = [f"**{_number(values[c])}**" if best[c] == source else _number(values[c]) for c in names]
             body.append([case if i == 0 else "", source, str(counts[case, source]), *cells])
-    lines += _rows(["cell", "source", "releases", *words.values()], body)
+    lines += _rows(["cell", "source", "releases", *names.values()], body)
     first = next(iter(judged))
     lost = judged[first][judged[first]["verdict"] == WORSE]
     lines += ["", f"Where `{first}` is worse than the best library by more than two standard errors:", ""]
-    lines += (
-        _rows(
-            ["cell", "measure", "ours", "ours better by", "standard error", "best library"],
-            [
-                [
-                    r.case,
-                    words[r.measure],
-                    _number(r.ours),
-                    f"{_number(r.best)}, {r.library}",
-                    _number(r.gain),
-                    _number(r.error),
-                ]
-                for r in lost.itertuples()
-            ],
-        )
-        if len(lost)
-        else ["Nowhere."]
-    )
+    head = ["cell", "measure", "ours", "best library", "ours better by", "standard error"]
+    body = []
+    for r in lost.itertuples():
+        theirs = f"{_number(r.best)}, {r.library}"
+        body.append([r.case, names[r.measure], _number(r.ours), theirs, _number(r.gain), _number(r.error)])
+    lines += _rows(head, body) if body else ["Nowhere."]
     lines += ["", "What did not run, by the tables' words:", ""]
     none = table[(table["samples"] == 0) & table["other"].ne("none")]
     cells = table["case"].nunique()
