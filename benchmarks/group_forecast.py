@@ -1,7 +1,7 @@
 """What the group forecast is worth beside public guesses and a household's own past.
 
-``python benchmarks/group_forecast.py [SWISS_PARQUET [AUSTRALIAN_PARQUET]]``: simulated utilities (the default and those
-of benchmarks/utilities.py), Swiss and Australian homes as their publishers give them. Forecasts are made from
+``python benchmarks/group_forecast.py [SWISS_PARQUET [AUSTRALIAN_PARQUET]]``: simulated utilities (the default and
+those of benchmarks/utilities.py), Swiss and Australian homes as their publishers give them. Forecasts are made from
 four weeks and judged on the fifth. One row per data set, N and epsilon in results/benchmarks/group_forecast.parquet,
 with means over draws of households and noise:
 
