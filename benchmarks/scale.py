@@ -48,7 +48,8 @@ def settings():
     from meterdp.ingest.settings import ExportSettings
     from meterdp.simulate.parameters import simulated_export
 
-    config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    # One date for all, which pandas has in a line.
+    config = complete({"profiles": {"vector": "half_day"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
     return config, ExportSettings.from_config(simulated_export("2025-10-20", DAYS))
 
 

@@ -98,7 +98,7 @@ def node_file(tmp_path, words, **changes):
     (tmp_path / "agreement.yaml").write_text(yaml.safe_dump(words))
     section = {"name": "n1", "agreement": str(tmp_path / "agreement.yaml"), "secret_key": str(secret), **changes}
     file = tmp_path / "node.yaml"
-    export, profiles = {"path": "e.csv", "time_zone": "UTC"}, {"date": "2026-01-14"}
+    export, profiles = {"path": "e.csv", "time_zone": "UTC"}, {"vector": "half_day", "date": "2026-01-14"}
     file.write_text(yaml.safe_dump({"node": section, "export": export, "profiles": profiles}))
     return str(file)
 
@@ -127,18 +127,19 @@ def test_a_node_that_is_not_itself_does_not_start(tmp_path, words, changes, sent
 
 
 def test_all_nodes_take_the_same_days(tmp_path, words):
-    """By 'auto' each would take the middle day of its own export, and a mean is over all days."""
+    """By 'auto' each would take the middle day of its own export; the other profiles look at all days."""
     file, more = node_file(tmp_path, words), tmp_path / "more.yaml"
     for said, sentence in (
         ("profiles: {date: auto}", "'profiles.date': is 'auto', by which every node would take a day of its own"),
         ("profiles: {vector: mean}", "'profiles.vector': is 'mean'"),
+        ("profiles: {vector: typical_day, date: auto}", "'profiles.vector': is 'typical_day'"),
     ):
         more.write_text(said)
         with pytest.raises(InputError, match=sentence):
             read_node([file, str(more)])
     parts = []
     for last in ("2026-01-14", "2026-01-15"):
-        more.write_text(f"{{profiles: {{vector: mean}}, export: {{first_day: '2026-01-01', last_day: '{last}'}}}}")
+        more.write_text(f"{{profiles: {{vector: typical_day, date: auto}}, export: {{first_day: '2026-01-01', last_day: '{last}'}}}}")
         parts.append(read_node([file, str(more)]).agreement.parts["profiles"])
     assert parts[0] != parts[1]
 

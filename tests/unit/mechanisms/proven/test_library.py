@@ -20,7 +20,7 @@ from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.unit.release.charged import release_mixture
 
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CONFIG = complete({"profiles": {"start_hour": 12, "hours": 12}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 FITTED = {"simulated_data": True, "public_parameters": {"artefact": "library"}}
 
 
@@ -42,7 +42,7 @@ def folder(path, manifest, hours=6, first=10, weights=(0.25, 0.75), vouched=True
     return str(path)
 
 
-def test_the_shipped_library_covers_two_days_and_every_half_day_of_the_default():
+def test_the_shipped_library_covers_two_days_and_every_half_day():
     hours = CONFIG["profiles"]["hours"]
     for start in range(24):
         library = read_library(SHIPPED, start, hours)
