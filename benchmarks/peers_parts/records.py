@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from arma_parts.series import FAULTY_METERS, SWISS
-from small_exports import flat
+from utilities import flat
 
 from meterdp.core.noise import StudyNoise
 from meterdp.simulate.load import hourly_log_kwh

@@ -105,7 +105,7 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
         theirs = f"{_number(r.best)}, {r.library}"
         body.append([r.case, names[r.measure], _number(r.ours), theirs, _number(r.gain), _number(r.error)])
     lines += _rows(head, body) if body else ["Nowhere."]
-    lines += ["", "What did not run, by the tables' words:", ""]
+    lines += ["", "What did not run, in how many of the cells:", ""]
     none = table[(table["samples"] == 0) & table["other"].ne("none")]
     cells = table["case"].nunique()
     for (source, why), rows in none.groupby(["source", "quality"], sort=False):
