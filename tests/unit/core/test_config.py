@@ -27,6 +27,14 @@ def test_every_key_is_described_and_closed(schema):
         assert "default" in sub or sub["additionalProperties"] is False, path
 
 
+def test_the_examples_are_configurations_once_they_name_an_export(schema, repository):
+    examples = sorted((repository / "config/examples").glob("*.yaml"))
+    assert examples
+    for example in examples:
+        words = yaml.safe_load(example.read_text())
+        complete({**words, "export": {**words["export"], "path": "export.csv"}}, schema, example.name)
+
+
 def test_default_file_and_readme_are_generated_from_the_schema(schema, repository):
     assert (repository / "config/config.yaml").read_text() == as_yaml(schema)
     assert as_markdown(schema) in (repository / "config/README.md").read_text()

@@ -139,7 +139,8 @@ def test_all_nodes_take_the_same_days(tmp_path, words):
             read_node([file, str(more)])
     parts = []
     for last in ("2026-01-14", "2026-01-15"):
-        more.write_text(f"{{profiles: {{vector: typical_day, date: auto}}, export: {{first_day: '2026-01-01', last_day: '{last}'}}}}")
+        period = f"{{first_day: '2026-01-01', last_day: '{last}'}}"
+        more.write_text(f"{{profiles: {{vector: typical_day, date: auto}}, export: {period}}}")
         parts.append(read_node([file, str(more)]).agreement.parts["profiles"])
     assert parts[0] != parts[1]
 

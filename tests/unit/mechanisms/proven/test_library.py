@@ -11,16 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.library import FILES, SHIPPED, library_files, read_library
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.service import ReleaseService
-from tests.conftest import ROOT
+from tests.conftest import ROOT, config_of
 from tests.unit.release.charged import release_mixture
 
-CONFIG = complete({"profiles": {"start_hour": 12, "hours": 12}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CONFIG = config_of({"profiles": {"start_hour": 12, "hours": 12}})
 FITTED = {"simulated_data": True, "public_parameters": {"artefact": "library"}}
 
 
