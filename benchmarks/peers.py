@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from peers_parts.figure import draw
-from peers_parts.grid import BOUNDS_KWH, PART, START_HOUR, Cell, whole
+from peers_parts.grid import BOUNDS_KWH, PART, START_HOUR, Cell, in_order, whole
 from peers_parts.measures import MEASURES, judge
 from peers_parts.records import available, pool
 from peers_parts.sources import LIBRARIES, OURS, REAL, SOURCES, Outcome
@@ -69,7 +69,7 @@ def measured(store: Store, cells: tuple[Cell, ...]) -> pd.DataFrame:
     """Return what was measured: a row per release."""
     rows = [
         {"case": cell.name, "source": source, "split": split, **numbers}
-        for cell in cells
+        for cell in in_order(cells)
         for source in SOURCES
         for split in range(SPLITS)
         if (numbers := store.measured(cell, source, split)) is not None
@@ -122,7 +122,7 @@ def main() -> None:
     run(store, cells, [*OURS, REAL])
     run(store, cells, LIBRARIES, release=not asked.ours)
     found = measured(store, cells)
-    table = pd.DataFrame([row(store, cell, source, cells, found) for cell in cells for source in SOURCES])
+    table = pd.DataFrame([row(store, cell, source, cells, found) for cell in in_order(cells) for source in SOURCES])
     with atomic_path(ROOT / "results/benchmarks/peers.parquet") as temporary:
         table.to_parquet(temporary)
     judged = {name: verdicts(found, name) for name in OURS}

@@ -9,7 +9,7 @@ import pandas as pd
 from meterdp.report import style
 
 from .measures import MEASURES
-from .verdict import BETTER, LEVEL, WORSE, shares
+from .verdict import BETTER, LEVEL, WORSE, number, shares
 
 _COLOURS = {BETTER: style.SKY, LEVEL: style.LIGHT_GREY, WORSE: style.ORANGE}
 _WORDS = {
@@ -32,8 +32,8 @@ def draw(table: pd.DataFrame, output: Path) -> None:
         for row in table.itertuples():
             x, y = columns.index(row.measure), cases.index(row.case)
             axis.barh(y, 0.96, 0.92, left=x - 0.48, color=_COLOURS[row.verdict])
-            axis.text(x, y - 0.2, _number(row.ours), ha="center", va="center", fontweight="bold", fontsize=9)
-            axis.text(x, y + 0.2, f"{_number(row.best)} {_short(row.library)}", ha="center", va="center", fontsize=7)
+            axis.text(x, y - 0.2, number(row.ours), ha="center", va="center", fontweight="bold", fontsize=9)
+            axis.text(x, y + 0.2, f"{number(row.best)} {_short(row.library)}", ha="center", va="center", fontsize=7)
         axis.set_xlim(-0.5, len(columns) - 0.5)
         axis.set_ylim(len(cases) - 0.5, -0.5)
         axis.set_xticks(range(len(columns)), [_heading(m.words, m.unit) for m in MEASURES], fontsize=8)
@@ -55,8 +55,4 @@ def _heading(words: str, unit: str) -> str:
 
 
 def _short(library: str) -> str:
-    return library.replace("SmartNoise", "SN").replace("OpenDP", "OD")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
+    return library.replace("SmartNoise", "SN").replace("OpenDP", "OD").replace("PrivBayes", "PB")

@@ -6,6 +6,7 @@ minutes, so `make benchmark` runs a part of it that has every value of each, wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,7 +25,7 @@ SIZES = {
 FEW, BINS_OF_FEW, BINS = 1_000, 8, 16
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Cell:
     """What everybody releases: ``n`` records of ``d`` hours of one data set at epsilon."""
 
@@ -77,3 +78,8 @@ def whole() -> tuple[Cell, ...]:
         if not (data == SWISS_HOMES and d > 24)
     ]
     return *PART, *(cell for cell in every if cell not in PART)
+
+
+def in_order(cells: Iterable[Cell]) -> list[Cell]:
+    """Return cells as tables and figures show them: by data set, then by d, N and epsilon."""
+    return sorted(cells, key=lambda cell: ([*SIZES].index(cell.data), cell.d, cell.n, cell.epsilon))

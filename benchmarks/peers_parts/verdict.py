@@ -62,8 +62,11 @@ def _share(table: pd.DataFrame) -> str:
     return f"{better} of {count} better, {fine} ({100 * fine / max(count, 1):.0f} %) better or level"
 
 
-def _number(value: float) -> str:
-    return "–" if not np.isfinite(value) else f"{value:.3g}".replace("-", "−")
+def number(value: float) -> str:
+    """Return a number with three digits, or one decimal from ten on."""
+    if not np.isfinite(value):
+        return "–"
+    return (f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}").replace("-", "−")
 
 
 def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -93,7 +96,7 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
         private = rows.drop(index=REAL, errors="ignore")
         best = {m.column: getattr(private[m.column], "idxmax" if m.more_is_better else "idxmin")() for m in MEASURES}
         for i, (source, values) in enumerate(rows.iterrows()):
-            cells = [f"**{_number(values[c])}**" if best[c] == source else _number(values[c]) for c in names]
+            cells = [f"**{number(values[c])}**" if best[c] == source else number(values[c]) for c in names]
             body.append([case if i == 0 else "", source, str(counts[case, source]), *cells])
     lines += _rows(["cell", "source", "releases", *names.values()], body)
     first = next(iter(judged))
@@ -102,8 +105,8 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
     head = ["cell", "measure", "ours", "best library", "ours better by", "standard error"]
     body = []
     for r in lost.itertuples():
-        theirs = f"{_number(r.best)}, {r.library}"
-        body.append([r.case, names[r.measure], _number(r.ours), theirs, _number(r.gain), _number(r.error)])
+        theirs = f"{number(r.best)}, {r.library}"
+        body.append([r.case, names[r.measure], number(r.ours), theirs, number(r.gain), number(r.error)])
     lines += _rows(head, body) if body else ["Nowhere."]
     lines += ["", "What did not run, in how many of the cells:", ""]
     none = table[(table["samples"] == 0) & table["other"].ne("none")]
