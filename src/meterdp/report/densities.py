@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 HEADROOM = 2.0  # what is taller than this multiple of the fit is cut off
+_MOST_ROWS = 12
 _PANEL = 0.86  # share of a row that its panel takes, the rest is the gap above it
 _LINE = {"color": "black", "linewidth": 0.8}
 
@@ -158,8 +159,8 @@ def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
     category=COSTS,
     look_for=(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
-        "8 of Liu et al.); what is taller than twice the fit is cut off, and a release that goes on beyond its panel "
-        "is marked. Look for classes in which the release departs from the fit: small classes do so first. The sound "
+        "8 of Liu et al.), of a longer record for every second hour or fewer; what is taller than twice the fit is cut "
+        "off, and a release that goes on beyond its panel is marked. Look for classes in which the release departs from the fit: small classes do so first. The sound "
         "release, which may have fewer classes, and DP-EM find their own: their histograms and fits show all "
         "households, each divided among the released classes by how likely it belongs to them."
     ),
@@ -171,7 +172,7 @@ def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
 def marginal_densities(
     data: pd.DataFrame, profile_hours: pd.DataFrame, output, mechanism: str, epsilon: float | None = None
 ) -> None:
-    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8."""
+    """Draw histogram, fit and one release for at most twelve hours (rows) and every class: Liu et al., Fig. 8."""
     if mechanism not in set(data["curve"]):
         raise InputError(
             f"has no curve of mechanism '{mechanism}'",
@@ -183,6 +184,7 @@ def marginal_densities(
     data = data[data["classes"] == (mechanism if own else "fit")]
     hours = profile_hours.set_index("entry")["label"]
     components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
+    entries = entries[:: -(-len(entries) // _MOST_ROWS)]
     data = data[data["curve"].isin(["histogram", "fit", mechanism])]
     curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
     title = f"Released marginal densities against the fit: {look(mechanism).label}"

@@ -165,6 +165,13 @@ def test_marginals_of_a_release_with_fewer_or_more_classes(draw, own):
         assert [axes.get_title() for axes in panels[:classes]] == [f"{noun} {k + 1}" for k in range(classes)]
 
 
+@pytest.mark.parametrize(("hours", "rows"), [(12, 12), (24, 12), (30, 10)])
+def test_marginals_of_a_long_record_are_of_hours_evenly_apart(draw, hours, rows):
+    data = made_up.marginals(classes=1, hours=hours, released=("sound",))
+    shown = draw(densities.marginal_densities, data, made_up.profile_hours(hours, 0), mechanism="sound")
+    assert len(axes_of(shown)[0].get_yticks()) == rows
+
+
 def test_marginals_of_an_absent_mechanism_are_refused(draw):
     with pytest.raises(InputError, match="has no curve of mechanism 'iid_laplace'"):
         draw(densities.marginal_densities, made_up.marginals(), made_up.profile_hours(), mechanism="iid_laplace")
