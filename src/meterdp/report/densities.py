@@ -158,11 +158,12 @@ def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
     PROFILE_HOURS,
     category=COSTS,
     look_for=(
-        "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
-        "8 of Liu et al.), of a longer record for every second hour or fewer; what is taller than twice the fit is cut "
-        "off, and a release that goes on beyond its panel is marked. Look for classes in which the release departs from the fit: small classes do so first. The sound "
-        "release, which may have fewer classes, and DP-EM find their own: their histograms and fits show all "
-        "households, each divided among the released classes by how likely it belongs to them."
+        "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. 8 of "
+        "Liu et al.), of a longer record for every second hour or fewer; what is taller than twice the fit is cut "
+        "off, and a release that goes on beyond its panel is marked. Look for classes in which the release departs "
+        "from the fit: small classes do so first. The sound release, which may have fewer classes, and DP-EM find "
+        "their own: their histograms and fits show all households, each divided among the released classes by how "
+        "likely it belongs to them."
     ),
     alternative=(
         "A grid of small panels, hours down and classes across: histogram, fitted density and released density."
