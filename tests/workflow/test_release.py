@@ -10,7 +10,6 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS, READINGS
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
@@ -19,7 +18,7 @@ from meterdp.publish.kinds import CRATE, ENTRY, KINDS
 from meterdp.publish.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,
-    RELEASED_FORECAST,
+    RELEASED_GROUP_FORECAST,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
 )
@@ -95,7 +94,7 @@ def test_scikit_learn_reads_the_mixture(folder):
     mixture.covariances_ = np.array(values["covariances"])
     mixture.precisions_cholesky_ = np.linalg.cholesky(np.linalg.inv(mixture.covariances_))
     table = read_table(folder / "mixture.parquet", RELEASED_MIXTURE).to_pandas()
-    assert np.array_equal(np.stack(table["mean_log_kwh"]), mixture.means_) and len(values["entries"]) == 12
+    assert np.array_equal(np.stack(table["mean_log_kwh"]), mixture.means_) and len(values["entries"]) == 24
     profiles = np.stack(
         read_table(folder / "synthetic_profiles.parquet", RELEASED_PROFILES).to_pandas()["energy_kwh"]
     )
@@ -108,16 +107,15 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
     crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
     assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
     names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
-    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, CRATE, ENTRY}
+    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, "shape.parquet", CRATE, ENTRY}
     manifest = json.loads((forecasts / "manifest.json").read_text())
-    assert {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in names} == manifest["sha256"]
+    given = {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in (*names, "shape.parquet")}
+    assert given == manifest["sha256"]
     kept = sum(read_table(private / "quality.parquet", QUALITY)["kept"].to_pylist())
     last = read_table(private / "log_load/part-000.parquet", LOG_LOAD)["interval_start_utc"][-1].as_py()
-    table = read_table(forecasts / f"{crosswalk['release_id'][0].as_py()}.parquet", RELEASED_FORECAST)
+    table = read_table(forecasts / f"{crosswalk['release_id'][0].as_py()}.parquet", RELEASED_GROUP_FORECAST)
     assert (table["interval_start_utc"][0].as_py() - last).total_seconds() == 15 * 60, "right after the last reading"
-    parts = sorted((private / "release/forecasts_ahead").glob("*.parquet"))
-    own = sum(read_table(p, FORECASTS_AHEAD).num_rows for p in parts)
-    assert own == kept < len(meters), "a household that the quality rules drop has a file, too"
+    assert kept < len(meters), "a household that the quality rules drop has a file, too"
 
 
 def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings_up_to_noise(released, feeders):
@@ -154,7 +152,7 @@ def test_rerunning_whatever_changed_in_the_code_hands_over_the_same_bytes_and_ch
     events = ledger.events()
     names = ("mixture", "forecasts", "feeders")
     wanted = [(name, kind) for name in names for kind in (CHARGED, STORED, PUBLISHED)]
-    assert states(events) == sorted([*wanted, ("forecast_groups", CHARGED), ("forecast_groups", STORED)])
+    assert states(events) == sorted(wanted)
     done = released.run(RELEASED, "release", "--forcerun", *(f"release_{name}" for name in names))
     assert done.returncode == 0, done.stdout[-3000:]
     assert [contents(one) for one in (folder, forecasts, feeders)] == before and ledger.events() == events

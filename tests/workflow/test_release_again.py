@@ -12,10 +12,7 @@ from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
 
 # One release of everything.
-ALL = sorted(
-    [(artefact, kind) for artefact in ("forecasts", "mixture") for kind in (CHARGED, STORED, PUBLISHED)]
-    + [("forecast_groups", kind) for kind in (CHARGED, STORED)]
-)
+ALL = sorted((artefact, kind) for artefact in ("forecasts", "mixture") for kind in (CHARGED, STORED, PUBLISHED))
 
 
 def contents(folder):

@@ -33,6 +33,9 @@ STUDIED = {
 HELD_OUT_DAYS = 7
 _EPOCH = date(1970, 1, 1)
 
+# What a household takes in an hour where the configuration has no positive number for it, kWh.
+LEVEL_KWH = 0.5
+
 
 @dataclass(frozen=True)
 class Hours:
@@ -127,12 +130,13 @@ def group_public(
     """Return the public settings of the group forecast of so many listed households; a configuration's epsilon and
     delta by default. ``circuit`` is the public circuit of each if they are the groups.
     """
-    release = config["release"]
+    release, default_kwh = config["release"], config["profiles"]["default_kwh_per_hour"]
     return GroupPublic(
         epsilon=release["forecast_epsilon"] if epsilon is None else epsilon,
         delta=release["delta"] if delta is None else delta,
         records=households,
-        level_kwh=config["profiles"]["default_kwh_per_hour"],
+        # Of net load it may be zero or below, and says nothing of what a household takes.
+        level_kwh=default_kwh if default_kwh > 0 else LEVEL_KWH,
         high_kwh=config["profiles"]["clip_kwh_per_hour"][1],
         shape=tuple(prior_shape().tolist()),
         groups="one" if circuit is None else "circuit",
