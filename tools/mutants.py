@@ -456,8 +456,8 @@ MUTANTS = (
     Mutant(
         "a wrong log scale: energies of a forecast file are exponentials",
         "src/meterdp/publish/forecast_files.py",
-        '"released_kwh": intervals.scale.clipped_kwh(released_log_kwh[row]),',
-        '"released_kwh": np.clip(np.exp(released_log_kwh[row]), *intervals.scale.bounds_kwh),',
+        '"released_kwh": scale.clipped_kwh(log_kwh)}',
+        '"released_kwh": np.clip(np.exp(log_kwh), *scale.bounds_kwh)}',
         "tests/unit/release/test_household_forecasts.py",
     ),
     Mutant(
