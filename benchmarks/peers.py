@@ -37,7 +37,6 @@ from table import ROOT
 
 from meterdp.core.parquet import atomic_path
 
-SPLITS = 3
 COLUMNS = [m.column for m in MEASURES]
 BEGIN, END = "<!-- written by benchmarks/peers.py --docs -->\n", "<!-- end of what is written -->"
 
@@ -50,10 +49,10 @@ def records_of(cell: Cell, split: int) -> tuple[np.ndarray, np.ndarray]:
     return train, held_out
 
 
-def run(store: Store, cells: tuple[Cell, ...], sources: Iterable[str], release: bool = True) -> None:
+def run(store: Store, cells: tuple[Cell, ...], sources: Iterable[str], splits: int, release: bool = True) -> None:
     """Make and measure what is not there, split after split; without ``release`` measure alone."""
     begin, low_high = time.perf_counter(), np.log(BOUNDS_KWH)
-    for split, cell, source in product(range(SPLITS), cells, sources):
+    for split, cell, source in product(range(splits), cells, sources):
         outcome = store.outcome(cell, source, split)
         if outcome is None and release and store.hopeless(cell, source, cells) is None:
             outcome = SOURCES[source](cell, records_of(cell, split)[0], split)
@@ -65,21 +64,21 @@ def run(store: Store, cells: tuple[Cell, ...], sources: Iterable[str], release: 
             store.keep_measured(cell, source, split, numbers)
 
 
-def measured(store: Store, cells: tuple[Cell, ...]) -> pd.DataFrame:
+def measured(store: Store, cells: tuple[Cell, ...], splits: int) -> pd.DataFrame:
     """Return what was measured: a row per release."""
     rows = [
         {"case": cell.name, "source": source, "split": split, **numbers}
         for cell in in_order(cells)
         for source in SOURCES
-        for split in range(SPLITS)
+        for split in range(splits)
         if (numbers := store.measured(cell, source, split)) is not None
     ]
     return pd.DataFrame(rows, columns=["case", "source", "split", *COLUMNS])
 
 
-def row(store: Store, cell: Cell, source: str, cells: tuple[Cell, ...], found: pd.DataFrame) -> dict:
+def row(store: Store, cell: Cell, source: str, cells: tuple[Cell, ...], found: pd.DataFrame, splits: int) -> dict:
     """Return one row of the table; measures are NaN where the source did not run."""
-    outcomes = {name: [store.outcome(cell, name, split) for split in range(SPLITS)] for name in (source, *OURS)}
+    outcomes = {name: [store.outcome(cell, name, split) for split in range(splits)] for name in (source, *OURS)}
     seconds = {
         name: np.median([o.seconds for o in tried if isinstance(o, Outcome)] or [np.nan])
         for name, tried in outcomes.items()
@@ -112,6 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cache", type=Path, default=ROOT / "results/private/peers")
     parser.add_argument("--whole", action="store_true", help="every cell, not the part that make benchmark runs")
+    parser.add_argument("--splits", type=int, default=3, help="splits by household, with a release of each source")
     parser.add_argument("--ours", action="store_true", help="no new release of a library")
     parser.add_argument("--docs", action="store_true", help="write the numbers of docs/peers.md and its picture")
     asked = parser.parse_args()
@@ -119,10 +119,11 @@ def main() -> None:
     cells = tuple(cell for cell in wanted if available(cell.data))
     for data in dict.fromkeys(cell.data for cell in wanted if cell not in cells):
         print(f"{data}: not run, the data are not here")
-    run(store, cells, [*OURS, REAL])
-    run(store, cells, LIBRARIES, release=not asked.ours)
-    found = measured(store, cells)
-    table = pd.DataFrame([row(store, cell, source, cells, found) for cell in in_order(cells) for source in SOURCES])
+    run(store, cells, [*OURS, REAL], asked.splits)
+    run(store, cells, LIBRARIES, asked.splits, release=not asked.ours)
+    found = measured(store, cells, asked.splits)
+    pairs = product(in_order(cells), SOURCES)
+    table = pd.DataFrame([row(store, cell, source, cells, found, asked.splits) for cell, source in pairs])
     with atomic_path(ROOT / "results/benchmarks/peers.parquet") as temporary:
         table.to_parquet(temporary)
     judged = {name: verdicts(found, name) for name in OURS}

@@ -12,6 +12,7 @@ from .sources import LIBRARIES, REAL
 
 BETTER, LEVEL, WORSE = "better", "level", "worse"
 ERRORS = 2.0  # standard errors within which two are level
+MANY = 3  # libraries in a cell that docs/peers.md shows whole
 
 
 def verdicts(found: pd.DataFrame, ours: str) -> pd.DataFrame:
@@ -89,10 +90,12 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
     )
     means = found.groupby(["case", "source"], sort=False)[list(names)].mean()
     counts = found.groupby(["case", "source"], sort=False).size()
-    lines += ["", "Means over splits by household; the best that a cell has without real records in bold:", ""]
+    lines += ["", f"Means over splits of the cells that at least {MANY} libraries ran in, the best in bold:", ""]
     body = []
     for case, rows in means.groupby(level=0, sort=False):
         rows = rows.droplevel(0)
+        if sum(source in LIBRARIES for source in rows.index) < MANY:
+            continue
         private = rows.drop(index=REAL, errors="ignore")
         best = {m.column: getattr(private[m.column], "idxmax" if m.more_is_better else "idxmin")() for m in MEASURES}
         for i, (source, values) in enumerate(rows.iterrows()):
@@ -100,13 +103,13 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
             body.append([case if i == 0 else "", source, str(counts[case, source]), *cells])
     lines += _rows(["cell", "source", "releases", *names.values()], body)
     first = next(iter(judged))
-    lost = judged[first][judged[first]["verdict"] == WORSE]
-    lines += ["", f"Where `{first}` is worse than the best library by more than two standard errors:", ""]
-    head = ["cell", "measure", "ours", "best library", "ours better by", "standard error"]
+    lost = judged[first][judged[first]["verdict"] != BETTER]
+    lines += ["", f"Every tile in which a library is better than `{first}`, on the splits that both have:", ""]
+    head = ["cell", "measure", "ours", "best library", "ours better by", "standard error", "verdict"]
     body = []
     for r in lost.itertuples():
         theirs = f"{number(r.best)}, {r.library}"
-        body.append([r.case, names[r.measure], number(r.ours), theirs, number(r.gain), number(r.error)])
+        body.append([r.case, names[r.measure], number(r.ours), theirs, number(r.gain), number(r.error), r.verdict])
     lines += _rows(head, body) if body else ["Nowhere."]
     lines += ["", "What did not run, in how many of the cells:", ""]
     none = table[(table["samples"] == 0) & table["other"].ne("none")]
