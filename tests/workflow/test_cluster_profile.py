@@ -38,7 +38,7 @@ def test_the_profile_names_rules_that_exist_and_run_elsewhere():
 
 def test_every_rule_over_shards_is_in_a_group_of_several():
     over_shards = {rule for rule, text in RULES.items() if re.search(r"logs/\w+/\{shard\}\.log", text)}
-    assert over_shards >= {"profile_shard", "forecast", "group_records"}
+    assert over_shards >= {"profile_shard", "forecast"}
     for rule in over_shards:
         assert SLURM["group-components"][SLURM["groups"][rule]] > 1, rule
         # A processor a member: a group of eight jobs of eight threads would ask for a node that few have.

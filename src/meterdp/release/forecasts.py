@@ -16,10 +16,9 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from pathlib import PurePath
 from typing import ClassVar
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -28,22 +27,20 @@ from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table, table_bytes
-from meterdp.core.stamps import utc_offset_minutes
 from meterdp.core.tables import Table
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease, household_records
 from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, worth_of
-from meterdp.groupforecast.study import cells_of, group_public, no_circuits, public_list, read_hours, window_of
+from meterdp.groupforecast.study import group_public, no_circuits, public_list, read_hours, window_of
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.profiles.grid import DAY_MINUTES
 from meterdp.publish.forecast_files import Intervals, Rows, forecast_files, hours_of, log_rows
-from meterdp.publish.tables import FORECAST_QUANTILES, RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
+from meterdp.publish.tables import RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     PLACES,
@@ -56,6 +53,7 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
+from meterdp.release.weeks import columns_of, group_rows, intervals_ahead, week_cells
 
 # Count up when the same parameters would give another release; version 1 of the group forecast was of one origin.
 VERSION, GROUP_VERSION = 1, 2
@@ -218,7 +216,7 @@ class GroupForecasts(Calibrated):
         intervals = Intervals(hours, 60, config["export"]["time_zone"], LogScale.from_config(config["profiles"]))
         cell = week_cells(intervals)
         ratios = released.expected_ratio[cell], released.quantile_ratio[cell].T
-        shape = {**hours_of(intervals), **_columns("ratio", *ratios)}
+        shape = {**hours_of(intervals), **columns_of("ratio", *ratios)}
         said = self._said(released, last - first + 1)
         metadata = {"guarantee": _guarantee(self, said.covers), **service.metadata}
         folder = forecast_folder(
@@ -393,31 +391,6 @@ class Said:
     expected: str | None = None  # how far forecasts are expected to be off, if that is known
 
 
-def week_cells(intervals: Intervals) -> np.ndarray:
-    """Return the cell 0..47 of each of the hours of a forecast, (k,), by their local time."""
-    starts = np.asarray(intervals.start_utc, "datetime64[m]").astype(np.int64)
-    local = starts + utc_offset_minutes(intervals.start_utc, intervals.time_zone)
-    first = int(local[0] // DAY_MINUTES)
-    days = int(local[-1] // DAY_MINUTES) - first + 1
-    return cells_of(first, days)[local // 60 - first * HOURS]
-
-
-def group_rows(released: GroupRelease, intervals: Intervals) -> Rows:
-    """Return what the files of a group forecast hold of each household, within the public bounds."""
-    cell, (low, high) = week_cells(intervals), intervals.scale.bounds_kwh
-    low = max(low, 0.0)
-    of_group = [
-        _columns("kwh", np.clip(mean[cell], low, high), np.clip(quantile[cell], low, high).T)
-        for mean, quantile in zip(released.expected_kwh, released.quantile_kwh, strict=True)
-    ]
-    return lambda row: of_group[released.group[row]]
-
-
-def _columns(unit: str, expected: np.ndarray, quantiles: np.ndarray) -> dict[str, np.ndarray]:
-    names = (f"{name}_{unit}" for name in FORECAST_QUANTILES)
-    return {f"expected_{unit}": expected, **dict(zip(names, quantiles, strict=True))}
-
-
 def _guarantee(mechanism: GroupForecasts | LabelForecasts, covers: str) -> str:
     return f"{sentence(mechanism.guarantee)}, of {covers}"
 
@@ -472,13 +445,6 @@ def different_forecasts(different: int, files: int) -> str:
     if different == 1:
         return "All files hold one and the same forecast."
     return f"The files hold {different:,} different forecasts; households of a group have the same one."
-
-
-def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone: str) -> np.ndarray:
-    """Return the UTC starts of the intervals after the last local day of the period, (k,) datetime64[us]."""
-    end = datetime.combine(date.fromisoformat(last_day) + timedelta(days=1), time(), ZoneInfo(time_zone))
-    first = np.datetime64(end.astimezone(UTC).replace(tzinfo=None), "us")
-    return first + np.arange(steps) * np.timedelta64(interval_minutes, "m")
 
 
 def _spoken(local: str) -> str:

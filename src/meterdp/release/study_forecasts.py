@@ -36,7 +36,7 @@ from meterdp.publish.forecast_files import (
     write_forecast_files,
 )
 from meterdp.publish.tables import GROUP_FORECAST_FILE
-from meterdp.release.forecasts import group_rows, intervals_ahead
+from meterdp.release.weeks import group_rows, intervals_ahead
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
 _HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)

@@ -20,7 +20,8 @@ from meterdp.publish.folder import publish
 from meterdp.publish.kinds import CRATE, ENTRY, check_files
 from meterdp.publish.tables import GROUP_FORECAST_FILE, RELEASED_GROUP_FORECAST
 from meterdp.release import forecasts
-from meterdp.release.forecasts import different_forecasts, intervals_ahead, on_the_list
+from meterdp.release.forecasts import different_forecasts, on_the_list
+from meterdp.release.weeks import intervals_ahead
 from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.release.charged import DEFAULTS, config, release_forecasts, release_mixture, service, spent
 
