@@ -110,7 +110,7 @@ def make_nodes(folder: Path, exports: dict[str, dict], **agreed) -> dict[str, Pa
             "node": node,
             "results_dir": str(folder / name),
             "export": export,
-            "profiles": {"date": day_of(export)},
+            "profiles": {"vector": "half_day", "start_hour": 12, "hours": 12, "date": day_of(export)},
         }
         out[name].write_text(yaml.safe_dump(config, sort_keys=False))
     (folder / "agreement.yaml").write_text(yaml.safe_dump({"nodes": nodes, **agreed}, sort_keys=False))

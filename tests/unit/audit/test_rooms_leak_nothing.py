@@ -17,6 +17,7 @@ from meterdp.ingest.settings import ExportSettings
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
+from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.release.charged import release_forecasts, release_mixture
 from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings
 
@@ -106,10 +107,10 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     )
     config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
     config["release"] |= {"insist": True, "ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
-    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["forecast"]["horizon_steps"]))
+    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["profiles"]["hours"]))
     service = ReleaseService(config, listed, simulated=True)
     files = release_mixture(x, service)
-    files = files | release_forecasts(x, None, service)[0]
+    files = files | release_forecasts(records_of(town(80, 28)).x, None, service)[0]
     (tmp_path / "release").mkdir()
     for name, data in files.items():
         (tmp_path / "release" / name).write_bytes(data)
@@ -117,5 +118,5 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     requests = sorted({e["request"] for e in Ledger(tmp_path / "books/ledger.sqlite").events() if "request" in e})
     names = [f"request {n}" for n in range(len(requests))]
     secrets += [Secret(name, DIGEST, request) for name, request in zip(names, requests, strict=True)]
-    assert len(names) == 3 and scan(tmp_path / "release", secrets) == []
+    assert len(names) == 2 and scan(tmp_path / "release", secrets) == []
     assert {one.secret for one in scan(tmp_path / "books", secrets)} == {*digests, *names}
