@@ -12,7 +12,7 @@ SHIPPED = (
     "resources/datasets.yaml",
     "resources/plan.csv",
     "resources/simulator.yaml",
-    "resources/library/*.json",
+    "resources/prior_mixture/*.json",
 )
 
 

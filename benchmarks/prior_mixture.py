@@ -30,9 +30,9 @@ from utilities import DAY, LATER
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.proven.library import SHIPPED, read_library
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.simulate.load import hourly_log_kwh
@@ -59,9 +59,17 @@ def pools() -> Iterator[tuple[str, Pool]]:
 
 def releases(x: np.ndarray, epsilon: float, start_hour: int, prior: bool, draws: int) -> tuple[MixtureDraws, float]:
     """Return mixtures at one epsilon, their numbers the same at every epsilon, and seconds each."""
-    library = read_library(SHIPPED, start_hour, x.shape[1]) if prior else None
+    prior_mixture = read_prior_mixture(SHIPPED, start_hour, x.shape[1]) if prior else None
     public = PublicSettings(
-        epsilon, DELTA, MOST_CLASSES, x.shape[1], len(x), LOW, HIGH, FLOOR, sound=ProvenSettings(library=library)
+        epsilon,
+        DELTA,
+        MOST_CLASSES,
+        x.shape[1],
+        len(x),
+        LOW,
+        HIGH,
+        FLOOR,
+        sound=ProvenSettings(prior_mixture=prior_mixture),
     )
     begin = time.perf_counter()
     mixtures = Proven.calibrate(public).release(PrivateRecords(x), StudyNoise(SEED, *x.shape), draws).mixtures

@@ -1,9 +1,9 @@
 """Make the table of what a mixture is expected to be worth: ``python tools/make_plan.py [PROCESSES]``.
 
-The release is tried on synthetic utilities: homes sampled from the library that comes with the code, with its classes
-in other shares, at other levels and with other spreads. What counts is N mu / d, the households per hour in units of
+The release is tried on synthetic utilities: homes sampled from the shipped prior mixture, with its classes in other
+shares, at other levels and with other spreads. What counts is N mu / d, the households per hour in units of
 the noise of the mixture, and, where they are few, how many there are. ``resources/plan.csv`` has for every such
-pair, with the library and without one, how far what is released is off; no real record is looked at.
+pair, with the prior mixture and without one, how far what is released is off; no real record is looked at.
 
 What is finished is kept in results/plan until the code of the mechanism changes, so that a run that was stopped goes
 on where it was. On two cores it takes a quarter of an hour.
@@ -17,7 +17,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,9 +31,9 @@ from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
 from meterdp.evaluation.cost import average_profile_kwh
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.proven.library import SHIPPED, read_library
 from meterdp.mechanisms.proven.marginals import CUT_SHARE, Marginals, features
 from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.mixture.draws import FixedNumbers, Mixture, sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import measure_with
@@ -49,19 +49,21 @@ RECORDS = (100, 1000)
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 64, 256, 1024)
 # Synthetic utilities, and mixtures released of each; with the first come synthetic profiles, which take longer.
 UTILITIES, DRAWS = 20, 4
-# Their shares of the classes are Dirichlet with the library's as mean; levels are e^-1.25 to e^1.25 times, variances
-# e^-0.75 to e^0.75 times the library's. Their days differ from the library's by an offset of so many log kWh in every
-# hour (a standard deviation, of an autoregression over the hours), and homes from their class as Student's t has it.
-CONCENTRATION, LEVEL_LOG, SPREAD_LOG = 5.0, 1.25, 0.75
+# Compared with the prior mixture: the shares of its classes are Dirichlet with its own as mean; levels are e^-1.25 to
+# e^1.25 times and variances e^-0.75 to e^0.75 times as large, and every class has a level of its own beside (a
+# standard deviation). Days differ by an offset of so many log kWh in every hour (a standard deviation, of an
+# autoregression over the hours), and homes differ from their class as Student's t does. So wide that the bounds
+# cover Swiss and Australian homes.
+CONCENTRATION, LEVEL_LOG, SPREAD_LOG, CLASS_LEVEL_STD = 2.0, 1.25, 0.75, 0.4
 SHAPE_STD, HOUR_CORRELATION, FREEDOM = 0.4, 0.8, 4
 SEED, EPSILON, DELTA = 3001, 1.0, 1e-5
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One line of the table: with the library or without, d hours, N households and N mu / d."""
+    """One line of the table: with the prior mixture or without, d hours, N households and N mu / d."""
 
-    library: bool
+    prior_mixture: bool
     hours: int
     records: int
     signal: float
@@ -73,7 +75,7 @@ class Cell:
         Calibrated for as many households as have it at one epsilon, of whom the records are a part or several times
         as many.
         """
-        sound = {**CONFIG["mechanisms"]["sound"], "library": SHIPPED if self.library else None}
+        sound = {**CONFIG["mechanisms"]["sound"], "prior_mixture": SHIPPED if self.prior_mixture else None}
         profiles = {**CONFIG["profiles"], "hours": self.hours, "start_hour": HOURS[self.hours]}
         mu = gaussian.mu_for(EPSILON, DELTA) * math.sqrt(1 - sound["marginal_share"])
         households = max(round(self.signal * self.hours / mu), CONFIG["mixture"]["classes"])
@@ -88,15 +90,15 @@ class Cell:
     def tried(self, number: int) -> dict[str, tuple[np.ndarray, float]]:
         """Return by quantity how far releases of a utility are off, and a public guess, as shares of the real."""
         mechanism, start = self.mechanism, HOURS[self.hours]
-        library = read_library(SHIPPED, start, self.hours).mixture
+        prior_mixture = read_prior_mixture(SHIPPED, start, self.hours).mixture
         noise = StudyNoise(SEED, "homes of a made-up utility", number)  # words: keep
         usable = math.ceil(USABLE * self.records)
-        energy = SCALE.clipped_kwh(SCALE.log(np.exp(homes(utility(library, number), usable, noise))))
+        energy = SCALE.clipped_kwh(SCALE.log(np.exp(homes(utility(prior_mixture, number), usable, noise))))
         missing = np.full((self.records - usable, self.hours), CONFIG["profiles"]["default_kwh_per_hour"])
         x = SCALE.log(np.vstack([energy, missing]))
         measure = measure_with(noise, noise.grid)
         released = mechanism.run(x, measure, DRAWS)
-        real, guess = of_profiles(energy, np.ones(len(energy))), of_profiles(*library_profiles(start, self.hours))
+        real, guess = of_profiles(energy, np.ones(len(energy))), of_profiles(*prior_profiles(start, self.hours))
         ratio = average_profile_kwh(released.mixtures, SCALE) / real["hours"]
         absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
         found = {
@@ -127,9 +129,9 @@ def reweighted(beside: Marginals) -> tuple[np.ndarray, np.ndarray]:
     return SCALE.kwh(pool), np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
 
 
-def library_profiles(start_hour: int, hours: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return profiles of the public guess, the library as it is, with equal weights."""
-    x, _ = sample(read_library(SHIPPED, start_hour, hours).mixture, 20_000, FixedNumbers())
+def prior_profiles(start_hour: int, hours: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return profiles of the public guess, the prior mixture as it is, with equal weights."""
+    x, _ = sample(read_prior_mixture(SHIPPED, start_hour, hours).mixture, 20_000, FixedNumbers())
     return SCALE.clipped_kwh(x), np.ones(len(x))
 
 
@@ -145,15 +147,18 @@ def homes(utility: Mixture, n: int, noise: StudyNoise) -> np.ndarray:
     return middle + (x - middle) * np.sqrt((FREEDOM - 2) / squares)[:, None]
 
 
-def utility(library: Mixture, number: int) -> Mixture:
+def utility(prior_mixture: Mixture, number: int) -> Mixture:
     """Return the classes of homes of a synthetic utility."""
     generator = keyed_generator(SEED, "made-up utility", number)  # words: keep
-    weights = generator.dirichlet(CONCENTRATION * library.weights)
+    weights = generator.dirichlet(CONCENTRATION * prior_mixture.weights)
     level, spread = generator.uniform(-LEVEL_LOG, LEVEL_LOG), generator.uniform(-SPREAD_LOG, SPREAD_LOG)
-    hour = np.arange(library.dimension)
+    hour = np.arange(prior_mixture.dimension)
     correlation = HOUR_CORRELATION ** np.abs(hour[:, None] - hour)
-    shape = SHAPE_STD * np.linalg.cholesky(correlation) @ generator.standard_normal(library.dimension)
-    return Mixture(weights, library.means + level + shape, math.exp(spread) * library.covariances)
+    shape = SHAPE_STD * np.linalg.cholesky(correlation) @ generator.standard_normal(prior_mixture.dimension)
+    own_level = CLASS_LEVEL_STD * generator.standard_normal((prior_mixture.classes, 1))
+    return Mixture(
+        weights, prior_mixture.means + level + own_level + shape, math.exp(spread) * prior_mixture.covariances
+    )
 
 
 def lines(cell: Cell) -> list[dict]:
@@ -163,7 +168,7 @@ def lines(cell: Cell) -> list[dict]:
     for name in found[0]:
         error = np.concatenate([one[name][0] for one in found])
         guess = np.array([one[name][1] for one in found])
-        at = {"library": int(cell.library), "hours": cell.hours, "records": cell.records, "signal": cell.signal}
+        at = {**asdict(cell), "prior_mixture": int(cell.prior_mixture)}
         means = {"error": error.mean(), "error_q95": np.quantile(error, 0.95), "guess": guess.mean()}
         out.append(at | {"quantity": name} | {key: float(f"{value:.4g}") for key, value in means.items()})
     return out
@@ -173,9 +178,9 @@ def digest() -> str:
     """Return a digest of all that shapes the table."""
     code = source_hash(ROOT / "src/meterdp/mechanisms/proven/mechanism.py")
     settings = json.dumps([CONFIG[section] for section in ("mechanisms", "mixture", "profiles")], sort_keys=True)
-    library = (ROOT / "resources/library/mixture.json").read_bytes()
+    prior_mixture = (ROOT / "resources/prior_mixture/mixture.json").read_bytes()
     return hashlib.sha256(
-        b"".join([code.encode(), settings.encode(), library, Path(__file__).read_bytes()])
+        b"".join([code.encode(), settings.encode(), prior_mixture, Path(__file__).read_bytes()])
     ).hexdigest()
 
 
@@ -206,7 +211,7 @@ class _Kept:
 
 
 def _place(folder: Path, cell: Cell) -> Path:
-    return folder / f"{int(cell.library)}-{cell.hours}-{cell.records}-{cell.signal:g}.json"
+    return folder / f"{int(cell.prior_mixture)}-{cell.hours}-{cell.records}-{cell.signal:g}.json"
 
 
 def _all(folder: Path, cells: list[Cell]) -> Iterator[dict]:

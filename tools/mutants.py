@@ -40,7 +40,7 @@ RECORDS = "tests/unit/ingest/test_records_stand_alone.py"
 PLAIN = "tests/unit/ingest/test_plain_lines.py"
 COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
 REPLACING_PROVEN = f"{PROVEN_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
-LIBRARY_CURVE = f"{PROVEN_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
+PRIOR_MIXTURE_CURVE = f"{PROVEN_PRIVACY}::test_adapting_a_prior_mixture_stays_below_the_claimed_curve"
 REPLACING_FEEDER = f"{FEEDER_PRIVACY}::test_replacing_a_meter_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 
@@ -99,32 +99,32 @@ MUTANTS = (
         f"{UNIT_PROVEN}/test_marginals.py",
     ),
     Mutant(
-        "half noise in one step: sound from a library, in the plan",
+        "half noise in one step: sound from a prior mixture, in the plan",
         f"{PROVEN}/plan.py",
         "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
         'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt 2"))) for n, r, share in plan]',
-        LIBRARY_CURVE,
+        PRIOR_MIXTURE_CURVE,
     ),
     Mutant(
-        "sensitivity without its sqrt 2: sound from a library, replaced record that changes its class",
+        "sensitivity without its sqrt 2: sound from a prior mixture, replaced record that changes its class",
         f"{PROVEN}/adapt.py",
         'shares = 1 if adjacency == "add_remove" else 2',
         "shares = 1",
-        f"{PROVEN_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_PROVEN}/test_adapt.py",
+        f"{PROVEN_PRIVACY}::test_noise_of_a_prior_mixture_has_the_calibrated_scale {UNIT_PROVEN}/test_adapt.py",
     ),
     Mutant(
-        "one unclipped coordinate: sound from a library",
+        "one unclipped coordinate: sound from a prior mixture",
         f"{PROVEN}/adapt.py",
         "z = clip_to_unit_ball(z / radius)",
         "z = z / radius",
-        LIBRARY_CURVE,
+        PRIOR_MIXTURE_CURVE,
     ),
     Mutant(
-        "a library that nobody vouches for is taken",
-        f"{PROVEN}/library.py",
+        "a prior mixture that nobody vouches for is taken",
+        f"{PROVEN}/prior_mixture.py",
         "if not _is_public(manifest, sha256):",
         "if False:",
-        f"{UNIT_PROVEN}/test_library.py::test_what_is_no_public_library_is_refused_in_one_sentence",
+        f"{UNIT_PROVEN}/test_prior_mixture.py::test_what_is_no_public_prior_mixture_is_refused_in_one_sentence",
     ),
     Mutant(
         "half noise in one round: sound for labels, in the plan",
@@ -489,11 +489,11 @@ MUTANTS = (
         "tests/unit/evaluation/test_forecast_errors.py",
     ),
     Mutant(
-        "a wrong log scale: a library on another one is taken",
-        "src/meterdp/mechanisms/proven/library.py",
+        "a wrong log scale: a prior mixture on another one is taken",
+        "src/meterdp/mechanisms/proven/prior_mixture.py",
         "if _scale_of(manifest) != dict(scale or {}):",
         "if False:",
-        "tests/unit/mechanisms/proven/test_library.py::test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read",
+        "tests/unit/mechanisms/proven/test_prior_mixture.py::test_a_prior_mixture_on_another_scale_is_refused_and_one_on_the_same_is_read",
     ),
     Mutant(
         "a wrong log scale: feed-in that it holds counts as negative",

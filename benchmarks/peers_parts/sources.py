@@ -79,8 +79,8 @@ def ours(adjacency: str, **choices) -> Source:
             drawn, _ = sample(released.mixtures.draw(0), rows_of(cell), numbers)
         else:
             drawn = sample_reweighted(beside.reference, beside.exponents, rows_of(cell), numbers)
-        library = mechanism.public.sound.library
-        prior = "no prior mixture" if library is None else f"prior mixture of {library.classes}"
+        found = mechanism.public.sound.prior_mixture
+        prior = "no prior mixture" if found is None else f"prior mixture of {found.classes}"
         words = f"{prior}, {mechanism.plan.classes} components, marginal_share {sound['marginal_share']:g}"
         return Outcome(drawn, time.process_time() - begin, words)
 
@@ -125,7 +125,7 @@ def library(environment: str, name: str, algorithm: str) -> Source:
 # In the order of the table and of the figure. The first is held against the libraries: it has their promise.
 OURS: dict[str, Source] = {
     "meterdp": ours("add_remove"),
-    "meterdp, no prior": ours("add_remove", library=None),
+    "meterdp, no prior": ours("add_remove", prior_mixture=None),
     "meterdp, replace one": ours("replace_one"),
 }
 LIBRARIES: dict[str, Source] = {

@@ -19,7 +19,7 @@ from meterdp.core.parquet import atomic_path
 from .grid import Cell
 from .sources import LIBRARIES, OURS, ROOT, UNFINISHED, Outcome
 
-MADE_OF = ("src/meterdp/mechanisms", "resources/library", "benchmarks/peers_parts/sources.py")
+MADE_OF = ("src/meterdp/mechanisms", "resources/prior_mixture", "benchmarks/peers_parts/sources.py")
 
 
 @cache

@@ -39,7 +39,7 @@ REAL = {
 # What was the default of every version is written out, so that all of them are asked for the same.
 SAME = {
     "profiles": {"vector": "half_day", "start_hour": 12, "hours": 12, "clip_kwh_per_hour": [0.01, 100]},
-    "mechanisms": {"sound": {"library": None}},
+    "mechanisms": {"sound": {"prior_mixture": None}},
     "release": {"feeder_typical_daily_kwh": 8},
 }
 # Name -> what is asked for, and the settings.

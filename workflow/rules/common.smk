@@ -1,5 +1,5 @@
 # Configuration, paths and the hash of the source behind a rule.
-# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, LIBRARY, code_of() and what is drawn from what for the other rule files.
+# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, PRIOR_MIXTURE, code_of() and what is drawn from what for the other rule files.
 import os
 import sys
 import time
@@ -26,7 +26,7 @@ from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of
 from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import OF_FEDERATIONS, TABLES, drawings, figure_of
-from meterdp.mechanisms.proven.library import library_files
+from meterdp.mechanisms.proven.prior_mixture import prior_mixture_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
 from meterdp.publish.kinds import KINDS
@@ -73,20 +73,20 @@ try:
             hint="give the path of the pairs of circuits",
         )
     # Prior mixture that the proven release starts from, if any.
-    LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
-    if not all(Path(file).is_file() for file in LIBRARY):
+    PRIOR_MIXTURE = prior_mixture_files(config["mechanisms"]["sound"]["prior_mixture"])
+    if not all(Path(file).is_file() for file in PRIOR_MIXTURE):
         raise InputError(
             "is not a folder with the mixture.json and manifest.json of a released mixture",
             file="config",
-            field="mechanisms.sound.library",
+            field="mechanisms.sound.prior_mixture",
             hint="name such a folder, 'simulated' or null",
         )
     published = Path(config["results_dir"]) / "release"
-    if any(published.resolve() in Path(file).resolve().parents for file in LIBRARY):
+    if any(published.resolve() in Path(file).resolve().parents for file in PRIOR_MIXTURE):
         raise InputError(
             "lies where this study's own releases are put, so that every release would ask for another one",
             file="config",
-            field="mechanisms.sound.library",
+            field="mechanisms.sound.prior_mixture",
             hint="copy the folder elsewhere and name the copy",
         )
 except InputError as error:

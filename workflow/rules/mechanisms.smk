@@ -10,7 +10,7 @@ rule vary_mixture:
         elsewhere=FITTED_ELSEWHERE,
         meters=PRIVATE / "meters.parquet",
         graph=GRAPH_FILE or [],
-        library=LIBRARY,
+        prior_mixture=PRIOR_MIXTURE,
     output:
         variants=[
             STUDY / f"variants/{mechanism}.parquet"

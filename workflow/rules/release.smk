@@ -13,7 +13,7 @@ rule release_mixture:
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         plan=said_before_release,
-        library=LIBRARY,
+        prior_mixture=PRIOR_MIXTURE,
         graph=GRAPH_FILE or [],
     output:
         # Not removed before the job: a refused release leaves what was published before.

@@ -79,8 +79,8 @@ class Fleet:
             "federation": {"by": None},  # one holder
             "mechanisms": {
                 **config["mechanisms"],
-                # Moments of its own tell more of each canary than the thirty numbers of a library do.
-                "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one", "library": None},
+                # Moments of its own tell more of each canary than the thirty numbers of a prior mixture do.
+                "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one", "prior_mixture": None},
             },
         }
         return cls(folder, own, read_meter_list(meter_list).meter_ids[:canaries])

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
-from meterdp.mechanisms.proven.library import SHIPPED, read_library
+from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.privacy.gaussian import mu_for, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 
@@ -66,10 +66,10 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @lru_cache
 def prior_shape() -> np.ndarray:
-    """Return the energy of each hour of the day over its mean, (24,), of the simulated households of the library that
-    comes with the code; to two digits, as requests name it.
+    """Return the energy of each hour of the day over its mean, (24,), of the households of the shipped prior
+    mixture; to two digits, as requests name it.
     """
-    public = read_library(SHIPPED, 0, HOURS).mixture
+    public = read_prior_mixture(SHIPPED, 0, HOURS).mixture
     variance = np.einsum("kii->ki", public.covariances)
     kwh = public.weights @ np.exp(public.means + variance / 2)
     return np.round(kwh / kwh.mean(), 2)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.proven.library import AUTO, HOURS, SHIPPED, read_library
 from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares
+from meterdp.mechanisms.proven.prior_mixture import AUTO, HOURS, SHIPPED, read_prior_mixture
 
 
 def public_settings(
@@ -30,7 +30,7 @@ def public_settings(
     n, d = shape
     scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
-    name = choices.pop("library", None)
+    name = choices.pop("prior_mixture", None)
     sound = ProvenSettings(**choices)
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
@@ -38,8 +38,8 @@ def public_settings(
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
         name = SHIPPED if covered else None
     if name is not None:
-        library = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)
-        sound = replace(sound, library=library)
+        prior_mixture = read_prior_mixture(name, profiles["start_hour"], profiles["hours"], scale.words)
+        sound = replace(sound, prior_mixture=prior_mixture)
     low, high = scale.bounds_log_kwh
     return PublicSettings(
         epsilon=epsilon,

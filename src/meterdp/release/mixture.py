@@ -49,8 +49,8 @@ from meterdp.release.service import (
 from meterdp.release.settings import check_meters
 from meterdp.release.worth import QUANTILES, tried
 
-# Count up when the same parameters would give another release, without a library and with one.
-VERSION, LIBRARY_VERSION = 1, 3
+# Count up when the same parameters would give another release, without a prior mixture and with one.
+VERSION, PRIOR_VERSION = 1, 3
 # Request parameters of every mixture.
 PUBLIC = (
     *("epsilon", "delta", "classes", "dimension", "records"),
@@ -61,6 +61,8 @@ SOUND = (
     *("level_log_kwh", "hour_correlation", "marginal_share", "grid"),
 )
 SHARED_NOISE = "docs/proofs/shared_noise.md"
+# A component with a smaller share is only counted on the page.
+SHOWN_SHARE = 0.01
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
@@ -101,7 +103,7 @@ class ReleasedMixture(Calibrated):
         return request_parameters(
             self.artefact,
             self.mechanism.name,
-            VERSION if self.mechanism.public.sound.library is None else LIBRARY_VERSION,
+            VERSION if self.mechanism.public.sound.prior_mixture is None else PRIOR_VERSION,
             parameters_of(self.mechanism.public),
             **self.service.records(profile_keys=[one.name for one in fields(VectorRules)]),
             synthetic_profiles=self.service.config["release"]["synthetic_profiles"],
@@ -166,7 +168,7 @@ def plan_of(public: PublicSettings) -> Plan:
 
 
 def parameters_of(public: PublicSettings) -> dict:
-    """Return the public settings as parameters of a request; a library is known by its digest.
+    """Return the public settings as parameters of a request; a prior mixture is known by its digest.
 
     Their names stay for ever: ledgers know a release by them. The scale is among those of the records.
     """
@@ -180,7 +182,7 @@ def parameters_of(public: PublicSettings) -> dict:
             "prior": None if sound.prior is None else asdict(sound.prior),
             **({} if sound.shares == ALONE else {"shares": asdict(sound.shares)}),
         },
-        **({} if sound.library is None else {"library_sha256": sound.library.sha256}),
+        **({} if sound.prior_mixture is None else {"library_sha256": sound.prior_mixture.sha256}),
     }
 
 
@@ -274,7 +276,10 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     share = mechanism.public.sound.marginal_share
     beside = " so that single hours, energy and peak are those measured beside it" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
-    shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
+    large = sorted((share for share in mixture.weights if share >= SHOWN_SHARE), reverse=True)
+    shares = ", ".join(f"{share:.0%}" for share in large)
+    if rest := mixture.classes - len(large):
+        shares += f", and {rest} below {SHOWN_SHARE:.0%} each"
     title, typical = "Typical load profiles of", "the mean of its logarithm"
     if shared is not None and shared.holders == "nodes":
         title = f"{title} the households of {shared.shares.nodes} parties, among them"

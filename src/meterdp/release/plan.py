@@ -14,9 +14,9 @@ from meterdp.errors import InputError
 
 # A plan holds if this share of the listed meters has usable readings; the others count as a public default.
 USABLE = 0.95
-# A release is refused if an hour would be absurd in more of such releases, and useful if it has at most this share of
-# the error of a public guess.
-MOST_ABSURD, USEFUL = 0.05, 0.9
+# A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
+# more than the second; it is useful if it has at most the third share of the error of a public guess.
+MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
 # What a refusal proposes, and what a figure shows.
@@ -52,12 +52,20 @@ class Plan:
     @property
     def too_little(self) -> bool:
         """Whether a release would tell less than a public guess, or nonsense too often."""
-        return self.absurd > MOST_ABSURD or any(one.error >= one.guess for one in self.expected)
+        return self.absurd > MOST_ABSURD or self._worse
 
     @property
     def useful(self) -> bool:
         """Whether a release tells enough more than a public guess."""
-        return not self.too_little and all(one.error <= USEFUL * one.guess for one in self.expected)
+        return not self.too_little and self._better
+
+    @property
+    def _worse(self) -> bool:
+        return any(one.error >= one.guess for one in self.expected)
+
+    @property
+    def _better(self) -> bool:
+        return all(one.error <= USEFUL * one.guess for one in self.expected)
 
     @property
     def useful_from(self) -> tuple[float | None, int | None]:
@@ -74,11 +82,11 @@ class Plan:
         there = [] if epsilon is None else [f"epsilon {epsilon:g}"]
         there += [] if size is None else [f"{size:,} {self.sized}"]
         on = f"useful from {' or '.join(there)} on" if there else "no epsilon or size makes it useful"
-        why = "better than a public guess" if self.useful else "hardly better than a public guess"
+        how = "worse" if self._worse else "better" if self._better else "hardly better"
+        why = f"{how} than a public guess"
+        if self.absurd > RISKY:
+            why += f", with some hour off by more than a factor of two in {_percent(self.absurd)} of releases"
         if self.too_little:
-            why = "worse than a public guess"
-            if self.absurd > MOST_ABSURD:
-                why = f"some hour off by more than a factor of two in {_percent(self.absurd)} of releases"
             why = f"refused unless release.insist is set: {why}"
         return f"{why}; {on}"
 

@@ -20,7 +20,7 @@ from meterdp.privacy import gaussian
 FACTOR = 2.0
 # Of the energy of all hours of a record, between homes.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-COLUMNS = ("library", "hours", "records", "signal", "quantity", "error", "error_q95", "guess")
+COLUMNS = ("prior_mixture", "hours", "records", "signal", "quantity", "error", "error_q95", "guess")
 ERRORS = COLUMNS[-3:]
 # (N, N mu / d) -> error
 Trials = Mapping[tuple[int, float], float]
@@ -28,34 +28,34 @@ Trials = Mapping[tuple[int, float], float]
 
 def tried(public: PublicSettings) -> dict[str, tuple[float, float, float]]:
     """Return by quantity the expected error of a mixture with these public settings, that which 19 of 20 stay below,
-    and that of the library as a public guess, as shares of the real values.
+    and that of the prior mixture as a public guess, as shares of the real values.
 
     Never larger with more households or a larger epsilon.
     """
     sound = public.sound
     mu = sound.shares.seen_by_colluding * gaussian.mu_for(public.epsilon, public.delta)
     signal = public.records * mu * math.sqrt(1 - sound.marginal_share) / public.dimension
-    table, with_library = _table(), sound.library is not None
+    table, with_prior = _table(), sound.prior_mixture is not None
     hours = min(
-        {hours for library, hours, _ in table if library == with_library},
+        {hours for prior_mixture, hours, _ in table if prior_mixture == with_prior},
         key=lambda hours: abs(math.log(hours / public.dimension)),
     )
     found = {}
-    for (library, length, quantity), trials in table.items():
-        if (library, length) == (with_library, hours):
+    for (prior_mixture, length, quantity), trials in table.items():
+        if (prior_mixture, length) == (with_prior, hours):
             found[quantity] = tuple(_between(trials[name], public.records, signal) for name in ERRORS)
     return found
 
 
 @cache
 def _table() -> Mapping[tuple[bool, int, str], Mapping[str, Trials]]:
-    """Return the trials by library, hours and quantity; errors are the largest of as many households and as large a
-    signal, or more, and a guess is as good for all."""
+    """Return the trials by prior mixture, hours and quantity; errors are the largest of as many households and as
+    large a signal, or more, and a guess is as good for all."""
     table = {}
     with open(shipped("resources/plan.csv"), encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             of = table.setdefault(
-                (row["library"] == "1", int(row["hours"]), row["quantity"]), {n: {} for n in ERRORS}
+                (row["prior_mixture"] == "1", int(row["hours"]), row["quantity"]), {n: {} for n in ERRORS}
             )
             for name in ERRORS:
                 of[name][int(row["records"]), float(row["signal"])] = float(row[name])
@@ -71,8 +71,8 @@ def _between(trials: Trials, records: int, signal: float) -> float:
     """Interpolate in the logarithms of N and N mu / d; outside the table the nearest trial counts."""
     every, signals = (sorted(set(axis)) for axis in zip(*trials, strict=True))
     (n0, n1, v), (s0, s1, w) = _bracket(every, records), _bracket(signals, signal)
-    low, high = (trials[n0, s] * (1 - v) + trials[n1, s] * v for s in (s0, s1))
-    return low * (1 - w) + high * w
+    low, high = (trials[n0, s] + v * (trials[n1, s] - trials[n0, s]) for s in (s0, s1))
+    return low + w * (high - low)
 
 
 def _bracket(grid: Sequence[float], value: float) -> tuple[float, float, float]:

@@ -6,7 +6,7 @@ base load and switched appliances on top. So half-day hourly profiles are close 
 al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not on how many others there are.
 
 Beside it stand one plain household for experiments that need a season and nothing else, and other utilities: the
-simulator with other public parameters, which ``tools/make_library.py`` fits a prior mixture to and
+simulator with other public parameters, which ``tools/make_prior_mixture.py`` fits a prior mixture to and
 ``benchmarks/utilities.py`` tries it on.
 """
 

@@ -19,7 +19,7 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares, step_entries
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, prior_mixture
 
 N, D, K, NODES = 240, 2, 3, 12
 DRAWS = 1000
@@ -110,7 +110,7 @@ KINDS = {
     "with marginals": dict(marginal_share=0.25),
     "add_remove": dict(adjacency="add_remove", records_guess=N),
     "ball": dict(ball=Ball(6.0)),
-    "library": dict(adjacency="add_remove", records_guess=N, library=library(D, 2)),
+    "prior_mixture": dict(adjacency="add_remove", records_guess=N, prior_mixture=prior_mixture(D, 2)),
 }
 
 

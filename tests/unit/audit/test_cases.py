@@ -55,15 +55,15 @@ def pair(kind, epsilon, adjacency):
         *(("loads", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
         *(("ball", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
         *(("marginals", 4.0, adjacency, 40, 0.9) for adjacency in ("replace_one", "add_remove")),
-        *(("library", 8.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
-        *(("library", 1.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
+        *(("prior_mixture", 8.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
+        *(("prior_mixture", 1.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
     ],
 )
 def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(kind, epsilon, adjacency, draws, least):
     """Exact: along recorded answers every step is Gaussian, with a mu that can be written down."""
     audited = pair(kind, epsilon, adjacency)
     mechanism = audited.mechanism
-    if kind == "library":  # at the smaller epsilon the rule has no rounds of EM
+    if kind == "prior_mixture":  # at the smaller epsilon the rule has no rounds of EM
         assert bool(mechanism.plan.rounds) == (epsilon == 8.0)
     for own, other in ((audited.d, audited.neighbour), (audited.neighbour, audited.d)):
         spy = Spy(StudyNoise(1, "pair", kind, adjacency))

@@ -98,6 +98,14 @@ def test_partial_sections_are_filled(schema):
         ),
         ({"feeder_study": {"days": 9}}, r"'feeder_study': is no longer a setting; leave it out: a study measures"),
         (
+            {"release": {"forecast_groups": "assigned"}},
+            r"'release.forecast_groups': is 'assigned', .*; leave it out: a group of everybody",
+        ),
+        (
+            {"mechanisms": {"sound": {"library": None}}},
+            r"'mechanisms.sound.library': is no longer a setting; leave it out: mechanisms.sound.prior_mixture takes",
+        ),
+        (
             {"forecast": {"compare": ["pooled_ridge"]}},
             r"'forecast.compare\[0\]': is 'pooled_ridge', .*; leave it out: gradient",
         ),

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 
@@ -48,10 +48,10 @@ def public(private: LabelledRecords, epsilon: float = 1.0, delta: float = 1e-5, 
 
 
 @cache
-def library(d: int = 12, k: int = 4) -> Library:
-    """Return a public library: classes of other made-up households."""
+def prior_mixture(d: int = 12, k: int = 4) -> PriorMixture:
+    """Return a public prior mixture: classes of other made-up households."""
     x = households(77, 2000, d, k)
-    return Library(fit_labels(x, kmeans_labels(x, k, 0), FLOOR).mixture, f"made up, {d} hours")
+    return PriorMixture(fit_labels(x, kmeans_labels(x, k, 0), FLOOR).mixture, f"made up, {d} hours")
 
 
 def refitted_changes(private: LabelledRecords) -> list[np.ndarray]:

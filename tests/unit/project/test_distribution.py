@@ -144,11 +144,11 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
     program = (
         "from pathlib import Path\n"
         "from meterdp.core.provenance import shipped\n"
-        "from meterdp.mechanisms.proven.library import SHIPPED, read_library\n"
+        "from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture\n"
         "assert shipped('resources/simulator.yaml').is_relative_to(Path(__import__('sys').prefix))\n"
         "from meterdp_papers.registry import PAPERS\n"
         "assert len(PAPERS) == 4\n"
-        "print(read_library(SHIPPED, 12, 12).classes)"
+        "print(read_prior_mixture(SHIPPED, 12, 12).classes)"
     )
     done = run(programs / "python", "-I", "-c", program, **alone)
     assert done.returncode == 0 and int(done.stdout) > 1, done.stdout

@@ -51,7 +51,13 @@ def _expected(error, guess):
 
 @pytest.mark.parametrize(
     ("error", "absurd", "allowed", "useful"),
-    [(0.1, 0, True, True), (0.46, 0, True, False), (0.5, 0, False, False), (0.1, 0.06, False, False)],
+    [
+        (0.1, 0, True, True),
+        (0.46, 0, True, False),
+        (0.5, 0, False, False),
+        (0.1, 0.19, True, True),
+        (0.1, 0.21, False, False),
+    ],
 )
 def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(error, absurd, allowed, useful):
     plan = made_up(error, absurd=absurd)
@@ -61,6 +67,7 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
     if refused:
         assert refused[0].field == "release.epsilon" and "for 100 listed meters" in str(refused[0])
         assert plan.verdict.startswith("refused")
+    assert (f"factor of two in {100 * absurd:.0f} % of releases" in plan.verdict) == (absurd > 0)
 
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
@@ -158,23 +165,23 @@ def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
     assert plans_of_list(given, simulated=False) == []
 
 
-def test_the_library_that_comes_with_the_code_is_the_default_wherever_it_covers_a_record():
-    def library(**changed):
-        return configured(config(**changed), 1409).sound.library
+def test_the_prior_mixture_that_comes_with_the_code_is_the_default_wherever_it_covers_a_record():
+    def prior_mixture(**changed):
+        return configured(config(**changed), 1409).sound.prior_mixture
 
-    assert library() is not None
-    assert library(profiles={"start_hour": 12, "hours": 48}) is None, "not of all its hours"
-    assert library(profiles={"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}}) is None
-    assert library(mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}}) is None
+    assert prior_mixture() is not None
+    assert prior_mixture(profiles={"start_hour": 12, "hours": 48}) is None, "not of all its hours"
+    assert prior_mixture(profiles={"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}}) is None
+    assert prior_mixture(mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"prior_mixture": None}}) is None
 
 
 def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_keep_their_key():
-    """Golden: the words of the same settings before the library and 20 kWh were the defaults."""
+    """Golden: the words of the same settings before the prior mixture and 20 kWh were the defaults."""
     assert DEFAULTS["profiles"]["clip_kwh_per_hour"] == [0.01, 20]
     given = config(
         export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
         profiles={"clip_kwh_per_hour": [0.01, 100], "vector": "half_day", "start_hour": 12, "hours": 12},
-        mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"library": None}},
+        mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"prior_mixture": None}},
         release={"insist": True, "ledger": "never-opened.sqlite"},
     )
     sections = given["mechanisms"], given["mixture"], given["profiles"]

@@ -13,9 +13,9 @@ from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.label_flip import ProvenLabelFlip
-from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.proven.mechanism import Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
@@ -31,11 +31,11 @@ FLOOR = 1e-3
 # Of mu^2: so much that an error in the marginals would show.
 MARGINAL_SHARE = 0.8
 # Two public classes that the two households of a pair belong to wholly, at opposite ends of their unit balls.
-LIBRARY = Library(
+PRIOR_MIXTURE = PriorMixture(
     Mixture(np.full(2, 0.5), np.array([[-4.5, -4.5], [0.0, 0.0]]), np.stack([0.8 * np.eye(HOURS)] * 2)), "audited"
 )
-# So few that at epsilon 1 the public rule learns from the library alone, and at 4 lets a round follow.
-LIBRARY_RECORDS = 150
+# So few that at epsilon 1 the public rule learns from the prior mixture alone, and at 4 lets a round follow.
+PRIOR_MIXTURE_RECORDS = 150
 BALL = Ball(2.0, (3.0, -1.0))
 BALL_SPREAD = 0.2
 _AT_ONCE = 1000
@@ -59,7 +59,7 @@ def in_ball(*first: tuple[float, float]) -> PrivateRecords:
 
 
 LOW, HIGH = (LOW_LOG_KWH, LOW_LOG_KWH), (HIGH_LOG_KWH, HIGH_LOG_KWH)
-_LIBRARY_HIGH = households(HIGH, records=LIBRARY_RECORDS)
+_PRIOR_HIGH = households(HIGH, records=PRIOR_MIXTURE_RECORDS)
 # Kind of release -> adjacency -> D and its neighbour. Of pairs on a grid over the bounds, or of points beyond the
 # surface of the ball, at its centre and between, those that moved the transcript most: by 95 to 100 % of mu.
 PAIRS = {
@@ -67,9 +67,9 @@ PAIRS = {
         "replace_one": (households((0.5, -3.0)), households(HIGH)),
         "add_remove": (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households()),
     },
-    "library": {
-        "replace_one": (households(LOW, records=LIBRARY_RECORDS), _LIBRARY_HIGH),
-        "add_remove": (_LIBRARY_HIGH, households(records=LIBRARY_RECORDS)),
+    "prior_mixture": {
+        "replace_one": (households(LOW, records=PRIOR_MIXTURE_RECORDS), _PRIOR_HIGH),
+        "add_remove": (_PRIOR_HIGH, households(records=PRIOR_MIXTURE_RECORDS)),
     },
     "marginals": {
         "replace_one": (households(HIGH), households(LOW)),
@@ -83,10 +83,13 @@ PAIRS = {
 WORDS = {
     ("loads", "replace_one"): "a household with one small hour or with both hours at the upper bound",
     ("loads", "add_remove"): "a household with its hours at opposite bounds, present or not",
-    ("library", "replace_one"): (
-        "from a public library: a household with its hours at the upper bound, or at the lower one"
+    ("prior_mixture", "replace_one"): (
+        "from a public prior mixture: a household with its hours at the upper bound, or at the lower one"
     ),
-    ("library", "add_remove"): "from a public library: a household with its hours at the upper bound, present or not",
+    (
+        "prior_mixture",
+        "add_remove",
+    ): "from a public prior mixture: a household with its hours at the upper bound, present or not",
     ("marginals", "replace_one"): (
         "a household with both hours at the upper bound, or with both at the lower one; marginals beside the mixture"
     ),
@@ -98,17 +101,17 @@ WORDS = {
 }
 SETTINGS = {
     "loads": {"rounds": ROUNDS},
-    "library": {"library": LIBRARY},  # with as many rounds as the public rule has
+    "prior_mixture": {"prior_mixture": PRIOR_MIXTURE},  # with as many rounds as the public rule has
     "marginals": {"rounds": ROUNDS, "marginal_share": MARGINAL_SHARE},
 }
-SHARE = {"loads": 1.0, "library": 0.5, "marginals": 0.1, "ball": 0.3}
+SHARE = {"loads": 1.0, "prior_mixture": 0.5, "marginals": 0.1, "ball": 0.3}
 
 
 def calibrated(kind: str, epsilon: float, adjacency: str, records: int | None = None) -> Proven:
-    """Return the release of a kind of :data:`PAIRS`, with one round but from a library."""
+    """Return the release of a kind of :data:`PAIRS`, with one round but from a prior mixture."""
     if kind == "ball":
         return calibrate_ball(CLASSES, HOURS, RECORDS, epsilon, DELTA, BALL, adjacency=adjacency, rounds=ROUNDS)
-    records = records or (LIBRARY_RECORDS if kind == "library" else RECORDS)
+    records = records or (PRIOR_MIXTURE_RECORDS if kind == "prior_mixture" else RECORDS)
     settings = ProvenSettings(adjacency, records_guess=records, **SETTINGS[kind])
     public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
     return Proven.calibrate(public)
@@ -226,7 +229,7 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     for epsilon in epsilons:
         for adjacency in ("replace_one", "add_remove"):
             yield release_case("loads", epsilon, adjacency)
-            yield release_case("library", epsilon, adjacency)
+            yield release_case("prior_mixture", epsilon, adjacency)
     for adjacency in ("replace_one", "add_remove"):
         yield release_case("marginals", max(epsilons), adjacency)
 
@@ -279,9 +282,9 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
         mutant="invalid records dropped",
         share=0.2,
     )
-    adapted = pair_of("library", epsilon, "replace_one")
-    unbroken_library = release_case("library", epsilon, "replace_one")
-    yield broken(unbroken_library, "noise of half the scale", adapted, lambda i: 0.5)
+    adapted = pair_of("prior_mixture", epsilon, "replace_one")
+    unbroken_prior = release_case("prior_mixture", epsilon, "replace_one")
+    yield broken(unbroken_prior, "noise of half the scale", adapted, lambda i: 0.5)
     mu = pair.mechanism.mu * 2**0.5
     yield replace(
         unbroken,

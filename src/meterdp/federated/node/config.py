@@ -193,7 +193,7 @@ def _check_release(settings: Mapping, file: str) -> None:
         problem = "is 'subspace', whose masks are no whole numbers, so that sums between nodes are not exact"
         _refuse(file, "scheme", problem, "set it to edge_masks at every node")
     if settings["start"] is not None:
-        hint = "set it to null, or name a library in mechanisms.sound.library"
+        hint = "set it to null, or name a prior mixture in mechanisms.sound.prior_mixture"
         _refuse(file, "start", "is set, and sound has a public start of its own", hint)
 
 

@@ -1,4 +1,4 @@
-"""Fit a public library of classes to an export: its weights, and a shift and a shape that all classes share.
+"""Fit a public prior mixture to an export: its weights, and a shift and a shape that all classes share.
 
 Learnt in one step or two are K weights, a shift and a matrix by which every class is moved and stretched in its own
 coordinates, and the mean energy: K + d + d (d + 1)/2 + 1 numbers in place of K (1 + d + d (d + 1)/2). A record enters
@@ -17,8 +17,8 @@ import numpy as np
 
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.proven.domain import Loads
-from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.proven.posterior import invertible, of_unit_scale, response, shape_of
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES, StackWeights
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import FixedNumbers, MixtureDraws, sample
@@ -28,8 +28,8 @@ from meterdp.solvers.svec import smat, svec
 
 # Public constants, chosen as docs/proofs/sound.md says.
 RADIUS = 1.1
-# A class has, by public knowledge, its weight in the library give or take so many times that weight, and at least
-# the other part of it.
+# A class has, by public knowledge, its weight in the prior mixture give or take so many times that weight, and at
+# least the other part of it.
 WEIGHT_SPREAD, LEAST_WEIGHT = 6.0, 0.1
 # Standard deviations of what utilities differ by, in those of a class. Of a shift of all entries by the same, the
 # level, and of one along the cosine of j half turns over the record, by so much less as j + 1 is more.
@@ -52,7 +52,7 @@ MOST_KWH, ENERGY_STD = 4.0, 0.35
 LEVELS, PROFILES = np.linspace(-1.5, 1.5, 301), 500
 SCALE_RANGE = (0.08, 12.0)
 # From this N mu / d on, rounds of private EM follow that give every class moments of its own, more the more there is;
-# the library then gets this share of mu^2.
+# the prior mixture then gets this share of mu^2.
 ENOUGH_FOR_ROUNDS, ROUNDS_POWER = 80.0, 0.8
 SHARE_BESIDE_ROUNDS = 0.25
 
@@ -138,7 +138,7 @@ def energy_share(x: np.ndarray, domain: Loads, level: float = 0.0) -> np.ndarray
 
 def adapt(
     steps: Sequence[NoisyQuery],
-    library: Library,
+    prior_mixture: PriorMixture,
     x: np.ndarray,
     measure: Measure,
     records: np.ndarray,
@@ -146,14 +146,14 @@ def adapt(
     eigenvalue_floor: float,
     grid: float,
 ) -> Released:
-    """Fit weights, shift and shape of a library; records are touched in the argument of ``measure`` only.
+    """Fit weights, shift and shape of a prior mixture; records are touched in the argument of ``measure`` only.
 
     ``measure`` turns the stack (R, q) of each step into a noisy one; ``records`` (R,) is N, public or
     released. What every record adds is rounded to multiples of ``grid``, 0 for a study.
     """
     draws, d = len(records), x.shape[1]
     radius = RADIUS * math.sqrt(d)
-    start = library.mixture
+    start = prior_mixture.mixture
     mixture = MixtureDraws(
         *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
     )

@@ -134,9 +134,9 @@ class Proven(Mechanism):
         if counted := self.plan.step("records"):
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
         grid = public.sound.grid
-        if library := public.sound.library:
+        if prior_mixture := public.sound.prior_mixture:
             steps = self.plan.steps_of("adapt")
-            released = adapt(steps, library, x, measure, records, domain, public.eigenvalue_floor, grid)
+            released = adapt(steps, prior_mixture, x, measure, records, domain, public.eigenvalue_floor, grid)
         else:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:

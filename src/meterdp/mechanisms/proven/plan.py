@@ -21,7 +21,7 @@ from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number,
 from meterdp.mechanisms.proven import marginals
 from meterdp.mechanisms.proven.adapt import STEP_SHARES, WEIGHTS, adapt_entries, adapt_plan
 from meterdp.mechanisms.proven.domain import Ball, Loads
-from meterdp.mechanisms.proven.library import Library
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
 from meterdp.mixture.study import Prior
 from meterdp.privacy.gaussian import rounded
@@ -118,9 +118,11 @@ class ProvenSettings:
     # Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise is
     # floating point.
     grid: float = 0.0
-    library: Library | None = None  # public classes to start from; it brings their number, so classes stays None
+    prior_mixture: PriorMixture | None = (
+        None  # public classes to start from; it brings their number, so classes stays None
+    )
     # Where records live that are no loads; the level and the correlation of hours are then not used, and there are
-    # neither marginals nor a library.
+    # neither marginals nor a prior mixture.
     ball: Ball | None = None
     # For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
     prior: Prior | None = None
@@ -137,10 +139,12 @@ class ProvenSettings:
             "grid": Fits(self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "a power of two, or 0"),
             "hour_correlation": SHARE_BELOW_ONE,
             "marginal_share": SHARE_BELOW_ONE,
-            "library": Fits(self.library is None or self.classes is None, "classes of null, which a library brings"),
+            "prior_mixture": Fits(
+                self.prior_mixture is None or self.classes is None, "classes of null, which a prior mixture brings"
+            ),
             "ball": Fits(
-                self.ball is None or (self.library is None and self.marginal_share == 0),
-                "neither a library nor marginals beside it: both are of loads",
+                self.ball is None or (self.prior_mixture is None and self.marginal_share == 0),
+                "neither a prior mixture nor marginals beside it: both are of loads",
             ),
             "prior": Fits(self.prior is None or self.ball is not None, "null for loads"),
         }
@@ -152,8 +156,8 @@ class Plan:
     """The measurements of one release, fixed before any record is seen."""
 
     classes: int  # K of the released mixture
-    # In order: records (add_remove only), radius, pooled, round 1..T, marginals (if any); with a library adapt 1..2
-    # in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
+    # In order: records (add_remove only), radius, pooled, round 1..T, marginals (if any); with a prior mixture adapt
+    # 1..2 in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     steps: tuple[NoisyQuery, ...]
 
     @property
@@ -187,8 +191,8 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     entries = stack_entries(dimension)
     # Counts of records are whole numbers and need no rounding.
     plan = [("records", 1.0, first)] if counted else []
-    if settings.library is not None:
-        classes = settings.library.classes
+    if settings.prior_mixture is not None:
+        classes = settings.prior_mixture.classes
         shares, rounds = adapt_plan(signal, settings.rounds, MOST_ROUNDS)
         sensitivity = rounded(
             WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
@@ -236,8 +240,8 @@ def noise_entries(most_classes: int, dimension: int, settings: ProvenSettings) -
     """Return an upper bound on the noise entries of a release, from public numbers alone."""
     entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
     beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
-    if settings.library is not None:
-        classes = settings.library.classes
+    if settings.prior_mixture is not None:
+        classes = settings.prior_mixture.classes
         return 1 + len(STEP_SHARES) * adapt_entries(classes, dimension) + rounds * classes * entries + beside
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside

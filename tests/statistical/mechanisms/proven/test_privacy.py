@@ -24,14 +24,15 @@ from meterdp.privacy.gaussian import rounded
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.statistical.replay import exceeding, gaussian_loss, heard, margin, recorded, replayed
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, prior_mixture
 
 # What a run spends is exact, and 400 runs tell the distribution of its loss from one with half the noise. Of 1,000
 # draws the variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise
 # of 1.3 or 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
 DRAWS, MANY, MOST = 400, 1000, 4000
-# From a library a run takes ten times as long; 200 still tell half the noise, whose squares are a quarter, at 1e-9.
-OF_LIBRARY = 200
+# From a prior mixture a run takes ten times as long; 200 still tell half the noise, whose squares are a quarter, at
+# 1e-9.
+OF_PRIOR_MIXTURE = 200
 # Marginals take a distribution of energies each: 60 runs are exact, too, and know the variance of one step's noise
 # to 20 %.
 FEW = 60
@@ -167,23 +168,23 @@ def test_adding_or_removing_a_household_stays_below_the_claimed_curve(x, last, e
 
 @pytest.mark.parametrize("rounds", [None, 1])
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
-def test_adapting_a_library_stays_below_the_claimed_curve(x, adjacency, rounds):
-    sound = calibrate(2.0, adjacency, rounds=rounds, library=library(D))
+def test_adapting_a_prior_mixture_stays_below_the_claimed_curve(x, adjacency, rounds):
+    sound = calibrate(2.0, adjacency, rounds=rounds, prior_mixture=prior_mixture(D))
     assert (sound.plan.rounds == ()) == (rounds is None)
     pairs = neighbours(x).values() if adjacency == "replace_one" else [(x, x[:-1]), (replaced(x, -1, HIGH), x[:-1])]
     for one, two in pairs:
         for own, neighbour in ((one, two), (two, one)):
-            log = record(sound, PrivateRecords(own), 11, OF_LIBRARY)
+            log = record(sound, PrivateRecords(own), 11, OF_PRIOR_MIXTURE)
             assert_below_the_curve(sound, log, (neighbour,))
 
 
-def test_noise_of_a_library_has_the_calibrated_scale(x):
+def test_noise_of_a_prior_mixture_has_the_calibrated_scale(x):
     """With a, b, c, e = 0.7, 0.5, 0.85, 0.9: 2 (a^2 + b^2 + c^2) + b^4/(2 c^2) + e^2 replaced, sums of squares added.
 
     The second of two steps has 0.7 of mu^2.
     """
     for adjacency, square, left in (("replace_one", 3.778253, 1.0), ("add_remove", 2.2725, 0.995)):
-        sound = calibrate(2.0, adjacency, library=library(D))
+        sound = calibrate(2.0, adjacency, prior_mixture=prior_mixture(D))
         log, _ = record(sound, PrivateRecords(x), 12, MANY)
         assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt 1", "adapt 2"]
         _, own, noisy = log[-1]
@@ -295,23 +296,23 @@ def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
-@pytest.mark.parametrize("classes", [None, library(D)], ids=["own start", "library"])
+@pytest.mark.parametrize("classes", [None, prior_mixture(D)], ids=["own start", "prior_mixture"])
 def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, classes):
     """Empirical correlations r over the draws of all pairs of entries of all steps; Bonferroni at 1e-9 in all.
 
     Of independent normal numbers r^2 has the distribution Beta(1/2, MANY/2 - 1).
     """
-    log, _ = record(calibrate(2.0, adjacency, rounds=3, library=classes), PrivateRecords(x), 8, MANY)
+    log, _ = record(calibrate(2.0, adjacency, rounds=3, prior_mixture=classes), PrivateRecords(x), 8, MANY)
     noise = np.hstack([((noisy - own) / step.noise_std).reshape(MANY, -1) for step, own, noisy in log])
     pairs = noise.shape[1] * (noise.shape[1] - 1) / 2
     largest = np.abs(np.corrcoef(noise.T) - np.eye(noise.shape[1])).max()
     assert largest**2 <= beta.isf(1e-9 / pairs, 0.5, MANY / 2 - 1)
 
 
-@pytest.mark.parametrize("classes", [None, library(D)], ids=["own start", "library"])
+@pytest.mark.parametrize("classes", [None, prior_mixture(D)], ids=["own start", "prior_mixture"])
 def test_a_release_of_nobody_runs_like_one_of_somebody(classes):
     """Under add_remove the empty export has neighbours, too."""
-    sound = calibrate(2.0, "add_remove", rounds=2, library=classes)
+    sound = calibrate(2.0, "add_remove", rounds=2, prior_mixture=classes)
     log = record(sound, PrivateRecords(np.empty((0, D))), 9)
     assert_below_the_curve(sound, log, (households(9, 1, D),))
 
@@ -412,8 +413,8 @@ def test_marginals_on_the_grid_are_paid_for_to_the_last_step(x, adjacency):
 def test_a_release_on_the_grid_is_paid_for_to_the_last_step(adjacency, records, dimension, own_start):
     """One draw with release noise, replayed on neighbours: whole steps only, and never further than is charged."""
     x = households(3, max(records, K), dimension, K)
-    classes = None if own_start else library(dimension)
-    settings = ProvenSettings(adjacency, records_guess=len(x), grid=GRID, library=classes)
+    classes = None if own_start else prior_mixture(dimension)
+    settings = ProvenSettings(adjacency, records_guess=len(x), grid=GRID, prior_mixture=classes)
     mechanism = Proven.calibrate(PublicSettings(2.0, 1e-5, K, dimension, len(x), LOW, HIGH, FLOOR, settings))
     log = record(mechanism, PrivateRecords(x), 0, 1, SafeNoise())
     generator = np.random.default_rng(4)

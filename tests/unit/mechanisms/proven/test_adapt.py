@@ -1,4 +1,4 @@
-"""Adapting a public library: what one record may move, what is learnt from exact stacks, when it is done."""
+"""Adapting a public prior mixture: what one record may move, what is learnt from exact stacks, when it is done."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from meterdp.mechanisms.proven.adapt import (
     likeliest_shape,
 )
 from meterdp.mechanisms.proven.domain import Loads
-from meterdp.mechanisms.proven.library import Library
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_plan
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, farthest, households, library
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, farthest, households, prior_mixture
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
 
@@ -105,7 +105,7 @@ def test_no_pair_of_records_moves_a_stack_further_than_its_sensitivity_and_some_
 
 
 def test_stack_is_the_sum_of_its_records_parts():
-    public, x = library(6), households(3, 50, 6, 3)
+    public, x = prior_mixture(6), households(3, 50, 6, 3)
     mixture = MixtureDraws.single(public.mixture)
     values, vectors = np.linalg.eigh(mixture.covariances)
     roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
@@ -129,7 +129,7 @@ def test_stack_is_the_sum_of_its_records_parts():
 
 
 def test_without_noise_the_shift_and_the_covariance_of_a_gaussian_are_found():
-    """Oracle: the parameters of the distribution the records are drawn from, near the library's."""
+    """Oracle: the parameters of the distribution the records are drawn from, near the prior mixture's."""
     d, n = 8, 200_000
     rng = np.random.default_rng(1)
     shift, odd = 0.1 * rng.normal(size=d), rng.normal(size=(d, d))
@@ -144,7 +144,7 @@ def test_without_noise_the_shift_and_the_covariance_of_a_gaussian_are_found():
     assert shape[0] == pytest.approx(covariance, abs=0.06)
 
 
-def test_overwhelming_noise_leaves_the_library_as_it_is():
+def test_overwhelming_noise_leaves_the_prior_mixture_as_it_is():
     prior, d = np.array([[0.7, 0.25, 0.05]]), 6
     noisy = np.random.default_rng(2).normal(size=(500, adapt_entries(3, d))) * 1e6
     weights, shift, shape = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, d)
@@ -182,17 +182,17 @@ def test_the_shape_is_the_posterior_mean_under_the_prior(noise):
 def test_levels_move_to_the_energy_that_was_measured_as_far_as_its_noise_deserves(noise):
     """Oracle: the mean energy of profiles drawn from the moved mixture."""
     loads = Loads(LOW, HIGH, 0.0, 0.0)
-    mixtures = MixtureDraws.single(library(6).mixture)
+    mixtures = MixtureDraws.single(prior_mixture(6).mixture)
     x, _ = sample(mixtures.draw(0), 20_000, StudyNoise(1, "energy"))
     wanted = energy_share(loads.clip(x), loads, -0.5).mean()
     moved = level_for_energy(mixtures, np.array([wanted]), np.array([noise]), loads)
     assert moved[0] == pytest.approx(-0.5 if noise < 1 else 0.0, abs=0.1)
 
 
-def test_homes_at_a_third_of_the_librarys_level_are_not_given_its_level():
-    """Before, a hundred homes kept the level of the library, and their mean energy was three times the real one."""
-    public, x = library(12), np.clip(households(9, 500) - 1.1, LOW, HIGH)
-    settings = PublicSettings(2.0, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(library=public))
+def test_homes_at_a_third_of_the_level_of_the_prior_mixture_are_not_given_it():
+    """Before, a hundred homes kept the level of the prior mixture: three times their mean energy."""
+    public, x = prior_mixture(12), np.clip(households(9, 500) - 1.1, LOW, HIGH)
+    settings = PublicSettings(2.0, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(prior_mixture=public))
     released = Proven.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "level"), 20)
     scale = LogScale(float(np.exp(LOW)), float(np.exp(HIGH)))
     ratio = average_profile_kwh(released.mixtures, scale) / np.exp(x).mean(axis=0)
@@ -210,29 +210,31 @@ def test_weights_stay_a_mixture_with_a_floor():
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 def test_a_public_rule_says_whether_rounds_follow(adjacency):
-    public = library(12)
+    public = prior_mixture(12)
     for mu in (0.1, 0.3, 1.0):
         for n in (100, 1409, 20_000):
-            plan = make_plan(mu, n, 12, 6, ProvenSettings(adjacency, records_guess=n, library=public))
+            plan = make_plan(mu, n, 12, 6, ProvenSettings(adjacency, records_guess=n, prior_mixture=public))
             assert (plan.rounds == ()) == (n * mu / 12 < ENOUGH_FOR_ROUNDS)
             assert plan.classes == public.classes
             two = n * mu / 12 >= ENOUGH_FOR_TWO
             assert len(plan.steps_of("adapt")) == 1 + two
             assert sum(s.mu**2 for s in plan.steps) == pytest.approx(mu**2, rel=1e-12)
     assert adapt_plan(1e9, None, MOST_ROUNDS)[1] == MOST_ROUNDS
-    with pytest.raises(InputError, match=r"field 'library'.*classes of null"):
-        ProvenSettings(classes=3, library=public)
+    with pytest.raises(InputError, match=r"field 'prior_mixture'.*classes of null"):
+        ProvenSettings(classes=3, prior_mixture=public)
 
 
-def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_households():
-    """The bar of the design, on other households of classes the library knows, at another level."""
+def test_a_small_export_is_described_a_nat_better_from_a_prior_mixture_of_other_households():
+    """The bar of the design, on other households of classes the prior mixture knows, at another level."""
     x = households(77, 8000)
     known, x = x[:3000], np.clip(x[3000:] + 0.3, LOW, HIGH)
     train, test = PrivateRecords(x[:500]), x[500:]
-    public = Library(fit_labels(known, kmeans_labels(known, 8, 0), FLOOR).mixture, "")
+    public = PriorMixture(fit_labels(known, kmeans_labels(known, 8, 0), FLOOR).mixture, "")
     found = {}
-    for name, classes in (("own start", None), ("library", public)):
-        settings = PublicSettings(0.5, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(library=classes))
+    for name, classes in (("own start", None), ("prior_mixture", public)):
+        settings = PublicSettings(
+            0.5, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=ProvenSettings(prior_mixture=classes)
+        )
         mixtures = Proven.calibrate(settings).release(train, StudyNoise(2, "bar"), 10).mixtures
         found[name] = mean_log_likelihood(test, mixtures).mean()
-    assert found["library"] >= found["own start"] + 1.0
+    assert found["prior_mixture"] >= found["own start"] + 1.0

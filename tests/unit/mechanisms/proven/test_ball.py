@@ -22,7 +22,7 @@ from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
-from tests.unit.mechanisms.made_up import library
+from tests.unit.mechanisms.made_up import prior_mixture
 
 
 def made_up(seed: int, n: int, d: int, k: int, separation: float = 1.0) -> np.ndarray:
@@ -131,7 +131,7 @@ def test_what_cannot_be_released_is_refused_in_one_sentence():
     with pytest.raises(InputError, match="field 'ball'"):
         ProvenSettings(ball=Ball(1.0), marginal_share=0.2)
     with pytest.raises(InputError, match="field 'ball'"):
-        ProvenSettings(ball=Ball(1.0), library=library(3))
+        ProvenSettings(ball=Ball(1.0), prior_mixture=prior_mixture(3))
 
 
 def test_a_prior_draws_classes_towards_itself_in_the_unit_of_the_ball():

@@ -18,7 +18,7 @@ from meterdp.mixture.density import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.privacy import gaussian
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, prior_mixture
 
 ADD_REMOVE = ProvenSettings("add_remove", records_guess=1000)
 
@@ -57,7 +57,8 @@ def test_guarantee_names_the_adjacency(private, adjacency):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 @pytest.mark.parametrize(
-    "sound", [ProvenSettings(), ADD_REMOVE, ProvenSettings(classes=6), ProvenSettings(library=library(12))]
+    "sound",
+    [ProvenSettings(), ADD_REMOVE, ProvenSettings(classes=6), ProvenSettings(prior_mixture=prior_mixture(12))],
 )
 def test_release_is_a_mixture_in_the_public_range(private, epsilon, sound):
     mechanism = Proven.calibrate(settings(private, epsilon, sound=sound))
@@ -123,13 +124,13 @@ def test_records_of_another_shape_are_refused(private):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "sound", "bar"), [(2.0, None, 0.1), (8.0, ProvenSettings(library=library(12)), 0.15)]
+    ("epsilon", "sound", "bar"), [(2.0, None, 0.1), (8.0, ProvenSettings(prior_mixture=prior_mixture(12)), 0.15)]
 )
 def test_without_noise_it_fits_the_classes_it_released(epsilon, sound, bar):
     """Oracle: one maximisation step on the exact responsibilities; what is left is clipping."""
     private = PrivateRecords(households(1, n=6000))
     mechanism = Proven.calibrate(settings(private, epsilon, sound=sound))
-    assert mechanism.plan.rounds, "of many households rounds refine a library, too"
+    assert mechanism.plan.rounds, "of many households rounds refine a prior mixture, too"
     released = mechanism.run(private.x, no_noise, 1)
     fit, _ = reference_fits(private.x, released.responsibilities_model, FLOOR)
     ours, best = (mean_log_likelihood(private.x, m)[0] for m in (released.mixtures, fit))
@@ -176,7 +177,7 @@ def test_classes_that_get_no_records_do_no_harm():
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 10.0])
 def test_tiny_exports_get_finite_releases(n, d, k, epsilon):
     private = PrivateRecords(np.random.default_rng(n).normal(size=(n, d)) - 1)
-    for sound in (ProvenSettings(), ADD_REMOVE, ProvenSettings(library=library(d))):
+    for sound in (ProvenSettings(), ADD_REMOVE, ProvenSettings(prior_mixture=prior_mixture(d))):
         mechanism = Proven.calibrate(settings(private, epsilon, classes=k, sound=sound))
         mixtures = mechanism.release(private, StudyNoise(4, "tiny"), 100).mixtures
         assert np.isfinite(mixtures.means).all()

@@ -1,4 +1,4 @@
-"""A public library of start classes: a mixture that was released, or fitted to simulated households.
+"""A public prior mixture: one that was released, or fitted to simulated households.
 
 A folder as a release leaves it: ``mixture.json`` and the ``manifest.json`` that says where it comes from. Whether it
 is public is read from the manifest, which vouches for the mixture by its digest; a study's files have none.
@@ -19,8 +19,8 @@ from meterdp.core.regular import contents
 from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 
-# What the configuration calls the library that comes with the code (tools/make_library.py), and the rule that takes
-# it where it helps.
+# What the configuration calls the prior mixture that comes with the code (tools/make_prior_mixture.py), and the rule
+# that takes it where it covers the records.
 SHIPPED, AUTO = "simulated", "auto"
 # Its hours, from midnight on.
 HOURS = 48
@@ -29,7 +29,7 @@ MOST_BYTES = 2**30
 
 
 @dataclass(frozen=True)
-class Library:
+class PriorMixture:
     """Public classes for the hours of a record."""
 
     mixture: Mixture = field(compare=False)
@@ -41,22 +41,22 @@ class Library:
         return self.mixture.classes
 
 
-def library_files(name: str | None) -> list[str]:
-    """Return the files of the library that the configuration names, none if it names none."""
+def prior_mixture_files(name: str | None) -> list[str]:
+    """Return the files of the prior mixture that the configuration names, none if it names none."""
     if name is None:
         return []
-    folder = shipped("resources/library") if name in (SHIPPED, AUTO) else Path(name)
+    folder = shipped("resources/prior_mixture") if name in (SHIPPED, AUTO) else Path(name)
     return [str(folder / file) for file in FILES]
 
 
-def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None = None) -> Library:
-    """Read a library and keep the hours of a record: a part of a Gaussian is the Gaussian of that part.
+def read_prior_mixture(name: str, start_hour: int, hours: int, scale: Mapping | None = None) -> PriorMixture:
+    """Read a prior mixture and keep the hours of a record: a part of a Gaussian is the Gaussian of that part.
 
     ``name`` is a folder, or ``simulated`` for the one that comes with the code; a record has ``hours`` that follow
     one another from ``start_hour`` of the day on, ``scale`` is ``LogScale.words`` of the records, that of a plain log
-    by default. Refuses what is no library, not public by its manifest, on another scale, or of other hours.
+    by default. Refuses what is no prior mixture, not public by its manifest, on another scale, or of other hours.
     """
-    mixture_file, manifest_file = library_files(name)
+    mixture_file, manifest_file = prior_mixture_files(name)
     try:
         # The folder may be of links; what they lead to is a file.
         data, said = (
@@ -83,7 +83,7 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
     if _scale_of(manifest) != dict(scale or {}):
         raise _refused(
             "is not on the scale of profiles.log_scale, so that its log kWh are others",
-            "name a library released with the same scale, or null",
+            "name a prior mixture released with the same scale, or null",
         )
     k, d = len(weights), len(entries)
     if means.shape != (k, d) or covariances.shape != (k, d, d) or not _is_mixture(weights, means, covariances):
@@ -92,10 +92,10 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
     if first is None:
         raise _refused(
             f"does not cover {hours} hours from {start_hour}:00 on",
-            "change profiles.start_hour or profiles.hours, or name a library of these hours or null",
+            "change profiles.start_hour or profiles.hours, or name a prior mixture of these hours or null",
         )
     part = slice(first, first + hours)
-    return Library(Mixture(weights, means[:, part], covariances[:, part, part]), sha256)
+    return PriorMixture(Mixture(weights, means[:, part], covariances[:, part, part]), sha256)
 
 
 def _is_public(manifest, sha256: str) -> bool:
@@ -104,14 +104,14 @@ def _is_public(manifest, sha256: str) -> bool:
     if digests.get("mixture.json") != sha256:
         return False
     if manifest.get("privacy") is None:
-        return manifest.get("simulated_data") is True and public.get("artefact") == "library"
+        return manifest.get("simulated_data") is True and public.get("artefact") == "prior_mixture"
     released = public.get("artefact") == "mixture" and public.get("mechanism") == "sound"
     adjacency = _section(manifest, "privacy").get("adjacency")
     return released and adjacency in ("replace_one", "add_remove") and "status" not in manifest
 
 
 def _scale_of(manifest: Mapping) -> dict:
-    """Return ``LogScale.words`` of a library; a manifest that names none is of a plain log."""
+    """Return ``LogScale.words`` of a prior mixture; a manifest that names none is of a plain log."""
     return dict(_section(_section(_section(manifest, "public_parameters"), "profiles"), "log_scale"))
 
 
@@ -130,4 +130,4 @@ def _is_mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray)
 
 
 def _refused(problem: str, hint: str) -> InputError:
-    return InputError(problem, file="config", field="mechanisms.sound.library", hint=hint)
+    return InputError(problem, file="config", field="mechanisms.sound.prior_mixture", hint=hint)

@@ -1,4 +1,4 @@
-"""Make the library of start classes that comes with the code: ``python tools/make_library.py [FOLDER]``.
+"""Make the prior mixture that comes with the code: ``python tools/make_prior_mixture.py [FOLDER]``.
 
 A Gaussian mixture fitted by EM to simulated households of 84 synthetic utilities: the simulator's public parameters
 with level, peak hours, shares of the types and spreads drawn for each from the ranges below. No number comes
@@ -68,8 +68,8 @@ def population() -> np.ndarray:
     )
 
 
-def main(folder: str = str(ROOT / "resources/library")) -> None:
-    """Write the two files of the library."""
+def main(folder: str = str(ROOT / "resources/prior_mixture")) -> None:
+    """Write the two files of the prior mixture."""
     x = population()
     start = fit_labels(x, kmeans_labels(x, CLASSES, SEED), FLOOR).mixture
     model = GaussianMixture(
@@ -98,8 +98,8 @@ def main(folder: str = str(ROOT / "resources/library")) -> None:
         "what": "a Gaussian mixture of load profiles of simulated households of made-up utilities",  # words: keep
         "simulated_data": True,
         "public_parameters": {
-            "artefact": "library",
-            "made_by": "tools/make_library.py",
+            "artefact": "prior_mixture",
+            "made_by": "tools/make_prior_mixture.py",
             "utilities": UTILITIES,
             "households_each": HOUSEHOLDS,
             "ranges": {name: list(limits) for name, limits in RANGES.items()},

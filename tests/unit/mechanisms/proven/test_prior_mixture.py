@@ -1,4 +1,4 @@
-"""A library of classes: what is public by its manifest is read, hour by hour; all else is refused in one sentence."""
+"""A prior mixture is read, hour by hour, if its manifest says it is public; all else is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.proven.library import FILES, SHIPPED, library_files, read_library
+from meterdp.mechanisms.proven.prior_mixture import FILES, SHIPPED, prior_mixture_files, read_prior_mixture
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT, config_of
 from tests.unit.release.charged import release_mixture
 
 CONFIG = config_of({"profiles": {"start_hour": 12, "hours": 12}})
-FITTED = {"simulated_data": True, "public_parameters": {"artefact": "library"}}
+FITTED = {"simulated_data": True, "public_parameters": {"artefact": "prior_mixture"}}
 
 
 def folder(path, manifest, hours=6, first=10, weights=(0.25, 0.75), vouched=True, **changed):
-    """Write a library and return its name."""
+    """Write a prior mixture and return its name."""
     generator = np.random.default_rng(1)
     root = generator.normal(size=(2, hours, hours + 2))
     mixture = {
@@ -41,26 +41,26 @@ def folder(path, manifest, hours=6, first=10, weights=(0.25, 0.75), vouched=True
     return str(path)
 
 
-def test_the_shipped_library_covers_two_days_and_every_half_day():
+def test_the_shipped_prior_mixture_covers_two_days_and_every_half_day():
     hours = CONFIG["profiles"]["hours"]
     for start in range(24):
-        library = read_library(SHIPPED, start, hours)
-        assert library.mixture.means.shape == (library.classes, hours)
-        assert np.linalg.eigvalsh(library.mixture.covariances).min() > 0
-    assert read_library(SHIPPED, 0, 48).mixture.dimension == 48
+        prior_mixture = read_prior_mixture(SHIPPED, start, hours)
+        assert prior_mixture.mixture.means.shape == (prior_mixture.classes, hours)
+        assert np.linalg.eigvalsh(prior_mixture.mixture.covariances).min() > 0
+    assert read_prior_mixture(SHIPPED, 0, 48).mixture.dimension == 48
     with pytest.raises(InputError, match="does not cover 48 hours from 1:00 on"):
-        read_library(SHIPPED, 1, 48)
+        read_prior_mixture(SHIPPED, 1, 48)
 
 
-def test_the_shipped_library_says_how_its_tool_made_it():
+def test_the_shipped_prior_mixture_says_how_its_tool_made_it():
     """The tool's public numbers are those of the manifest; running it takes minutes and is left to a person."""
-    tool = runpy.run_path(str(ROOT / "tools/make_library.py"), run_name="read")
-    manifest = json.loads((ROOT / "resources/library/manifest.json").read_text())
+    tool = runpy.run_path(str(ROOT / "tools/make_prior_mixture.py"), run_name="read")
+    manifest = json.loads((ROOT / "resources/prior_mixture/manifest.json").read_text())
     told = manifest["public_parameters"]
     assert told["utilities"] == tool["UTILITIES"]
     assert told["households_each"] == tool["HOUSEHOLDS"]
     assert told["ranges"] == {name: list(limits) for name, limits in tool["RANGES"].items()}
-    assert read_library(SHIPPED, 0, 48).classes == tool["CLASSES"]
+    assert read_prior_mixture(SHIPPED, 0, 48).classes == tool["CLASSES"]
 
 
 @pytest.mark.parametrize(("start", "hours"), [(10, 6), (12, 3), (15, 1)])
@@ -68,7 +68,7 @@ def test_hours_of_a_record_are_taken_by_the_clock(tmp_path, start, hours):
     """Oracle: the part of mean and covariance, which is the Gaussian of that part."""
     name = folder(tmp_path, FITTED)
     stored = json.loads((tmp_path / "mixture.json").read_text())
-    mixture = read_library(name, start, hours).mixture
+    mixture = read_prior_mixture(name, start, hours).mixture
     first = start - 10
     assert mixture.means == pytest.approx(np.array(stored["means"])[:, first : first + hours])
     own = np.array(stored["covariances"])[:, first : first + hours, first : first + hours]
@@ -108,23 +108,23 @@ def test_hours_of_a_record_are_taken_by_the_clock(tmp_path, start, hours):
         (FITTED, {"entries": ["noon"] * 6}, "is not a folder with the mixture.json"),
     ],
 )
-def test_what_is_no_public_library_is_refused_in_one_sentence(tmp_path, manifest, changed, said):
-    with pytest.raises(InputError, match=rf"^config, field 'mechanisms\.sound\.library': {said}"):
-        read_library(folder(tmp_path, manifest, **changed), 10, 6)
+def test_what_is_no_public_prior_mixture_is_refused_in_one_sentence(tmp_path, manifest, changed, said):
+    with pytest.raises(InputError, match=rf"^config, field 'mechanisms\.sound\.prior_mixture': {said}"):
+        read_prior_mixture(folder(tmp_path, manifest, **changed), 10, 6)
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_that_is_none_neither_hangs_nor_fills_memory(tmp_path, file):
-    name, outside = folder(tmp_path / "library", FITTED), tmp_path / file
-    path = tmp_path / "library" / file
+    name, outside = folder(tmp_path / "prior_mixture", FITTED), tmp_path / file
+    path = tmp_path / "prior_mixture" / file
     path.rename(outside)
     path.symlink_to(outside)
-    assert read_library(name, 10, 6).classes == 2, "a link to a file is a file"
+    assert read_prior_mixture(name, 10, 6).classes == 2, "a link to a file is a file"
     for instead in (os.mkfifo, lambda p: p.symlink_to("/dev/zero"), sparse, Path.mkdir):
         path.unlink()
         instead(path)
         with pytest.raises(InputError, match=r"is not a folder with the mixture\.json and manifest\.json"):
-            read_library(name, 10, 6)
+            read_prior_mixture(name, 10, 6)
 
 
 def sparse(path):
@@ -139,18 +139,18 @@ def test_a_manifest_of_other_sections_is_refused(tmp_path, key, odd):
     told = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps(told | {key: odd}))
     if (key, odd) == ("privacy", None):
-        assert read_library(name, 10, 6).classes == 2
+        assert read_prior_mixture(name, 10, 6).classes == 2
     else:
         with pytest.raises(InputError, match="is not public by its manifest"):
-            read_library(name, 10, 6)
+            read_prior_mixture(name, 10, 6)
 
 
 def test_a_file_without_manifest_is_refused(tmp_path):
     name = folder(tmp_path, FITTED)
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(InputError, match=r"is not a folder with the mixture\.json and manifest\.json"):
-        read_library(name, 10, 6)
-    assert library_files(None) == []
+        read_prior_mixture(name, 10, 6)
+    assert prior_mixture_files(None) == []
 
 
 @pytest.fixture
@@ -158,12 +158,13 @@ def releasing(tmp_path):
     """A call that releases a mixture of made-up households and returns its files."""
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
-    def call(library=None):
+    def call(prior_mixture=None):
         given = CONFIG | {
             "export": CONFIG["export"] | {"first_day": "2025-01-01", "last_day": "2025-01-28"},
             "release": CONFIG["release"]
             | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "insist": True},
-            "mechanisms": CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": library}},
+            "mechanisms": CONFIG["mechanisms"]
+            | {"sound": CONFIG["mechanisms"]["sound"] | {"prior_mixture": prior_mixture}},
         }
         files = release_mixture(x, ReleaseService(given, b"meter_id\nm1\n", simulated=True), tmp_path / "results/r/m")
         return files, Ledger(given["release"]["ledger"])
@@ -171,49 +172,49 @@ def releasing(tmp_path):
     return call
 
 
-def test_a_release_serves_as_a_library_and_a_changed_one_does_not(tmp_path, releasing):
+def test_a_release_serves_as_a_prior_mixture_and_a_changed_one_does_not(tmp_path, releasing):
     files, _ = releasing()
     target = tmp_path / "released"
     target.mkdir()
     for name, data in files.items():
         (target / name).write_bytes(data)
-    library = read_library(str(target), 12, 12)
-    assert library.mixture.weights == pytest.approx(json.loads(files["mixture.json"])["weights"])
+    prior_mixture = read_prior_mixture(str(target), 12, 12)
+    assert prior_mixture.mixture.weights == pytest.approx(json.loads(files["mixture.json"])["weights"])
     (target / "mixture.json").write_bytes(files["mixture.json"].replace(b"0.", b"0.0", 1))
     with pytest.raises(InputError, match="is not public by its manifest"):
-        read_library(str(target), 12, 12)
+        read_prior_mixture(str(target), 12, 12)
 
 
-def test_the_ledger_knows_a_library_by_its_digest_and_nothing_changes_without_one(releasing):
+def test_the_ledger_knows_a_prior_mixture_by_its_digest_and_nothing_changes_without_one(releasing):
     plain, _ = releasing()
     own, _ = releasing(SHIPPED)
     again, _ = releasing(SHIPPED)
     assert own == again, "the same request is answered from the ledger"
     assert own["mixture.json"] != plain["mixture.json"]
     told = [json.loads(files["manifest.json"])["public_parameters"]["public"] for files in (plain, own)]
-    digest = hashlib.sha256((ROOT / "resources/library/mixture.json").read_bytes()).hexdigest()
+    digest = hashlib.sha256((ROOT / "resources/prior_mixture/mixture.json").read_bytes()).hexdigest()
     assert [t.get("library_sha256") for t in told] == [None, digest]
-    assert all("library" not in t["sound"] for t in told)
+    assert all("prior_mixture" not in t["sound"] for t in told)
 
 
-def test_the_configuration_brings_a_library_into_the_public_settings():
-    mechanisms = CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": SHIPPED}}
+def test_the_configuration_brings_a_prior_mixture_into_the_public_settings():
+    mechanisms = CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"prior_mixture": SHIPPED}}
     public = public_settings(1.0, 1e-5, (100, 12), mechanisms, CONFIG["mixture"], CONFIG["profiles"])
-    assert public.sound.library.mixture.dimension == 12
+    assert public.sound.prior_mixture.mixture.dimension == 12
 
 
-def test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read(tmp_path):
+def test_a_prior_mixture_on_another_scale_is_refused_and_one_on_the_same_is_read(tmp_path):
     signed = {"kind": "signed", "scale_kwh_per_hour": 0.2}
-    other = {**FITTED, "public_parameters": {"artefact": "library", "profiles": {"log_scale": signed}}}
+    other = {**FITTED, "public_parameters": {"artefact": "prior_mixture", "profiles": {"log_scale": signed}}}
     plain, name = folder(tmp_path / "plain", FITTED), folder(tmp_path / "signed", other)
-    for library, scale in ((plain, signed), (name, None), (name, {**signed, "scale_kwh_per_hour": 0.3})):
+    for prior_mixture, scale in ((plain, signed), (name, None), (name, {**signed, "scale_kwh_per_hour": 0.3})):
         with pytest.raises(InputError, match="is not on the scale of"):
-            read_library(library, 10, 6, scale)
-    assert read_library(name, 10, 6, signed).classes == read_library(plain, 10, 6, {}).classes == 2
+            read_prior_mixture(prior_mixture, 10, 6, scale)
+    assert read_prior_mixture(name, 10, 6, signed).classes == read_prior_mixture(plain, 10, 6, {}).classes == 2
 
 
-def test_settings_refuse_the_shipped_library_on_another_scale():
-    mechanisms = {**CONFIG["mechanisms"], "sound": {**CONFIG["mechanisms"]["sound"], "library": SHIPPED}}
+def test_settings_refuse_the_shipped_prior_mixture_on_another_scale():
+    mechanisms = {**CONFIG["mechanisms"], "sound": {**CONFIG["mechanisms"]["sound"], "prior_mixture": SHIPPED}}
     profiles = {**CONFIG["profiles"], "log_scale": {**CONFIG["profiles"]["log_scale"], "kind": "offset"}}
     with pytest.raises(InputError, match="is not on the scale of"):
         public_settings(1.0, 1e-5, (1000, 12), mechanisms, CONFIG["mixture"], profiles)
