@@ -54,6 +54,7 @@ def pair(kind, epsilon, adjacency):
         ("labels", 4.0, "label_flip", 200, 0.9),
         *(("loads", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
         *(("ball", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
+        *(("ball_prior", 4.0, adjacency, 200, 0.9) for adjacency in ("replace_one", "add_remove")),
         *(("marginals", 4.0, adjacency, 40, 0.9) for adjacency in ("replace_one", "add_remove")),
         *(("prior_mixture", 8.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
         *(("prior_mixture", 1.0, adjacency, 200, 0.85) for adjacency in ("replace_one", "add_remove")),
@@ -109,7 +110,7 @@ def test_a_broken_release_for_labels_is_caught_and_the_unbroken_one_is_not():
 
 def test_the_release_of_records_in_a_ball_holds_and_its_mutants_are_caught():
     *unbroken, half, accounted = sound.ball_cases([4.0])
-    assert [case.adjacency for case in unbroken] == ["replace_one", "add_remove"]
+    assert [case.adjacency for case in unbroken] == ["replace_one", "replace_one", "add_remove", "add_remove"]
     for case in unbroken:
         (row,) = rows(replace(case, views=(TRANSCRIPT,)), 3000)
         assert row["as_expected"] and row["mu_power"] > 0.3

@@ -34,10 +34,20 @@ MARGINAL_SHARE = 0.8
 PRIOR_MIXTURE = PriorMixture(
     Mixture(np.full(2, 0.5), np.array([[-4.5, -4.5], [0.0, 0.0]]), np.stack([0.8 * np.eye(HOURS)] * 2)), "audited"
 )
-# So few that at epsilon 1 the public rule learns from the prior mixture alone, and at 4 lets a round follow.
+# So few that at epsilon 1 the public rule learns from the prior mixture alone, and at 4 lets a round follow; in the
+# ball, which has no marginals beside it, none.
 PRIOR_MIXTURE_RECORDS = 150
 BALL = Ball(2.0, (3.0, -1.0))
 BALL_SPREAD = 0.2
+# The same of a ball; the residuals of the pair are at a right angle.
+BALL_PRIOR = PriorMixture(
+    Mixture(
+        np.full(2, 0.5),
+        np.array(BALL.centre) + np.array([[-1.2, 0.0], [1.2, 0.0]]),
+        np.stack([0.02 * np.eye(HOURS)] * 2),
+    ),
+    "audited",
+)
 _AT_ONCE = 1000
 
 
@@ -50,9 +60,9 @@ def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRe
     return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
 
 
-def in_ball(*first: tuple[float, float]) -> PrivateRecords:
+def in_ball(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
     """Return records that begin with the given ones, in units of the ball; all others are fixed and inside."""
-    others = BALL_SPREAD * fixed_normals("audited records in a ball", (RECORDS - 1, HOURS))
+    others = BALL_SPREAD * fixed_normals("audited records in a ball", (records - 1, HOURS))
     return PrivateRecords(
         np.array(BALL.centre) + BALL.radius * np.concatenate([np.reshape(first, (-1, HOURS)), others])
     )
@@ -60,6 +70,7 @@ def in_ball(*first: tuple[float, float]) -> PrivateRecords:
 
 LOW, HIGH = (LOW_LOG_KWH, LOW_LOG_KWH), (HIGH_LOG_KWH, HIGH_LOG_KWH)
 _PRIOR_HIGH = households(HIGH, records=PRIOR_MIXTURE_RECORDS)
+_BALL_FAR = in_ball((-2.0, 0.0), records=PRIOR_MIXTURE_RECORDS)
 # Kind of release -> adjacency -> D and its neighbour. Of pairs on a grid over the bounds, or of points beyond the
 # surface of the ball, at its centre and between, those that moved the transcript most: by 95 to 100 % of mu.
 PAIRS = {
@@ -78,6 +89,10 @@ PAIRS = {
     "ball": {
         "replace_one": (in_ball((0.0, 2.0)), in_ball((2.0, 0.0))),
         "add_remove": (in_ball((0.0, 2.0)), in_ball()),
+    },
+    "ball_prior": {
+        "replace_one": (_BALL_FAR, in_ball((0.6, 0.8), records=PRIOR_MIXTURE_RECORDS)),
+        "add_remove": (_BALL_FAR, in_ball(records=PRIOR_MIXTURE_RECORDS)),
     },
 }
 WORDS = {
@@ -98,19 +113,26 @@ WORDS = {
     ),
     ("ball", "replace_one"): "a record beyond the surface of the ball, on one axis or on the other",
     ("ball", "add_remove"): "a record beyond the surface of the ball, present or not",
+    (
+        "ball_prior",
+        "replace_one",
+    ): "in a ball, from a prior mixture: a record far out in one class or in the other",
+    ("ball_prior", "add_remove"): "in a ball, from a prior mixture: a record far out in its class, present or not",
 }
 SETTINGS = {
     "loads": {"rounds": ROUNDS},
     "prior_mixture": {"prior_mixture": PRIOR_MIXTURE},  # with as many rounds as the public rule has
     "marginals": {"rounds": ROUNDS, "marginal_share": MARGINAL_SHARE},
 }
-SHARE = {"loads": 1.0, "prior_mixture": 0.5, "marginals": 0.1, "ball": 0.3}
+SHARE = {"loads": 1.0, "prior_mixture": 0.5, "marginals": 0.1, "ball": 0.3, "ball_prior": 0.3}
 
 
 def calibrated(kind: str, epsilon: float, adjacency: str, records: int | None = None) -> Proven:
     """Return the release of a kind of :data:`PAIRS`, with one round but from a prior mixture."""
-    if kind == "ball":
-        return calibrate_ball(CLASSES, HOURS, RECORDS, epsilon, DELTA, BALL, adjacency=adjacency, rounds=ROUNDS)
+    if kind in ("ball", "ball_prior"):
+        start = {"prior_mixture": BALL_PRIOR} if kind == "ball_prior" else {"rounds": ROUNDS}
+        classes, records = (None, PRIOR_MIXTURE_RECORDS) if kind == "ball_prior" else (CLASSES, RECORDS)
+        return calibrate_ball(classes, HOURS, records, epsilon, DELTA, BALL, adjacency=adjacency, **start)
     records = records or (PRIOR_MIXTURE_RECORDS if kind == "prior_mixture" else RECORDS)
     settings = ProvenSettings(adjacency, records_guess=records, **SETTINGS[kind])
     public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
@@ -210,7 +232,7 @@ def labelled_pair(epsilon: float) -> Pair:
 def release_case(kind: str, epsilon: float, adjacency: str) -> Case:
     """Return the audit of an unbroken release."""
     pair, words = pair_of(kind, epsilon, adjacency), WORDS[kind, adjacency]
-    name = "sound, ball" if kind == "ball" else "sound"
+    name = "sound, ball" if kind.startswith("ball") else "sound"
     return _case(name, adjacency, words, epsilon, pair, SHARE[kind])
 
 
@@ -241,6 +263,7 @@ def ball_cases(epsilons: list[float]) -> Iterator[Case]:
     for epsilon in epsilons:
         for adjacency in ("replace_one", "add_remove"):
             yield release_case("ball", epsilon, adjacency)
+            yield release_case("ball_prior", epsilon, adjacency)
     epsilon = max(epsilons)
     unbroken = release_case("ball", epsilon, "replace_one")
     yield broken(unbroken, "noise of half the scale", pair_of("ball", epsilon, "replace_one"), lambda i: 0.5)

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.proven.domain import Loads
+from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
 from meterdp.mechanisms.proven.posterior import invertible, of_unit_scale, response, shape_of
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES, StackWeights
@@ -41,6 +41,8 @@ ENTRY_STD, ENTRY_REACH = 0.18, 3.0
 COSINE_STD, COSINE_REACH = 0.25, 0.6
 OWN_STD = 0.08
 SCALE_STD = 0.8
+# The same of records in a ball, whose entries have no order: of every entry's shift, and of its variance.
+BALL_SHIFT_STD, BALL_ENTRY_STD = 0.5, 0.3
 # Shares of mu^2 of the steps, of which the second finds what the first has left; below this N mu / d a single one is
 # better.
 STEP_SHARES = (0.3, 0.7)
@@ -74,6 +76,34 @@ class AdaptWeights:
 
 
 WEIGHTS = AdaptWeights(count=0.7, mean=0.5, moment=0.85, energy=0.9)
+# Records in a ball have no energy.
+BALL_WEIGHTS = replace(WEIGHTS, energy=0.0)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What is publicly known of how records of others differ from a prior mixture, in standard deviations of a class.
+
+    A shift has these standard deviations (d,) along orthonormal ``axes``, the columns of (d, d); svec of a shape near
+    I has these variances (q,) along orthonormal ``directions`` (m, q), and ``OWN_STD`` beside.
+    """
+
+    weights: AdaptWeights  # of the stack that finds them
+    axes: np.ndarray
+    shift_std: np.ndarray
+    directions: np.ndarray
+    variances: np.ndarray
+
+
+@lru_cache
+def differences(kind: type[Domain], d: int) -> Differences:
+    """Return what records of d entries in a domain differ by."""
+    if kind is Ball:
+        own = svec(np.eye(d)[:, :, None] * np.eye(d)[:, None, :]).T
+        known = np.full(d, BALL_SHIFT_STD), own, np.full(d, BALL_ENTRY_STD**2)
+        return Differences(BALL_WEIGHTS, np.eye(d), *known)
+    std = math.sqrt(d) * np.where(np.arange(d) > 0, SHIFT_STD, LEVEL_STD) / (1 + np.arange(d))
+    return Differences(WEIGHTS, cosines(d), std, *shape_prior(d))
 
 
 def adapt_plan(signal: float, rounds: int | None, most_rounds: int) -> tuple[list[float], int]:
@@ -94,7 +124,7 @@ def adapt_entries(classes: int, dimension: int) -> int:
 
 
 def adapt_stack(
-    x: np.ndarray, domain: Loads, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float
+    x: np.ndarray, domain: Domain, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float
 ) -> np.ndarray:
     """Return sum_n (a gamma_n, b u_n, c svec(M_n), e w_n) of every draw, (R, K + d + d (d + 1)/2 + 1) float64.
 
@@ -105,24 +135,24 @@ def adapt_stack(
     """
     r, k, d = mixture.means.shape
     out = np.zeros((r, adapt_entries(k, d)))
-    whiten = np.linalg.inv(roots)
+    whiten, weights = np.linalg.inv(roots), differences(type(domain), d).weights
     log_scale = log_scales(mixture.weights, whiten)
     rows = RECORDS_AT_ONCE if grid == 0 else max(1, RECORDS_BYTES // (8 * out.shape[1]))
     for first in range(0, len(x), rows):
         clipped = domain.clip(x[first : first + rows])
-        energy = WEIGHTS.energy * energy_share(clipped, domain)
+        energy = weights.energy * energy_share(clipped, domain) if weights.energy else np.zeros(len(clipped))
         for i in range(r):
             z = standardised(clipped, mixture.means[i], whiten[i])
             share = class_shares(log_scale[i][:, None] - 0.5 * np.einsum("knd,knd->kn", z, z))
             z = clip_to_unit_ball(z / radius)
-            count, mean = WEIGHTS.count * share, WEIGHTS.mean * np.einsum("kn,knd->nd", share, z)
+            count, mean = weights.count * share, weights.mean * np.einsum("kn,knd->nd", share, z)
             z *= np.sqrt(share)[..., None]
             if grid == 0:
                 z = z.reshape(-1, d)
-                parts = count.sum(axis=1), mean.sum(axis=0), WEIGHTS.moment * svec(z.T @ z), [energy.sum()]
+                parts = count.sum(axis=1), mean.sum(axis=0), weights.moment * svec(z.T @ z), [energy.sum()]
                 out[i] += np.concatenate(parts)
             else:
-                moment = WEIGHTS.moment * svec(np.einsum("kni,knj->nij", z, z))
+                moment = weights.moment * svec(np.einsum("kni,knj->nij", z, z))
                 parts = np.concatenate([count.T, mean, moment, energy[:, None]], axis=1)
                 out[i] += np.rint(parts / grid).sum(axis=0) * grid
     return out
@@ -142,7 +172,7 @@ def adapt(
     x: np.ndarray,
     measure: Measure,
     records: np.ndarray,
-    domain: Loads,
+    domain: Domain,
     eigenvalue_floor: float,
     grid: float,
 ) -> Released:
@@ -152,7 +182,7 @@ def adapt(
     released. What every record adds is rounded to multiples of ``grid``, 0 for a study.
     """
     draws, d = len(records), x.shape[1]
-    radius = RADIUS * math.sqrt(d)
+    radius, known = RADIUS * math.sqrt(d), differences(type(domain), d)
     start = prior_mixture.mixture
     mixture = MixtureDraws(
         *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
@@ -163,13 +193,15 @@ def adapt(
         values, vectors = np.linalg.eigh(mixture.covariances)
         roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
         noisy = measure(step, adapt_stack(x, domain, mixture, roots, radius, grid))
-        weights, shift, shape = adapted(noisy, step.noise_std, mixture.weights, records, radius, d)
+        weights, shift, shape = adapted(noisy, step.noise_std, mixture.weights, records, radius, known)
         means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
         covariances, below = raise_eigenvalues(roots @ shape[:, None] @ roots, eigenvalue_floor)
         mixture, raised = MixtureDraws(weights, domain.clip(means), covariances), raised | below.any(axis=1)
         # The energy of a record is the same in every step.
         energy, precision = energy + noisy[:, -1] / step.noise_std**2, precision + step.noise_std**-2
-    factor = 1 / WEIGHTS.energy / records
+    if known.weights.energy == 0:
+        return Released(mixture, raised, responsibilities_model)
+    factor = 1 / known.weights.energy / records
     level = level_for_energy(mixture, factor * energy / precision, factor / math.sqrt(precision), domain)
     return Released(
         replace(mixture, means=domain.clip(mixture.means + level[:, None, None])), raised, responsibilities_model
@@ -192,23 +224,24 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
 
 
 def adapted(
-    noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, d: int
+    noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, known: Differences
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return weights (R, K), a common shift (R, d) and shape (R, d, d) from the noisy stack of one step.
 
     Each is drawn towards what was known before, weights towards ``prior`` (R, K), by as much as its known noise
     deserves, ``std`` of each entry.
     """
-    k, of = prior.shape[1], response(d, radius)
-    shares = noisy[:, :k] / WEIGHTS.count / records[:, None]
-    own, noise = (WEIGHT_SPREAD * prior) ** 2, (std / WEIGHTS.count / records[:, None]) ** 2
+    k, d, by = prior.shape[1], len(known.axes), known.weights
+    of = response(d, radius)
+    shares = noisy[:, :k] / by.count / records[:, None]
+    own, noise = (WEIGHT_SPREAD * prior) ** 2, (std / by.count / records[:, None]) ** 2
     weights = np.maximum((own * shares + noise * prior) / (own + noise), LEAST_WEIGHT * prior)
 
-    factor = (radius / WEIGHTS.mean / records / of.mean)[:, None]
-    own = d * (np.where(np.arange(d) > 0, SHIFT_STD, LEVEL_STD) / (1 + np.arange(d))) ** 2
-    shift = (factor * noisy[:, k : k + d] @ cosines(d)) * (own / (own + (std * factor) ** 2)) @ cosines(d).T
+    factor = (radius / by.mean / records / of.mean)[:, None]
+    own = known.shift_std**2
+    shift = (factor * noisy[:, k : k + d] @ known.axes) * (own / (own + (std * factor) ** 2)) @ known.axes.T
 
-    factor = radius**2 / WEIGHTS.moment / records
+    factor = radius**2 / by.moment / records
     clipped = of.mean * shift
     raw = factor[:, None, None] * smat(noisy[:, k + d : -1], d) - clipped[:, :, None] * clipped[:, None, :]
     noise, own = (std * factor) ** 2, SCALE_STD**2
@@ -216,27 +249,26 @@ def adapted(
     believed = own / (own + noise / d / of.mean_square**2)
     mean_square = invertible(of.mean_square + believed * (mean_square - of.mean_square), of)
     shape = shape_of(raw, mean_square, of)
-    values, axes = np.linalg.eigh(likeliest_shape(shape, noise / (mean_square * of.shape) ** 2))
+    values, axes = np.linalg.eigh(likeliest_shape(shape, noise / (mean_square * of.shape) ** 2, known))
     shape = of_unit_scale((axes * np.maximum(values, LEAST_EIGENVALUE)[:, None, :]) @ np.swapaxes(axes, -1, -2))
     scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
     return weights / weights.sum(axis=1, keepdims=True), shift, scale[:, None, None] * shape
 
 
-def likeliest_shape(noisy: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return the posterior mean of shapes (R, d, d) near I under the public prior, from noisy ones.
+def likeliest_shape(noisy: np.ndarray, noise: np.ndarray, known: Differences) -> np.ndarray:
+    """Return the posterior mean of shapes (R, d, d) near I under what is known, from noisy ones.
 
     ``noise`` (R,) is the variance of the noise on every entry of svec.
     """
     d = noisy.shape[-1]
-    directions, values = shape_prior(d)
     difference, noise = svec(noisy - np.eye(d)), noise[:, None]
     own = OWN_STD**2
-    along, apart = values + own, own / (own + noise)
-    found = apart * difference + ((along / (along + noise) - apart) * (difference @ directions)) @ directions.T
+    along, apart = known.variances + own, own / (own + noise)
+    more = (along / (along + noise) - apart) * (difference @ known.directions)
+    found = apart * difference + more @ known.directions.T
     return np.eye(d) + smat(found, d)
 
 
-@lru_cache
 def shape_prior(d: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the directions (q, m) in which utilities differ most in svec of a shape, orthonormal, and variances."""
     entry, turn = np.arange(d), np.log1p(np.arange(d))
@@ -254,7 +286,6 @@ def shape_prior(d: int) -> tuple[np.ndarray, np.ndarray]:
     return directions[:, kept], lengths[kept] ** 2
 
 
-@lru_cache
 def cosines(d: int) -> np.ndarray:
     """Return the orthonormal cosines (d, d) of half a turn more each, the first of none: columns of the DCT-II."""
     entry = np.arange(d)

@@ -38,6 +38,7 @@ from meterdp.mechanisms.proven.plan import (
     step_entries,
 )
 from meterdp.mechanisms.proven.posterior import pooled_parameters, radius_from
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, moment_stack, radius_stack
 from meterdp.mixture.draws import Mixture, MixtureDraws
@@ -230,7 +231,7 @@ class BallRelease:
 
 
 def calibrate_ball(
-    classes: int,
+    classes: int | None,
     dimension: int,
     records: int,
     epsilon: float,
@@ -242,16 +243,26 @@ def calibrate_ball(
     rounds: int | None = None,
     eigenvalue_floor: float | None = None,
     prior: Prior | None = None,
+    prior_mixture: PriorMixture | None = None,
 ) -> Proven:
     """Return the calibrated mechanism, from public numbers alone.
 
     ``records`` is N under ``replace_one``, a public guess of it under ``add_remove``. The rounds of private EM follow
     a rule by default; the eigenvalue floor, in the squared unit of the records, is a millionth of the squared radius.
-    A prior, for maximum a posteriori estimates, is of records in the unit ball around the origin.
+    A prior, for maximum a posteriori estimates, is of records in the unit ball around the origin. A prior mixture, of
+    records in the ball, brings the number of classes.
     """
     settings = ProvenSettings(
-        adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
+        adjacency,
+        records if adjacency == "add_remove" else None,
+        classes,
+        rounds,
+        grid=grid,
+        ball=ball,
+        prior=prior,
+        prior_mixture=prior_mixture,
     )
+    classes = prior_mixture.classes if prior_mixture else classes
     floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
     # Bounds of an entry are for loads: the ball is what records are clipped to, and any two in order will do here.
     public = PublicSettings(

@@ -19,7 +19,7 @@ import numpy as np
 
 from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
 from meterdp.mechanisms.proven import marginals
-from meterdp.mechanisms.proven.adapt import STEP_SHARES, WEIGHTS, adapt_entries, adapt_plan
+from meterdp.mechanisms.proven.adapt import STEP_SHARES, adapt_entries, adapt_plan, differences
 from meterdp.mechanisms.proven.domain import Ball, Loads
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
@@ -118,11 +118,10 @@ class ProvenSettings:
     # Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise is
     # floating point.
     grid: float = 0.0
-    prior_mixture: PriorMixture | None = (
-        None  # public classes to start from; it brings their number, so classes stays None
-    )
-    # Where records live that are no loads; the level and the correlation of hours are then not used, and there are
-    # neither marginals nor a prior mixture.
+    # Public classes to start from; it brings their number, so classes stays None.
+    prior_mixture: PriorMixture | None = None
+    # Where records live that are no loads; the level and the correlation of hours are then not used, and there are no
+    # marginals.
     ball: Ball | None = None
     # For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
     prior: Prior | None = None
@@ -140,12 +139,10 @@ class ProvenSettings:
             "hour_correlation": SHARE_BELOW_ONE,
             "marginal_share": SHARE_BELOW_ONE,
             "prior_mixture": Fits(
-                self.prior_mixture is None or self.classes is None, "classes of null, which a prior mixture brings"
+                self.prior_mixture is None or (self.classes is None and self.prior is None),
+                "classes of null, which a prior mixture brings, and no prior",
             ),
-            "ball": Fits(
-                self.ball is None or (self.prior_mixture is None and self.marginal_share == 0),
-                "neither a prior mixture nor marginals beside it: both are of loads",
-            ),
+            "ball": Fits(self.ball is None or self.marginal_share == 0, "no marginals beside it: they are of loads"),
             "prior": Fits(self.prior is None or self.ball is not None, "null for loads"),
         }
         check(self, constraints)
@@ -194,9 +191,8 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     if settings.prior_mixture is not None:
         classes = settings.prior_mixture.classes
         shares, rounds = adapt_plan(signal, settings.rounds, MOST_ROUNDS)
-        sensitivity = rounded(
-            WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
-        )
+        reach = differences(Ball if settings.ball else Loads, dimension).weights.sensitivity(settings.adjacency)
+        sensitivity = rounded(reach, adapt_entries(classes, dimension), settings.grid)
         plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
     else:
         classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))

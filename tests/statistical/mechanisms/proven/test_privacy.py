@@ -16,8 +16,10 @@ from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.label_flip import ProvenLabelFlip
 from meterdp.mechanisms.proven.mechanism import Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import ProvenSettings, noise_entries
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import StackWeights, moment_stack
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
+from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded
@@ -196,6 +198,12 @@ def in_a_ball(x, value):
     return replaced(0.3 * (x - x.mean()), 4, value)
 
 
+def in_unit_ball(prior):
+    """The classes of a prior mixture of loads at a tenth of their size around the origin."""
+    of = prior.mixture
+    return PriorMixture(Mixture(of.weights, 0.1 * (of.means - of.means.mean()), 0.01 * of.covariances), "in a ball")
+
+
 BALL_ENDS = {
     "opposite points": (np.eye(D)[0], -np.eye(D)[0]),
     "opposite, far outside": (1e6 * np.ones(D), -1e6 * np.ones(D)),
@@ -206,16 +214,29 @@ BALL_ENDS = {
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("pair", list(BALL_ENDS))
-def test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve(x, pair, adjacency):
-    """Records in a ball, two rounds after the pooled moments: all that an adversary sees of them."""
-    ball = calibrate_ball(K, D, N, 2.0, 1e-5, Ball(1.0), adjacency=adjacency, rounds=2)
+@pytest.mark.parametrize("start", ["own start", "prior mixture"])
+def test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve(x, pair, adjacency, start):
+    """Records in a ball, two rounds after the first moments: all that an adversary sees of them."""
+    classes, prior = (K, None) if start == "own start" else (None, in_unit_ball(prior_mixture(D)))
+    ball = calibrate_ball(classes, D, N, 2.0, 1e-5, Ball(1.0), adjacency=adjacency, rounds=2, prior_mixture=prior)
     one, two = (in_a_ball(x, end) for end in BALL_ENDS[pair])
     if adjacency == "add_remove":
         two = np.delete(one, 4, axis=0)
     for own, neighbour in ((one, two), (two, one)):
-        log = record(ball, PrivateRecords(own), 7)
+        log = record(ball, PrivateRecords(own), 7, DRAWS if prior is None else OF_PRIOR_MIXTURE)
         mu = assert_below_the_curve(ball, log, (neighbour,))
     assert mu.max() > 0.25 * ball.mu or pair != "opposite points"
+
+
+def test_noise_of_a_prior_mixture_in_a_ball_has_the_calibrated_scale(x):
+    """As for loads with (a, b, c) = (0.7, 0.5, 0.85), but nothing for energy."""
+    for adjacency, square, left in (("replace_one", 2.968253, 1.0), ("add_remove", 1.4625, 0.995)):
+        ball = calibrate_ball(
+            None, D, N, 2.0, 1e-5, Ball(1.0), adjacency=adjacency, prior_mixture=in_unit_ball(prior_mixture(D))
+        )
+        log, _ = record(ball, PrivateRecords(in_a_ball(x, 0.1)), 12, MANY)
+        _, own, noisy = log[-1]
+        assert_scale((noisy - own).reshape(MANY, -1) / (math.sqrt(square / left / 0.7) / gaussian.mu_for(2.0, 1e-5)))
 
 
 def test_noise_of_records_in_a_ball_has_the_calibrated_scale(x):

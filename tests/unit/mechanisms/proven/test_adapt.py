@@ -29,11 +29,12 @@ from meterdp.mechanisms.proven.adapt import (
     adapt_plan,
     adapt_stack,
     adapted,
+    differences,
     energy_share,
     level_for_energy,
     likeliest_shape,
 )
-from meterdp.mechanisms.proven.domain import Loads
+from meterdp.mechanisms.proven.domain import Ball, Loads
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_plan
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
@@ -138,16 +139,17 @@ def test_without_noise_the_shift_and_the_covariance_of_a_gaussian_are_found():
     x = rng.multivariate_normal(shift, covariance, n)
     stack = adapt_stack(x, EVERYWHERE, MixtureDraws(np.ones((1, 1)), np.zeros((1, 1, d)), np.eye(d)[None, None]),
                         np.eye(d)[None, None], radius, 0.0)  # fmt: skip
-    weights, found, shape = adapted(stack, 1e-9, np.ones((1, 1)), np.array([float(n)]), radius, d)
+    weights, found, shape = adapted(stack, 1e-9, np.ones((1, 1)), np.array([float(n)]), radius, differences(Loads, d))
     assert weights[0] == pytest.approx([1.0])
     assert found[0] == pytest.approx(shift, abs=0.03)
     assert shape[0] == pytest.approx(covariance, abs=0.06)
 
 
-def test_overwhelming_noise_leaves_the_prior_mixture_as_it_is():
+@pytest.mark.parametrize("kind", [Loads, Ball])
+def test_overwhelming_noise_leaves_the_prior_mixture_as_it_is(kind):
     prior, d = np.array([[0.7, 0.25, 0.05]]), 6
     noisy = np.random.default_rng(2).normal(size=(500, adapt_entries(3, d))) * 1e6
-    weights, shift, shape = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, d)
+    weights, shift, shape = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, differences(kind, d))
     assert np.abs(weights - prior).max() < 0.02
     assert np.abs(shift).max() < 1e-2
     assert np.abs(shape - np.eye(d)).max() < 1e-2
@@ -174,7 +176,7 @@ def test_the_shape_is_the_posterior_mean_under_the_prior(noise):
     shape = np.eye(d) + 0.2 * (odd + odd.T)
     difference = twice * (shape - np.eye(d))[rows, columns]
     expected = prior @ np.linalg.solve(prior + noise * np.eye(len(rows)), difference)
-    found = likeliest_shape(shape[None], np.array([noise]))[0] - np.eye(d)
+    found = likeliest_shape(shape[None], np.array([noise]), differences(Loads, d))[0] - np.eye(d)
     assert twice * found[rows, columns] == pytest.approx(expected, abs=1e-6)
 
 
@@ -203,7 +205,7 @@ def test_homes_at_a_third_of_the_level_of_the_prior_mixture_are_not_given_it():
 def test_weights_stay_a_mixture_with_a_floor():
     prior = np.array([[0.5, 0.4, 0.1]])
     noisy = np.random.default_rng(3).normal(size=(500, adapt_entries(3, 4))) * 300
-    weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, 4)
+    weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, differences(Loads, 4))
     assert weights.sum(axis=1) == pytest.approx(1)
     assert (weights * weights.shape[1] > LEAST_WEIGHT * prior.min() / 100).all()
 

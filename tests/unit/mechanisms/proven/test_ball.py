@@ -15,14 +15,16 @@ from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball, fit_ball
 from meterdp.mechanisms.proven.plan import ProvenSettings
 from meterdp.mechanisms.proven.posterior import diagonal_covariance
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import StackWeights, moment_stack, residual_stack
-from meterdp.mixture.density import record_log_densities
-from meterdp.mixture.draws import Mixture
+from meterdp.mixture.density import mean_log_likelihood, record_log_densities
+from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
-from tests.unit.mechanisms.made_up import prior_mixture
+from tests.unit.mechanisms.made_up import clusters, prior_mixture
 
 
 def made_up(seed: int, n: int, d: int, k: int, separation: float = 1.0) -> np.ndarray:
@@ -130,8 +132,21 @@ def test_what_cannot_be_released_is_refused_in_one_sentence():
         fit_ball(x, 2, 1.0, 1e-5, noise(), 1.0, (0.0, np.nan, 0.0))
     with pytest.raises(InputError, match="field 'ball'"):
         ProvenSettings(ball=Ball(1.0), marginal_share=0.2)
-    with pytest.raises(InputError, match="field 'ball'"):
-        ProvenSettings(ball=Ball(1.0), prior_mixture=prior_mixture(3))
+    with pytest.raises(InputError, match="field 'prior_mixture'"):
+        ProvenSettings(ball=Ball(1.0), prior=Prior.conventional(3), prior_mixture=prior_mixture(3))
+
+
+def test_few_records_in_a_ball_are_described_better_from_a_prior_mixture_of_others():
+    """Of records whose classes lie elsewhere by half of their width, and are wider."""
+    records = 0.3 * clusters(4700, 10, 4, seed=3)
+    others, train, held_out = records[:4000], records[4000:4400] + 0.015, records[4400:] + 0.015
+    known = PriorMixture(fit_labels(others, kmeans_labels(others, 4, 0), 1e-6).mixture, "others")
+    at = (400, 1.0, 1e-5, Ball(1.0))
+    own = calibrate_ball(4, 10, *at).release(PrivateRecords(train), noise(), 5).mixtures
+    found = calibrate_ball(None, 10, *at, prior_mixture=known).release(PrivateRecords(train), noise(), 5).mixtures
+    unchanged = mean_log_likelihood(held_out, MixtureDraws.single(known.mixture))
+    better = mean_log_likelihood(held_out, found).min()
+    assert better > mean_log_likelihood(held_out, own).max() + 3 and better > unchanged.max()
 
 
 def test_a_prior_draws_classes_towards_itself_in_the_unit_of_the_ball():
