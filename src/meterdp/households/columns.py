@@ -1,8 +1,12 @@
-"""Calendar columns that a household's mean load is regressed on: season, days off and the hours of the day.
+"""Calendar columns of a household's expected load: hours of the day, days off and seasons.
 
-Every column is a product of one number of a local day and one of a slot of that day, so T rows of P columns need
-(days, .) and (slots, .) tables only. Columns are centred over the reference period, which is public; so a
-coefficient means the same whatever period is generated from it.
+Expected load, in multiples of the household's mean, is a profile of the day, another on days off, times a season,
+plus what the season changes in the profile:
+
+    M(t) = (c + profile(slot) + off(day) (b + off_profile(slot))) (1 + year(day)) + sum of year(day) x profile(slot)
+
+All are harmonics with public frequencies, so every column is a number of a local day times one of a slot of that day.
+Whether seasons are in it follows from the length of the period alone.
 """
 
 from __future__ import annotations
@@ -16,49 +20,53 @@ import numpy as np
 from meterdp.profiles.grid import Calendar
 
 DAYS_OF_YEAR = 365.2425
-# Under nine months a season cannot be told from a trend or from a household's level: its columns are left out.
+# Under nine months a season cannot be told from a household's level: no yearly columns.
 LEAST_DAYS_OF_SEASONS = 270
-YEARLY_HARMONICS = 2
-DAILY_HARMONICS = 6
-# Daily harmonics that differ on days off, and those that move with the first yearly harmonic.
+DAILY_HARMONICS = 8
 DAY_OFF_HARMONICS = 3
+YEARLY_HARMONICS = 2
+# Daily harmonics that move with the first yearly harmonic beyond being multiplied by it.
 SEASON_HARMONICS = 2
 
-
-def has_seasons(calendar: Calendar) -> bool:
-    """Say by the length of the period alone whether seasons are modelled."""
-    return calendar.slot_count >= LEAST_DAYS_OF_SEASONS * calendar.slots_per_day
+_EPOCH = date(1970, 1, 1)
 
 
-def _harmonics(phase: np.ndarray, count: int) -> np.ndarray:
-    """Return cosine and sine of the first harmonics of (n,) phases in turns, (n, 2 count): cos 1, sin 1, cos 2, ..."""
+def harmonics(phase: np.ndarray, count: int) -> np.ndarray:
+    """Return cosine and sine of the first harmonics of (n,) phases in turns, (n, 2 count)."""
     angle = 2 * np.pi * np.outer(phase, np.arange(1, count + 1))
     return np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(phase), 2 * count)
 
 
-def _names(prefix: str, count: int) -> list[str]:
+def _waves(prefix: str, count: int) -> list[str]:
     return [f"{prefix}_{wave}_{k}" for k in range(1, count + 1) for wave in ("cos", "sin")]
+
+
+PROFILE_NAMES = (*_waves("day", DAILY_HARMONICS), "off", *_waves("off_day", DAY_OFF_HARMONICS))
+SEASON_NAMES = (
+    *_waves("year", YEARLY_HARMONICS),
+    *(f"{year}_{day}" for year in _waves("year", 1) for day in _waves("day", SEASON_HARMONICS)),
+)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The P columns of a calendar, as products of day and slot numbers.
-
-    ``day_off`` are local days on which people live as on a Sunday. ``seasons`` says whether yearly columns exist.
-    """
+    """The columns of a calendar; ``days_off`` are local days lived like a Sunday, such as public holidays."""
 
     calendar: Calendar
     days_off: tuple[date, ...]
-    seasons: bool
+
+    @property
+    def seasons(self) -> bool:
+        return self.calendar.slot_count >= LEAST_DAYS_OF_SEASONS * self.calendar.slots_per_day
 
     @cached_property
-    def first_day(self) -> int:
+    def _first_day(self) -> int:
         return int(self.calendar.local_day[0])
 
     @cached_property
     def day(self) -> np.ndarray:
         """Local day of every slot, (T,) int from 0."""
-        return self.calendar.local_day - self.first_day
+        return self.calendar.local_day - self._first_day
 
     @property
     def day_count(self) -> int:
@@ -66,76 +74,57 @@ class Columns:
 
     @cached_property
     def is_off(self) -> np.ndarray:
-        """Whether a local day is a Saturday, a Sunday or one of ``days_off``, (days,) bool."""
-        days = self.first_day + np.arange(self.day_count)
-        holidays = [(day - date(1970, 1, 1)).days for day in self.days_off]
-        return ((days + 3) % 7 >= 5) | np.isin(days, holidays)
+        """Whether a local day is a Saturday, a Sunday or in ``days_off``, (days,) bool."""
+        days = self._first_day + np.arange(self.day_count)
+        return ((days + 3) % 7 >= 5) | np.isin(days, [(day - _EPOCH).days for day in self.days_off])
 
     @cached_property
-    def _day_table(self) -> np.ndarray:
-        """1, day off and yearly harmonics of every local day, (days, 2 or 2 + 2 YEARLY_HARMONICS)."""
-        phase = (self.first_day + np.arange(self.day_count) + 0.5) / DAYS_OF_YEAR
-        yearly = [_harmonics(phase, YEARLY_HARMONICS)] if self.seasons else []
-        return np.column_stack([np.ones(self.day_count), self.is_off, *yearly])
+    def yearly(self) -> np.ndarray:
+        """Yearly harmonics of every local day without centring, (days, 2 YEARLY_HARMONICS)."""
+        days = self._first_day + np.arange(self.day_count)
+        return harmonics((days + 0.5) / DAYS_OF_YEAR, YEARLY_HARMONICS)
 
     @cached_property
-    def _slot_table(self) -> np.ndarray:
-        """1 and daily harmonics at the middle of every slot, (S, 1 + 2 DAILY_HARMONICS)."""
+    def yearly_mean(self) -> np.ndarray:
+        """Mean of the yearly harmonics over the slots of the period."""
+        return self.yearly[self.day].mean(axis=0)
+
+    @cached_property
+    def slot_harmonics(self) -> np.ndarray:
+        """Daily harmonics at the middle of every slot of a day, (S, 2 DAILY_HARMONICS)."""
         slots = self.calendar.slots_per_day
-        return np.column_stack([np.ones(slots), _harmonics((np.arange(slots) + 0.5) / slots, DAILY_HARMONICS)])
-
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        """Which column of the day table goes with which of the slot table, in the order of the columns."""
-        pairs = [(0, s) for s in range(1, 1 + 2 * DAILY_HARMONICS)]
-        pairs += [(1, s) for s in range(1 + 2 * DAY_OFF_HARMONICS)]
-        return pairs
-
-    @property
-    def profile_count(self): return len(self._pairs)
+        return harmonics((np.arange(slots) + 0.5) / slots, DAILY_HARMONICS)
 
     @cached_property
-    def yearly(self):
-        """(days, 4) yearly harmonics centred over the slots"""
-        y = self._day_table[:, 2:]
-        return y
+    def profile(self) -> np.ndarray:
+        """Columns of :data:`PROFILE_NAMES`, (T, .)."""
+        daily = self.slot_harmonics[self.calendar.slot_of_day]
+        off = self.is_off[self.day].astype(float)[:, None]
+        return np.column_stack([daily, off, off * daily[:, : 2 * DAY_OFF_HARMONICS]])
 
     @cached_property
-    def yearly_means(self):
-        return self.yearly[self.day].mean(0)
+    def profile_mean(self) -> np.ndarray:
+        return self.profile.mean(axis=0)
 
-    @property
-    def names(self) -> list[str]:
-        names = _names("day", DAILY_HARMONICS) + ["off", *(f"off_{n}" for n in _names("day", DAY_OFF_HARMONICS))]
-        if self.seasons:
-            names += _names("year", YEARLY_HARMONICS)
-            names += [f"{y}_{d}" for y in _names("year", 1) for d in _names("day", SEASON_HARMONICS)]
-        return names
+    def expected(self, coefficients: np.ndarray, mean: np.ndarray, reference: Columns) -> np.ndarray:
+        """Return M(t) of this calendar, (H, T), whose mean over the calendar of ``reference`` is (H,) ``mean``.
 
-    def rows(self, coefficients: np.ndarray, constant: np.ndarray, yearly_means) -> np.ndarray:
-        day, slot = self._day_table, self._slot_table
+        ``coefficients`` are (H, .) of :data:`PROFILE_NAMES` and, if ``reference`` has seasons, :data:`SEASON_NAMES`.
+        """
+        profile, season = np.split(coefficients, [len(PROFILE_NAMES)], axis=1)
+        constant = mean - profile @ reference.profile_mean
+        daily = self.slot_harmonics
+        ordinary = constant[:, None] + profile[:, : daily.shape[1]] @ daily.T
+        off = (
+            profile[:, daily.shape[1], None] + profile[:, daily.shape[1] + 1 :] @ daily[:, : 2 * DAY_OFF_HARMONICS].T
+        )
         out = np.empty((len(coefficients), self.calendar.slot_count))
-        n = self.profile_count
-        for i, row in enumerate(coefficients):
-            weight = np.zeros((2, slot.shape[1]))
-            weight[0, 0] = constant[i]
-            for value, pair in zip(row[:n], self._pairs, strict=True):
-                weight[pair] = value
-            table = day[:, :2] @ weight @ slot.T
-            if self.seasons:
-                y = self.yearly - yearly_means
-                table *= (1 + y @ row[n:n + 4])[:, None]
-                table += y[:, :2] @ row[n + 4:].reshape(2, -1) @ slot[:, 1:1 + 2 * SEASON_HARMONICS].T
+        yearly = self.yearly - reference.yearly_mean
+        moving = daily[:, : 2 * SEASON_HARMONICS]
+        for i in range(len(coefficients)):
+            table = ordinary[i] + np.outer(self.is_off, off[i])
+            if reference.seasons:
+                table *= 1 + yearly @ season[i, : yearly.shape[1], None]
+                table += yearly[:, :2] @ season[i, yearly.shape[1] :].reshape(2, -1) @ moving.T
             out[i] = table[self.day, self.calendar.slot_of_day]
         return out
-
-    @cached_property
-    def means(self) -> np.ndarray:
-        """Mean of every column over the period, (P,)."""
-        return self.matrix.mean(axis=0)
-
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """All columns without centring, (T, P)."""
-        day, slot = self._day_table[self.day], self._slot_table[self.calendar.slot_of_day]
-        return np.column_stack([day[:, d] * slot[:, s] for d, s in self._pairs])

@@ -1,299 +1,215 @@
-"""prototype"""
+"""Readings drawn from households' vectors, for any period: of as many households and as long as asked for.
+
+A draw is post-processing: it reads vectors and public settings, never readings. Every household has a random stream of
+its own, named by seed and number, so a household's series depends neither on the batch nor on how many there are.
+
+A household's series is the latent series of latent.py with the components of components.py. Its ranks are mapped to
+what the model expects of the period's distribution, so energy and peak do not depend on luck: over the reference
+period they are those of the vector. After a first draw, correlations are compared with those wanted and the weights
+of the same components are corrected once, which mends both approximations and luck.
+"""
+
 from __future__ import annotations
-from functools import lru_cache
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
 import numpy as np
-from scipy.interpolate import PchipInterpolator
-from scipy.optimize import nnls
-from scipy.special import ndtr, ndtri
-from meterdp.core.compiled import njit
+from scipy.special import ndtri
+
 from meterdp.core.noise import keyed_generator
+from meterdp.households import components, marginal
 from meterdp.households.columns import Columns
-from meterdp.households.vector import VectorSettings, from_signed_log, OFFSET
+from meterdp.households.components import Components, Lags
+from meterdp.households.correlations import day_products, lag_products, lags_of
+from meterdp.households.latent import VALUES, Covariances, Readings, find_readings
+from meterdp.households.vector import VectorSettings
+from meterdp.profiles.grid import Calendar
 
-NU = np.linspace(-4.8, 4.8, 481)
-STEP = 1 / 16
-A = np.arange(-6, 6 + STEP / 2, STEP)      # means of latent
-Y = np.arange(-11, 11 + STEP / 2, STEP)    # latent
-RHO = np.array([0, .05, .1, .2, .3, .4, .5, .6, .7, .8, .88, .94, .98, 1.0])
-CAP = 1.35
+# Numbers of a batch of households, at most: 32 MB an array.
+_BATCH_NUMBERS = 1 << 22
+_MOST_COMMON = 0.6
 
-def gauss(d, s):
-    """row-normalised smoothing weights of (n,m) differences"""
-    w = np.exp(-.5 * (d / max(s, 1e-9)) ** 2)
-    return w / w.sum(1, keepdims=True)
 
-@lru_cache
-def tables():
-    phi = ndtr(Y[None, :] - A[:, None])               # (A,Y)
-    k1 = gauss(A[:, None] - Y[None, :], 1.0)          # (A,Y)
-    inner = [gauss(Y[:, None] - Y[None, :], np.sqrt(1 - r)) if r < 1 else np.eye(len(Y)) for r in RHO]
-    outer = [gauss(A[:, None] - Y[None, :], np.sqrt(r)) if r > 0 else gauss(A[:, None] - Y[None, :], 1e-3) for r in RHO]
-    return phi, k1, inner, outer
+@dataclass(frozen=True)
+class CommonSeries:
+    """What homes do together beyond the calendar, such as on a hot evening.
 
-def isotonic(v):
-    up = np.maximum.accumulate(v, 1)
-    down = np.minimum.accumulate(v[:, ::-1], 1)[:, ::-1]
-    return .5 * (up + down)
+    ``z`` is (days, blocks): a standardised series over the local days of the period drawn, in blocks of equal length
+    from midnight on. A home's deviation from its expected load has the correlation sqrt(``share``) with it.
+    """
 
-def quantile_tables(vec, S):
-    """(H, NU) ratio quantile function with mean one."""
-    nu = ndtri(S.levels)
-    q = isotonic(vec[:, 1:14])
-    if not S.feed_in: q = np.maximum(q, np.log(OFFSET))
-    P = PchipInterpolator(nu, q, axis=1)
-    x = np.clip(NU, nu[0], nu[-1])
-    t = P(x)
-    slope = np.maximum((q[:, -1] - q[:, -2]) / (nu[-1] - nu[-2]), 0)
-    t += slope[:, None] * np.maximum(NU - nu[-1], 0)
-    zero = vec[:, 14:15]
-    p = ndtr(NU)
-    taper = np.clip((nu[-1] - NU) / (nu[-1] - nu[-4]), 0, 1)
-    edges = ndtr(np.r_[-np.inf, (NU[1:] + NU[:-1]) / 2, np.inf])
-    w = np.diff(edges)
-    floor = np.log(OFFSET)
-    iszero = p[None] < zero
-    if not S.feed_in:
-        def ratio(d):
-            z = np.maximum(t + d[:, None] * taper, floor)
-            z[iszero] = floor
-            return from_signed_log(z)
-        lo = np.full(len(vec), -3.); hi = -lo
-        for _ in range(30):
-            mid = .5 * (lo + hi)
-            m = ratio(mid) @ w
-            lo = np.where(m < 1, mid, lo); hi = np.where(m < 1, hi, mid)
-        return np.maximum.accumulate(ratio(.5 * (lo + hi)), 1)
-    return from_signed_log(t)
+    z: np.ndarray
+    share: float
 
-def lookup(table, at, x0, step):
-    f = np.clip((at - x0) / step, 0, table.shape[1] - 1 - 1e-9)
-    i = f.astype(int); f = f - i
-    rows = np.arange(len(table))[:, None]
-    return table[rows, i] * (1 - f) + table[rows, i + 1] * f
+    def over(self, columns: Columns) -> np.ndarray:
+        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one."""
+        z = np.asarray(self.z, float).reshape(columns.day_count, -1)
+        if z.shape[1] == 1:
+            series = z[columns.day, 0]
+        else:
+            calendar = columns.calendar
+            days = columns.day + (calendar.slot_of_day + 0.5) / calendar.slots_per_day
+            series = np.interp(days * z.shape[1] - 0.5, np.arange(z.size), z.ravel())
+        return (series - series.mean()) / series.std()
 
-@njit(cache=True)
-def histogram(m, lo, hi, w, mid):
-    n = len(w)
-    w[:] = 0
-    for b in range(n): mid[b] = lo + (hi - lo) * (b + .5) / n
-    f = n / (hi - lo) if hi > lo else 0.0
-    for v in m:
-        b = int((v - lo) * f)
-        w[min(max(b, 0), n - 1)] += 1
-    w /= len(m)
 
-@njit(cache=True)
-def ahist(a, w, a0, step, out):
-    out[:] = 0
-    for i in range(len(a)):
-        f = min(max((a[i] - a0) / step, 0), len(out) - 1 - 1e-9)
-        j = int(f); f -= j
-        out[j] += w[i] * (1 - f); out[j + 1] += w[i] * f
+@dataclass(frozen=True)
+class HouseholdGenerator:
+    """Draws series for vectors of ``settings``, on ``calendar``, which is that of the settings unless given.
 
-BINS = 240
-def solve_means(q, M):
-    """iterate a such that E Q(F(a+e)) = M; return ga (H,A) mean of g at A, g (H,Y), nu_ref(H,Y), hist"""
-    phi, k1, inner, outer = tables()
-    H = len(q)
-    w = np.empty((H, BINS)); mid = np.empty((H, BINS))
-    for i in range(H): histogram(M[i], M[i].min(), M[i].max(), w[i], mid[i])
-    a = np.zeros((H, BINS)); hist = np.empty((H, len(A)))
-    for it in range(10):
-        for i in range(H): ahist(a[i], w[i], A[0], STEP, hist[i])
-        nu = ndtri(np.clip(hist @ phi, 1e-300, 1)); 
-        up = -ndtri(np.clip(hist @ (1 - phi), 1e-300, 1)); nu = np.where(nu > 0, up, nu)
-        g = lookup(q, nu, NU[0], NU[1] - NU[0])
-        ga = g @ k1.T
-        new = np.empty_like(a)
-        for i in range(H): new[i] = np.interp(mid[i], ga[i], A)
-        new -= (w * new).sum(1, keepdims=True)
-        a = np.clip(new, A[0], A[-1])
-    return a, mid, w, hist, g, ga, nu
+    ``days_off`` are those of the period drawn.
+    """
 
-def second_moments(g, hist):
-    phi, k1, inner, outer = tables()
-    out = np.empty((len(g), len(RHO)))
-    for k in range(len(RHO)):
-        s = (g @ inner[k].T) ** 2
-        out[:, k] = (hist * (s @ outer[k].T)).sum(1)
-    return out
+    settings: VectorSettings
+    calendar: Calendar | None = None
+    days_off: tuple[date, ...] | None = None
+    common: CommonSeries | None = None
 
-# parts --------------------------------------------------------------
-DRIFT, DRIFT_H = 0.8, 0.4
-OU_H = (0.5, 1.5, 6.0)
-DAY_AR = (0.0, 3.0, 30.0)     # days
-def habit_amplitudes(slots, days, interval_h):
-    n = slots * days
-    k = np.arange(n // 2 + 1)
-    amp = 1 / np.sqrt(1 + (2 * np.pi * k / (n * interval_h) * 0.35) ** 2)
-    from meterdp.households.columns import DAILY_HARMONICS, DAY_OFF_HARMONICS
-    if days == 1: amp[:DAILY_HARMONICS + 1] = 0
-    else: amp[::days] = 0
-    return amp
-def habit_acf(slots, days, interval_h, lag):
-    amp = habit_amplitudes(slots, days, interval_h)
-    k = np.arange(len(amp))
-    return (amp ** 2 * np.cos(2 * np.pi * k * lag / (slots * days))).sum() / (amp ** 2).sum()
-OSC_P, OSC_D = 5.0, 3.0 # in slots: period; decay
-def part_correlations(S):
-    """rows: sum, lag1, lag2, day, week, half day, daily 1, daily 7; columns parts."""
-    s = S.calendar.slots_per_day; h = 24 / s
-    def day_corr(tau, d):
-        lo = np.floor(d); f = d - lo
-        r = lambda n: (1.0 if n == 0 else (np.exp(-n / tau) if tau > 0 else 0.0))
-        return (1 - f) * r(lo) + f * r(lo + 1)
-    cols = []
-    halfs = S.half_day_lags
-    tri = np.arange(-s + 1, s); tw = (s - np.abs(tri)) / s ** 2
-    def col(fn):
-        return [1.0, fn(1), fn(2), fn(s), fn(7 * s), np.mean([fn(k) for k in halfs]),
-                sum(w * fn(s + t) for t, w in zip(tri, tw)), sum(w * fn(7 * s + t) for t, w in zip(tri, tw))]
-    for tau in DAY_AR: cols.append(col(lambda k: day_corr(tau, abs(k) / s)))
-    cols.append(col(lambda k: habit_acf(s, 1, h, k)))
-    cols.append(col(lambda k: habit_acf(s, 7, h, k)))
-    def drift(k):
-        m = round(k / s); j = abs(k - m * s)
-        return DRIFT ** abs(m) * np.exp(-j * h / DRIFT_H)
-    cols.append(col(drift))
-    for tau in OU_H: cols.append(col(lambda k: np.exp(-abs(k) * h / tau)))
-    cols.append(col(lambda k: float(k == 0)))
-    cols.append(col(lambda k: np.exp(-abs(k) / OSC_D) * np.cos(2 * np.pi * abs(k) / OSC_P)))
-    return np.array(cols).T
-RIDGE = np.array([.05] * 10 + [.1])
-WEIGHT = np.array([30, 3, 3, 3, 3, 3, 2, 2])
+    @cached_property
+    def columns(self) -> Columns:
+        if self.calendar is None and self.days_off is None:
+            return self.settings.columns
+        days_off = self.settings.days_off if self.days_off is None else self.days_off
+        return Columns(self.calendar or self.settings.calendar, days_off)
 
-@njit(cache=True)
-def nnls_pg(R, t, w):
-    P = R.shape[1]
-    G = R.T @ R
-    c = R.T @ t
-    for p in range(P): G[p, p] += 1e-4
-    # coordinate descent
-    for it in range(400):
-        for p in range(P):
-            s = c[p]
-            for q in range(P):
-                if q != p: s -= G[p, q] * w[q]
-            w[p] = max(0.0, s / G[p, p])
+    @cached_property
+    def _components(self) -> Components:
+        return Components(self.columns)
 
-def invert(second, target):
-    """second (H, RHO) increasing; target (H,K) second moments -> rho, odd continuation below zero"""
-    out = np.empty_like(target)
-    for i in range(len(second)):
-        b = np.maximum.accumulate(second[i]) + 1e-12 * np.arange(len(RHO))
-        d = target[i] - b[0]
-        out[i] = np.sign(d) * np.interp(np.abs(d), b - b[0], RHO)
-    return out
+    @cached_property
+    def _common(self) -> np.ndarray | None:
+        return None if self.common is None else self.common.over(self.columns)
 
-def solve_weights(vec, S, M, q, g, ga, hist):
-    P = 15 + len(S.columns.names)
-    acf = vec[:, P:P + 4]; half, d1, d7 = vec[:, P + 4], vec[:, P + 5], vec[:, P + 6]
-    edges = ndtr(np.r_[-np.inf, (NU[1:] + NU[:-1]) / 2, np.inf]); w = np.diff(edges)
-    mean = q @ w; var = (q ** 2) @ w - mean ** 2
-    second = second_moments(g, hist)
-    Mm = M.mean(1)
-    mvar = M.var(1)
-    res = np.empty((len(vec), 7))
-    for k, lag in enumerate(S.lags):
-        am = (M[:, :-lag] * M[:, lag:]).mean(1) - Mm ** 2
-        res[:, k] = acf[:, k] * var - am
-    res[:, 4] = half * var; res[:, 5] = d1 * var; res[:, 6] = d7 * var
-    h1 = np.gradient(ga, STEP, axis=1)
-    kappa = ((hist * h1).sum(1) ** 2 / np.maximum((hist * h1 ** 2).sum(1), 1e-12))[:, None]
-    res[:, 4:] /= np.maximum(kappa, .2)
-    rho = invert(second, second[:, :1] + res)
-    R = part_correlations(S)
-    out = np.zeros((len(vec), R.shape[1]))
-    for i in range(len(vec)):
-        wv, _ = nnls(np.vstack([WEIGHT[:, None] * R, np.diag(RIDGE)]), np.r_[WEIGHT * np.r_[1, rho[i]], np.zeros(R.shape[1])])
-        out[i] = wv / wv.sum()
-    return out, rho
+    @cached_property
+    def _common_correlations(self) -> np.ndarray:
+        """Correlations of the common series at the lags that weights are found from, (11,)."""
+        if self._common is None:
+            return np.zeros(11)
+        series = self._common
+        most = 8 * self._components.slots
+        # All lags at once, by the Fourier transform of the padded series.
+        power = np.abs(np.fft.rfft(series, 2 * len(series))) ** 2
+        products = np.fft.irfft(power)[: most + 1]
+        correlation = products / np.maximum(len(series) - np.arange(most + 1), 1)
+        return Lags(self._components.slots).of(lambda lag: correlation[lag])
 
-@njit(cache=True)
-def ou(e, rho):
-    s = np.sqrt(1 - rho * rho)
-    for t in range(1, len(e)): e[t] = rho * e[t - 1] + s * e[t]
-@njit(cache=True)
-def osc(e, p1, p2, c):
-    for t in range(2, len(e)): e[t] = p1 * e[t - 1] + p2 * e[t - 2] + c * e[t]
+    def batches(self, vectors: np.ndarray, seed: int, first: int = 0) -> Iterator[np.ndarray]:
+        """Yield (h, T) kWh per interval, some households at a time, in the order of the (H, d) vectors."""
+        size = max(1, _BATCH_NUMBERS // self.columns.calendar.slot_count)
+        for begin in range(0, len(vectors), size):
+            yield self.kwh(vectors[begin : begin + size], seed, first + begin)
 
-@njit(cache=True)
-def driftf(e, phi, s):
-    c = np.sqrt(1 - phi * phi)
-    for t in range(s, len(e)): e[t] = phi * e[t - s] + c * e[t]
-def std(x): return (x - x.mean()) / x.std()
+    def kwh(self, vectors: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
+        """Return kWh per interval of the households ``first``, ``first`` + 1, ..., (H, T), in one go."""
+        settings = self.settings
+        vectors = np.clip(vectors, *settings.bounds)
+        parts = settings.parts(vectors)
+        mean = parts["net_share"][:, 0] if settings.feed_in else np.ones(len(vectors))
+        quantile_function = marginal.quantile_functions(
+            parts["quantiles"], parts["zero_share"][:, 0], mean, settings.calendar.slot_count, settings.feed_in
+        )
+        low, high = quantile_function[:, marginal.SCORES.searchsorted([-2.5, 3.0])].T[..., None]
+        reference = np.clip(settings.expected_ratio(vectors), low, high)
+        readings = find_readings(quantile_function, reference)
+        wanted = _Wanted.of(parts, quantile_function, reference, Covariances.of(readings), settings)
+        expected = reference
+        if self.columns is not settings.columns:
+            expected = np.clip(settings.expected_ratio(vectors, self.columns), low, high)
+        size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
+        return size_kwh * np.array(
+            [self._ratios(i, expected[i], readings, wanted, seed, first + i) for i in range(len(vectors))]
+        )
 
-def latent(rng, w, cal, cols, common, share):
-    s = cal.slots_per_day; h = 24 / s; T = cal.slot_count
-    nd = cols.day_count
-    y = np.zeros(T)
-    d = np.zeros(nd)
-    for k, tau in enumerate(DAY_AR):
-        e = rng.standard_normal(nd)
-        if tau: ou(e, np.exp(-1 / tau))
-        d += np.sqrt(w[k]) * std(e)
-    if common is not None:
-        v = w[:len(DAY_AR)].sum()
-        d = np.sqrt(1 - share) * d + np.sqrt(share * v) * common
-    y += d[cols.day]
-    k = len(DAY_AR)
-    for days, slot in ((1, cal.slot_of_day), (7, cal.slot_of_week)):
-        z = np.fft.rfft(rng.standard_normal(s * days)) * habit_amplitudes(s, days, h)
-        y += np.sqrt(w[k]) * std(np.fft.irfft(z, s * days))[slot]
-        k += 1
-    e = rng.standard_normal(T + 0)
-    ou(e, np.exp(-h / DRIFT_H)); driftf(e, DRIFT, s); y += np.sqrt(w[k]) * e; k += 1
-    for tau in OU_H:
-        e = rng.standard_normal(T)
-        ou(e, np.exp(-h / tau)); y += np.sqrt(w[k]) * e; k += 1
-    y += np.sqrt(w[k]) * rng.standard_normal(T); k += 1
-    e = rng.standard_normal(T); m = np.exp(-1 / OSC_D)
-    p1, p2 = 2 * m * np.cos(2 * np.pi / OSC_P), -m * m
-    v = (1 - p2) / ((1 + p2) * ((1 - p2) ** 2 - p1 ** 2))
-    osc(e, p1, p2, 1 / np.sqrt(v)); y += np.sqrt(w[k]) * e
-    return y
+    def _ratios(
+        self, i: int, expected: np.ndarray, readings: Readings, wanted: _Wanted, seed: int, number: int
+    ) -> np.ndarray:
+        """Draw the readings of one household in multiples of its mean size, (T,)."""
+        latent_means = readings.latent_means(expected, i)
+        ranked = self._ranked_readings(i, latent_means, readings)
+        drawn = self._components.draw(keyed_generator(seed, "household series", number))
+        target = wanted.correlations(i, wanted.covariances[i])
+        share = wanted.common_share(i, self.common)
+        aim = target
+        for again in (True, False):
+            weights = self._components.weights(aim, wanted.between_hours[i], self._common_correlations, share)
+            latent = latent_means + np.sqrt(weights) @ drawn
+            if share:
+                latent += np.sqrt(share) * self._common
+            ratios = np.empty(len(latent))
+            ratios[np.argsort(latent)] = ranked
+            if again:
+                found = wanted.correlations(i, self._covariances(ratios - expected, wanted.variance[i]))
+                aim = aim + target - found
+        return ratios
 
-def expected(vec, S):
-    P = len(S.columns.names); beta = vec[:, 15:15 + P]
-    return S.columns.rows(beta, 1 - beta[:, :S.columns.profile_count] @ S.columns.means, S.columns.yearly_means)
+    def _ranked_readings(self, i: int, latent_means: np.ndarray, readings: Readings) -> np.ndarray:
+        """Return the readings of the period from the lowest to the highest, (T,)."""
+        slots = len(latent_means)
+        same = self.columns is self.settings.columns
+        scores = readings.scores[i] if same else readings.scores_of(latent_means)
+        rising = np.concatenate([[True], np.diff(scores) > 1e-12])
+        values = np.interp(ndtri((np.arange(slots) + 0.5) / slots), scores[rising], VALUES[rising])
+        return np.interp(values, VALUES, readings.reading[i])
 
-def generate(vec, S, cal=None, seed=0, first=0, common=None, share=0.0):
-    cal = cal or S.calendar
-    h = S.calendar.interval_minutes / 60
-    cols = Columns(cal, S.days_off, S.columns.seasons)
-    P = len(S.columns.names)
-    beta = vec[:, 15:15 + P]
-    q = quantile_tables(vec, S)
-    offset = 1 - beta[:, :S.columns.profile_count] @ S.columns.means
-    M = S.columns.rows(beta, offset, S.columns.yearly_means)
-    lo = q[:, NU.searchsorted(-1.5)][:, None]
-    M = np.maximum(M, lo)
-    a, mid, w, hist, g, ga, nu = solve_means(q, M)
-    weights, rho = solve_weights(vec, S, M, q, g, ga, hist)
-    Mr = M if cal is S.calendar else np.maximum(cols.rows(beta, offset, S.columns.yearly_means), lo)
-    T = cal.slot_count
-    out = np.empty((len(vec), T))
-    nurank = ndtri((np.arange(T) + .5) / T)
-    phi = tables()[0]
-    if cal is S.calendar: nureq = nu
-    for i in range(len(vec)):
-        rng = keyed_generator(seed, "household year", first + i)
-        at = np.interp(Mr[i], ga[i], A) - a_shift(a[i], mid[i], ga[i])
-        y = at + latent(rng, weights[i], cal, cols, common, share)
-        if cal is not S.calendar:
-            hr = np.empty(len(A)); ahist(at, np.full(T, 1 / T), A[0], STEP, hr)
-            n1 = ndtri(np.clip(hr @ phi, 1e-300, 1)); n2 = -ndtri(np.clip(hr @ (1 - phi), 1e-300, 1))
-            nr = np.where(n1 > 0, n2, n1)
-        else: nr = nu[i]
-        order = np.argsort(y)
-        ok = np.r_[True, np.diff(nr) > 1e-12]
-        ys = np.interp(nurank, nr[ok], Y[ok])
-        x = np.interp(ys, Y, np.interp(nu[i], NU, q[i]))
-        out[i, order] = x
-    size = np.exp(vec[:, 0])
-    return out * size[:, None] * cal.interval_minutes / 60, weights, rho
+    def _covariances(self, residual: np.ndarray, variance: float) -> np.ndarray:
+        """Return what :attr:`_Wanted.covariances` is of drawn readings about their expected load, (7,)."""
+        slots = self._components.slots
+        residual = residual - residual.mean()
+        scale = variance / max(float(residual @ residual) / len(residual), 1e-12)
+        at_lags = scale * lag_products(residual, lags_of(slots))
+        days = scale * day_products(residual, self.columns.day, self.columns.day_count, slots / 2)
+        return _without_near(at_lags, days, variance, slots)
 
-def a_shift(a, mid, ga):
-    """shift of final recentring: compare interp with stored a"""
-    j = len(a) // 2
-    return np.mean(np.interp(mid, ga, A) - a)
+
+def _without_near(at_lags: np.ndarray, days: np.ndarray, variance: float, slots: int) -> np.ndarray:
+    """Join (4,) covariances at lags and (3,) between days, the first of these without its nearest lags."""
+    near = (variance + 2 * (1 - 1 / slots) * at_lags[0] + 2 * (1 - 2 / slots) * at_lags[1]) / slots
+    return np.concatenate([at_lags, [days[0] - near], days[1:]])
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the readings of H households about their expected load are to have."""
+
+    covariances: np.ndarray  # at the four lags, and between days 0 (without the nearest lags), 1 and 7 apart, (H, 7)
+    table: Covariances
+    slots: int
+
+    @classmethod
+    def of(cls, parts, quantile_function, expected, table: Covariances, settings: VectorSettings) -> _Wanted:
+        slots = settings.calendar.slots_per_day
+        mean = quantile_function @ marginal.CELL_PROBABILITIES
+        variance = quantile_function**2 @ marginal.CELL_PROBABILITIES - mean**2
+        about = expected - expected.mean(axis=1, keepdims=True)
+        rows = []
+        for i in range(len(expected)):
+            of_expected = lag_products(about[i], lags_of(slots))
+            at_lags = parts["acf"][i] * variance[i] - of_expected
+            left = max(variance[i] - about[i] @ about[i] / about.shape[1], 0.0)
+            rows.append(_without_near(at_lags, parts["daily"][i] * variance[i], left, slots))
+        return cls(np.array(rows), table, slots)
+
+    @property
+    def between_hours(self) -> np.ndarray:
+        return self.table.between_hours
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.table.variance
+
+    def correlations(self, i: int, covariances: np.ndarray) -> np.ndarray:
+        """Return the latent correlations, and latent sums between days, (7,), of one household's covariances."""
+        sums = Lags(self.slots).of(lambda lag: np.ones(len(lag)))
+        reach = Components.rows(sums, self.between_hours[i])[5:]
+        scale = np.concatenate([np.ones(4), reach])
+        return scale * self.table.correlations(i, covariances / scale)
+
+    def common_share(self, i: int, common: CommonSeries | None) -> float:
+        """Return the share of the latent variance that gives the readings the common share of theirs."""
+        if common is None:
+            return 0.0
+        latent = common.share * self.variance[i] / max(self.table.slope[i], 1e-12)
+        return float(np.clip(latent, 0.0, _MOST_COMMON))

@@ -1,145 +1,238 @@
-"""prototype"""
+"""A household's readings over a period as one bounded vector: a function of its own rows and public settings alone.
+
+What is in it: the mean power; quantiles of the readings in multiples of the mean; the share of zeros; coefficients of
+the expected load (columns.py); autocorrelations of the readings, and variance and autocorrelation of daily means
+about the expected load. Every entry is clipped to public bounds, so the vector lies in a box. A household is computed
+by itself, in one order of operations: the same rows give the same bits whatever else is in the batch.
+
+Defined behaviour: a missing reading is left out of every sum; an hour that comes twice counts twice; without feed-in
+a negative reading counts as zero; a household with readings of less than a week has the public typical vector. Ridge
+penalties shrink what few readings cannot tell, seasons first.
+"""
+
 from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+
+
 import numpy as np
+
 from meterdp.core.compiled import njit
-from meterdp.households.columns import Columns, has_seasons
+from meterdp.households import marginal
+from meterdp.households.columns import PROFILE_NAMES, SEASON_HARMONICS, SEASON_NAMES, Columns
+from meterdp.households.correlations import day_products, lag_products, lags_of
 from meterdp.profiles.grid import Calendar
 
-LEVELS = (None, .02, .1, .25, .45, .65, .8, .9, .95, .98, .995, .999, None)
-OFFSET = 0.02
+LEAST_DAYS = 7
+# Penalties of the regressions, in rows of the whole period; a column of harmonics weighs about half of the rows.
+_PROFILE_RIDGE, _SEASON_RIDGE = 0.001, 0.005
+_ACF_NAMES = ("acf_interval", "acf_two_intervals", "acf_day", "acf_week")
+_DAILY_NAMES = ("daily_variance", "daily_covariance_1", "daily_covariance_7")
 
-def signed_log(r):
-    return np.log(OFFSET) + np.arcsinh(r / (2 * OFFSET))
-def from_signed_log(y):
-    return 2 * OFFSET * np.sinh(y - np.log(OFFSET))
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the vector: public bounds, and the value of a household without enough readings."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    typical: float
+
 
 @dataclass(frozen=True)
 class VectorSettings:
+    """Public settings: the period and its local calendar, days off, and bounds.
+
+    ``feed_in`` says that readings are net load: negative where a home exports.
+    """
+
     calendar: Calendar
     days_off: tuple[date, ...] = ()
     feed_in: bool = False
+    mean_kw: tuple[float, float] = (0.01, 30.0)
+
     @cached_property
-    def columns(self):
-        return Columns(self.calendar, self.days_off, has_seasons(self.calendar))
+    def columns(self) -> Columns:
+        return Columns(self.calendar, self.days_off)
+
     @cached_property
-    def levels(self):
-        T = self.calendar.slot_count
-        return np.array([.5 / T, *LEVELS[1:-1], 1 - .5 / T])
+    def entries(self) -> tuple[Entry, ...]:
+        """Name, unit, bounds and typical value of every entry, in order."""
+        return (
+            Entry("log_mean_kw", "ln kW", *np.log(self.mean_kw), float(np.mean(np.log(self.mean_kw)))),
+            *([Entry("net_share", "1", -1.0, 1.0, 1.0)] if self.feed_in else []),
+            *self._quantile_entries(),
+            Entry("zero_share", "1", 0.0, 1.0, 0.0),
+            *(_profile_entry(name) for name in PROFILE_NAMES),
+            *([Entry(name, "1", -1.5, 1.5, 0.0) for name in SEASON_NAMES] if self.columns.seasons else []),
+            *(Entry(name, "1", -0.6, 1.0, 0.3) for name in _ACF_NAMES),
+            Entry(_DAILY_NAMES[0], "1", 0.0, 1.0, 0.1),
+            *(Entry(name, "1", -0.3, 1.0, 0.0) for name in _DAILY_NAMES[1:]),
+        )
+
+    def _quantile_entries(self) -> list[Entry]:
+        """Bounds of quantiles: without feed-in no more than 1 / (1 - level) of readings' means can lie above one."""
+        levels = marginal.levels(self.calendar.slot_count)
+        names = ["lowest", *(f"quantile_{100 * level:g}" for level in marginal.INNER_LEVELS), "highest"]
+        highest, zero = float(marginal.signed_log(marginal.LARGEST)), float(np.log(marginal.NEAR_ZERO))
+        entries = []
+        for name, level, score in zip(names, levels, marginal.ndtri(levels), strict=True):
+            low = float(marginal.signed_log(-marginal.LARGEST)) if self.feed_in else zero
+            high = highest if self.feed_in else min(highest, float(marginal.signed_log(1 / (1 - level))))
+            # A lognormal distribution of mean one and logarithmic standard deviation 0.7.
+            typical = float(np.clip(0.7 * score - 0.7**2 / 2, low, high))
+            entries.append(Entry(name, "ln of multiples of the mean", low, high, typical))
+        return entries
+
+    @property
+    def names(self) -> list[str]:
+        return [entry.name for entry in self.entries]
+
     @cached_property
-    def lags(self):
-        s = self.calendar.slots_per_day
-        return np.array([1, 2, s, 7 * s])
+    def bounds(self) -> np.ndarray:
+        """Lowest and highest values, (2, d)."""
+        return np.array([[entry.low for entry in self.entries], [entry.high for entry in self.entries]])
+
     @cached_property
-    def half_day_lags(self):
-        s = self.calendar.slots_per_day
-        return np.round(np.arange(6, 18.1, 2) / 24 * s).astype(int)
-    @cached_property
-    def names(self):
-        return ['log_mean_kw', *[f'q{k}' for k in range(13)], 'zero_share', *self.columns.names,
-                'acf_1', 'acf_2', 'acf_day', 'acf_week', 'half_day', 'daily_1', 'daily_7']
+    def typical(self) -> np.ndarray:
+        return np.array([entry.typical for entry in self.entries])
+
+    @property
+    def hours(self) -> float:
+        """Length of an interval."""
+        return self.calendar.interval_minutes / 60
+
+    def parts(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """Split (H, d) vectors by subject."""
+        widths = {
+            "log_mean_kw": 1,
+            "net_share": int(self.feed_in),
+            "quantiles": marginal.QUANTILES,
+            "zero_share": 1,
+            "coefficients": len(PROFILE_NAMES) + len(SEASON_NAMES) * self.columns.seasons,
+            "acf": len(_ACF_NAMES),
+            "daily": len(_DAILY_NAMES),
+        }
+        return dict(zip(widths, np.split(vectors, np.cumsum(list(widths.values()))[:-1], axis=1), strict=True))
+
+    def expected_ratio(self, vectors: np.ndarray, columns: Columns | None = None) -> np.ndarray:
+        """Return the expected load of (H, d) vectors in multiples of the mean size, (H, T)."""
+        parts = self.parts(vectors)
+        mean = parts["net_share"][:, 0] if self.feed_in else np.ones(len(vectors))
+        return (columns or self.columns).expected(parts["coefficients"], mean, self.columns)
+
+
+def _profile_entry(name: str) -> Entry:
+    """Bounds: the harmonic of a load that is never negative is at most twice its mean."""
+    high_harmonic = name.startswith("day_") and int(name.rsplit("_", 1)[1]) > 2
+    return Entry(name, "1", *((-1.0, 1.0) if high_harmonic else (-1.5, 1.5)), 0.0)
+
+
+def household_vectors(energy_kwh: np.ndarray, settings: VectorSettings) -> np.ndarray:
+    """Return the vectors of (H, T) readings in kWh per interval, NaN where missing, (H, d)."""
+    out = np.empty((len(energy_kwh), len(settings.entries)))
+    for i, row in enumerate(energy_kwh):
+        out[i] = _household_vector(np.asarray(row, float) / settings.hours, settings)
+    return np.clip(out, *settings.bounds)
+
+
+def _household_vector(kw: np.ndarray, settings: VectorSettings) -> np.ndarray:
+    """Return the vector of one household without clipping, (d,)."""
+    slots = settings.calendar.slots_per_day
+    if not settings.feed_in:
+        kw = np.maximum(kw, 0.0)
+    known = kw[np.isfinite(kw)]
+    size = np.abs(known).mean() if known.size >= LEAST_DAYS * slots else 0.0
+    if size == 0.0:
+        return _without_readings(known, settings)
+    columns, ratio = settings.columns, kw / size
+    known = known / size
+    quantiles = np.quantile(known, marginal.levels(len(kw)), method="hazen")
+    mean, variance = known.mean(), known.var()
+    coefficients, residual = _expected_load(ratio, columns, settings.feed_in)
+    scale = 1 / variance if variance > 0 else 0.0
+    return np.concatenate(
+        [
+            [np.log(size), *([mean] if settings.feed_in else [])],
+            marginal.signed_log(quantiles),
+            [(known == 0).mean()],
+            coefficients,
+            scale * lag_products(ratio - mean, lags_of(slots)),
+            scale * day_products(residual, columns.day, columns.day_count, slots / 2),
+        ]
+    )
+
+
+def _without_readings(known: np.ndarray, settings: VectorSettings) -> np.ndarray:
+    """Return the typical vector; that of a home whose readings are all zero has the least mean and only zeros."""
+    vector = settings.typical.copy()
+    if known.size >= LEAST_DAYS * settings.calendar.slots_per_day:
+        parts = settings.parts(vector[None])
+        parts["log_mean_kw"][:] = -np.inf
+        parts["zero_share"][:] = 1.0
+    return vector
+
+
+def _expected_load(ratio: np.ndarray, columns: Columns, feed_in: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients of M(t) and what M leaves of ``ratio``, (T,)."""
+    profile, constant = _regression(ratio, columns.profile, _PROFILE_RIDGE)
+    fitted = constant + _products(columns.profile, profile)
+    residual = ratio - fitted
+    if not columns.seasons:
+        return profile, residual
+    yearly = (columns.yearly - columns.yearly_mean)[columns.day]
+    moving = columns.profile[:, : 2 * SEASON_HARMONICS]
+    level = fitted if feed_in else np.maximum(fitted, 0.0)
+    products = [yearly * level[:, None], *(yearly[:, k : k + 1] * moving for k in range(2))]
+    season_columns = np.ascontiguousarray(np.column_stack(products))
+    season, constant = _regression(residual, season_columns, _SEASON_RIDGE)
+    return np.concatenate([profile, season]), residual - constant - _products(season_columns, season)
+
 
 @njit(cache=True, nogil=True)
-def regress(y, X, ridge, b, work):
-    """least squares of finite y on rows X[t] with intercept; returns intercept; work (P,)"""
-    T, P = X.shape
-    n = 0; ym = 0.0; xm = np.zeros(P)
-    for t in range(T):
+def _sums(y, columns):
+    """Return count and means of the rows with a finite y, and centred sums of products of columns and with y."""
+    rows, width = columns.shape
+    count, y_mean, mean = 0, 0.0, np.zeros(width)
+    for t in range(rows):
         if np.isfinite(y[t]):
-            n += 1; ym += y[t]
-            for p in range(P): xm[p] += X[t, p]
-    ym /= n; xm /= n
-    xx = np.zeros((P, P)); xy = np.zeros(P); c = work
-    for t in range(T):
+            count += 1
+            y_mean += y[t]
+            for p in range(width):
+                mean[p] += columns[t, p]
+    y_mean /= count
+    mean /= count
+    products, with_y, centred = np.zeros((width, width)), np.zeros(width), np.empty(width)
+    for t in range(rows):
         if np.isfinite(y[t]):
-            d = y[t] - ym
-            for p in range(P): c[p] = X[t, p] - xm[p]
-            for p in range(P):
-                xy[p] += c[p] * d
-                cp = c[p]
-                for q in range(p + 1): xx[p, q] += cp * c[q]
-    for p in range(P):
-        for q in range(p): xx[q, p] = xx[p, q]
-        xx[p, p] += ridge * T
-    b[:] = np.linalg.solve(xx, xy)
-    s = ym
-    for p in range(P): s -= xm[p] * b[p]
-    return s
+            for p in range(width):
+                centred[p] = columns[t, p] - mean[p]
+            for p in range(width):
+                with_y[p] += centred[p] * (y[t] - y_mean)
+                for q in range(p + 1):
+                    products[p, q] += centred[p] * centred[q]
+    for p in range(width):
+        for q in range(p):
+            products[q, p] = products[p, q]
+    return y_mean, mean, products, with_y
+
 
 @njit(cache=True, nogil=True)
-def one(r, X, yearly, slotX, nseason, ridge, lags, half, day, ndays, slots, feed_in, out):
-    T, P = X.shape
-    n = 0; ym = 0.0
-    for t in range(T):
-        if np.isfinite(r[t]): n += 1; ym += r[t]
-    ym /= n
-    var = 0.0
-    for t in range(T):
-        if np.isfinite(r[t]): var += (r[t] - ym) ** 2
-    var /= n
-    c0 = regress(r, X, ridge, out[:P], np.empty(P))
-    res = np.empty(T)
-    fit = np.empty(T)
-    for t in range(T):
-        s = c0
-        for p in range(P): s += X[t, p] * out[p]
-        fit[t] = s if feed_in else max(s, 0.0)
-        res[t] = r[t] - s
-    at = P
-    if nseason > 0:
-        K = slotX.shape[1]; Q = 4 + 2 * K
-        Z = np.empty((T, Q))
-        for t in range(T):
-            for k in range(4): Z[t, k] = yearly[t, k] * fit[t]
-            for d in range(2):
-                for k in range(K): Z[t, 4 + d * K + k] = yearly[t, d] * slotX[t, k]
-        c1 = regress(res, Z, ridge, out[at:at + Q], np.empty(Q))
-        for t in range(T):
-            s = c1
-            for q in range(Q): s += Z[t, q] * out[at + q]
-            res[t] -= s
-        at += Q
-    for lag in lags:
-        s = 0.0; m = 0
-        for t in range(T - lag):
-            if np.isfinite(r[t]) and np.isfinite(r[t + lag]):
-                s += (r[t] - ym) * (r[t + lag] - ym); m += 1
-        out[at] = s / m / var if m > 0 and var > 0 else 0.0
-        at += 1
-    s = 0.0; m = 0
-    for lag in half:
-        for t in range(T - lag):
-            if np.isfinite(res[t]) and np.isfinite(res[t + lag]):
-                s += res[t] * res[t + lag]; m += 1
-    out[at] = s / m / var if m > 0 and var > 0 else 0.0
-    at += 1
-    dsum = np.zeros(ndays); dn = np.zeros(ndays)
-    for t in range(T):
-        if np.isfinite(res[t]):
-            dsum[day[t]] += res[t]; dn[day[t]] += 1
-    for lag in (1, 7):
-        s = 0.0; m = 0
-        for d in range(ndays - lag):
-            if dn[d] * 2 >= slots and dn[d + lag] * 2 >= slots:
-                s += dsum[d] / dn[d] * dsum[d + lag] / dn[d + lag]; m += 1
-        out[at] = s / m / var if m > 0 and var > 0 else 0.0
-        at += 1
-
-def household_vectors(energy_kwh, S: VectorSettings):
-    kw = energy_kwh * 60 / S.calendar.interval_minutes
-    out = np.empty((len(kw), len(S.names)))
-    C = S.columns
-    X = np.ascontiguousarray(C.matrix)
-    Yr = np.ascontiguousarray((C.yearly - C.yearly_means)[C.day]); SX = np.ascontiguousarray(C._slot_table[C.calendar.slot_of_day][:, 1:5])
-    for i, x in enumerate(kw):
-        v = x[np.isfinite(x)]
-        if not S.feed_in: v = np.maximum(v, 0)
-        size = max(np.abs(v).mean(), 1e-3)
-        o = out[i]
-        o[0] = np.log(size)
-        o[1:14] = signed_log(np.quantile(v / size, S.levels, method='hazen'))
-        o[14] = (v == 0).mean()
-        one(x / size, X, Yr, SX, len(Yr[0]), 1e-3, S.lags, S.half_day_lags, C.day, C.day_count, S.calendar.slots_per_day, S.feed_in, o[15:])
+def _products(columns, coefficients):
+    """Return columns @ coefficients in one order of operations, which a BLAS does not promise."""
+    out = np.zeros(len(columns))
+    for t in range(len(columns)):
+        for p in range(columns.shape[1]):
+            out[t] += columns[t, p] * coefficients[p]
     return out
+
+
+def _regression(y: np.ndarray, columns: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
+    """Regress the finite of (T,) numbers on (T, P) columns and a constant that is not penalised."""
+    y_mean, mean, products, with_y = _sums(y, columns)
+    coefficients = np.linalg.solve(products + ridge * len(y) * np.eye(len(mean)), with_y)
+    return coefficients, y_mean - mean @ coefficients
