@@ -20,7 +20,7 @@ import numpy as np
 from meterdp.profiles.grid import Calendar
 
 DAYS_OF_YEAR = 365.2425
-# Under nine months a season cannot be told from a household's level: no yearly columns.
+# Under nine months a season cannot be separated from a household's level: no yearly columns.
 LEAST_DAYS_OF_SEASONS = 270
 DAILY_HARMONICS = 8
 DAY_OFF_HARMONICS = 3

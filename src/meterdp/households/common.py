@@ -42,7 +42,7 @@ def block_deviations(
 
 
 def common_series(deviations: np.ndarray) -> CommonSeries:
-    """Return the common series of (H, days, blocks) deviations: their mean, less what chance leaves in its variance."""
+    """Return the mean of (H, days, blocks) deviations; its share is without what luck leaves in the variance."""
     mean = deviations.mean(axis=0)
     luck = ((deviations - mean) ** 2).mean() / len(deviations)
     share = max(float(mean.var() - luck), 0.0)

@@ -156,9 +156,11 @@ class Components:
             days = np.round(lag / slots)
             return DRIFT**days * np.exp(-np.abs(lag - days * slots) * self.hours / DRIFT_HOURS)
 
-        def cycle(lag):
-            # Close to that of the AR(2) process, whose phase differs a little.
-            return np.exp(-lag / CYCLE_MEMORY_INTERVALS) * np.cos(2 * np.pi * lag / CYCLE_INTERVALS)
+        phi_1, phi_2 = self._cycle_coefficients
+        of_cycle = [1.0, phi_1 / (1 - phi_2)]
+        for _ in range(8 * slots):
+            of_cycle.append(phi_1 * of_cycle[-1] + phi_2 * of_cycle[-2])
+        of_cycle = np.array(of_cycle)
 
         functions = [
             *(lambda lag, m=memory: _day_correlation(m, lag / slots) for memory in DAY_MEMORY_DAYS),
@@ -167,7 +169,7 @@ class Components:
             drifting,
             *(lambda lag, h=hours: np.exp(-lag * self.hours / h) for hours in DEVIATION_HOURS),
             lambda lag: 1.0 * (lag == 0),
-            cycle,
+            lambda lag: of_cycle[lag],
         ]
         return np.array([lags.of(function) for function in functions]).T
 

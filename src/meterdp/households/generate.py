@@ -1,7 +1,7 @@
 """Readings drawn from households' vectors, for any period: of as many households and as long as asked for.
 
-A draw is post-processing: it reads vectors and public settings, never readings. Every household has a random stream of
-its own, named by seed and number, so a household's series depends neither on the batch nor on how many there are.
+A draw is post-processing: it reads vectors and public settings, never readings. The random stream of a household is
+named by seed and number, so its series depends neither on the batch nor on how many households there are.
 
 A household's series is the latent series of latent.py with the components of components.py. Its ranks are mapped to
 what the model expects of the period's distribution, so energy and peak do not depend on luck: over the reference
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from meterdp.core.noise import keyed_generator
-from meterdp.households import components, marginal
+from meterdp.households import marginal
 from meterdp.households.columns import Columns
 from meterdp.households.components import Components, Lags
 from meterdp.households.correlations import day_products, lag_products, lags_of
@@ -67,6 +67,11 @@ class HouseholdGenerator:
     calendar: Calendar | None = None
     days_off: tuple[date, ...] | None = None
     common: CommonSeries | None = None
+
+    def __post_init__(self):
+        calendar = self.calendar or self.settings.calendar
+        if calendar.interval_minutes != self.settings.calendar.interval_minutes:
+            raise ValueError("the calendar's interval must be that of the vectors")
 
     @cached_property
     def columns(self) -> Columns:

@@ -1,7 +1,7 @@
 """From a household's vector to the Gaussian series behind its readings.
 
-Readings are r(t) = g(a(t) + e(t)): g increases, a is the expected load on a latent scale and e is a stationary Gaussian
-series of variance one. For a household, three things are found on grids, without drawing anything:
+Readings are r(t) = g(a(t) + e(t)): g increases, a is the expected load on a latent scale and e is a stationary
+Gaussian series of variance one. For a household, three things are found on grids, without drawing anything:
 
 * a(t) and g, such that E r(t) is the expected load M(t) and the readings of the period have the household's quantile
   function: g(y) = Q(F(y)), where F is the distribution of a(t) + e(t) over the period;
@@ -76,7 +76,7 @@ def _weights_on_grid(values, weights, first, step, size):
 
 
 def _scores(distribution: np.ndarray) -> np.ndarray:
-    """Return the normal scores of VALUES in the distribution of a + e, from that of a over MEANS, (H, len(VALUES))."""
+    """Return the scores of VALUES in the distribution of a + e, (H, len(VALUES)), from that of a over MEANS."""
     below, *_ = _tables()
     lower = ndtri(np.clip(distribution @ below, 1e-300, 1))
     upper = -ndtri(np.clip(distribution @ (1 - below), 1e-300, 1))

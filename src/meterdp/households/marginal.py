@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 # c above, in multiples of the mean size.
 NEAR_ZERO = 0.02
-# Probability levels between the lowest and the highest reading, which have levels of their own.
+# Probability levels between the lowest and the highest reading; those two depend on the period.
 INNER_LEVELS = (0.02, 0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 QUANTILES = len(INNER_LEVELS) + 2
 # Grid of normal scores on which quantile functions are tabulated.
@@ -68,7 +68,7 @@ def quantile_functions(
     slope = (knots[:, -1] - knots[:, -2]) / (scores[-1] - scores[-2])
     body += slope[:, None] * np.maximum(SCORES - scores[-1], 0)
     free = np.clip((scores[-1] - SCORES) / (scores[-1] - scores[-4]), 0, 1)
-    lowest = -np.inf if feed_in else np.log(NEAR_ZERO)
+    lowest = signed_log(-LARGEST) if feed_in else np.log(NEAR_ZERO)
 
     def moved(by: np.ndarray) -> np.ndarray:
         y = np.minimum(np.maximum(body + by[:, None] * free, lowest), signed_log(LARGEST))

@@ -137,7 +137,7 @@ def _of_household(kw: np.ndarray, hours: float, slots: int, columns: Columns) ->
 
 @dataclass(frozen=True)
 class Score:
-    """One row of the scorecard. ``error`` is in ``error_unit``; ``floor`` is that of halves of the real households."""
+    """One row of the scorecard, its error in ``error_unit``; ``floor`` is that of halves of the real households."""
 
     statistic: str
     detail: str

@@ -6,8 +6,8 @@ about the expected load. Every entry is clipped to public bounds, so the vector 
 by itself, in one order of operations: the same rows give the same bits whatever else is in the batch.
 
 Defined behaviour: a missing reading is left out of every sum; an hour that comes twice counts twice; without feed-in
-a negative reading counts as zero; a household with readings of less than a week has the public typical vector. Ridge
-penalties shrink what few readings cannot tell, seasons first.
+a negative reading counts as zero; readings are clipped to a public bound; a household with readings of less than a
+week has the public typical vector. Ridge penalties shrink what few readings cannot tell, seasons first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-
 import numpy as np
+from scipy.special import ndtri
 
 from meterdp.core.compiled import njit
 from meterdp.households import marginal
@@ -26,8 +26,12 @@ from meterdp.households.correlations import day_products, lag_products, lags_of
 from meterdp.profiles.grid import Calendar
 
 LEAST_DAYS = 7
+# A home that uses less counts as one without load; readings that vary less, in squared means, as constant.
+_LEAST_KW, _LEAST_VARIANCE = 1e-9, 1e-12
 # Penalties of the regressions, in rows of the whole period; a column of harmonics weighs about half of the rows.
 _PROFILE_RIDGE, _SEASON_RIDGE = 0.001, 0.005
+# Lowest logs of quantiles without feed-in: of lower levels it is that of zero, of higher levels that of the mean.
+_LOW_QUANTILES = {0.65: -2.5, 0.8: -1.5, 0.9: -1.0, 0.95: -0.5}
 _ACF_NAMES = ("acf_interval", "acf_two_intervals", "acf_day", "acf_week")
 _DAILY_NAMES = ("daily_variance", "daily_covariance_1", "daily_covariance_7")
 
@@ -53,7 +57,7 @@ class VectorSettings:
     calendar: Calendar
     days_off: tuple[date, ...] = ()
     feed_in: bool = False
-    mean_kw: tuple[float, float] = (0.01, 30.0)
+    mean_kw: tuple[float, float] = (0.02, 20.0)
 
     @cached_property
     def columns(self) -> Columns:
@@ -67,8 +71,8 @@ class VectorSettings:
             *([Entry("net_share", "1", -1.0, 1.0, 1.0)] if self.feed_in else []),
             *self._quantile_entries(),
             Entry("zero_share", "1", 0.0, 1.0, 0.0),
-            *(_profile_entry(name) for name in PROFILE_NAMES),
-            *([Entry(name, "1", -1.5, 1.5, 0.0) for name in SEASON_NAMES] if self.columns.seasons else []),
+            *(_coefficient(name) for name in PROFILE_NAMES),
+            *(_coefficient(name) for name in SEASON_NAMES if self.columns.seasons),
             *(Entry(name, "1", -0.6, 1.0, 0.3) for name in _ACF_NAMES),
             Entry(_DAILY_NAMES[0], "1", 0.0, 1.0, 0.1),
             *(Entry(name, "1", -0.3, 1.0, 0.0) for name in _DAILY_NAMES[1:]),
@@ -78,11 +82,14 @@ class VectorSettings:
         """Bounds of quantiles: without feed-in no more than 1 / (1 - level) of readings' means can lie above one."""
         levels = marginal.levels(self.calendar.slot_count)
         names = ["lowest", *(f"quantile_{100 * level:g}" for level in marginal.INNER_LEVELS), "highest"]
-        highest, zero = float(marginal.signed_log(marginal.LARGEST)), float(np.log(marginal.NEAR_ZERO))
+        highest = float(marginal.signed_log(marginal.LARGEST))
         entries = []
-        for name, level, score in zip(names, levels, marginal.ndtri(levels), strict=True):
-            low = float(marginal.signed_log(-marginal.LARGEST)) if self.feed_in else zero
-            high = highest if self.feed_in else min(highest, float(marginal.signed_log(1 / (1 - level))))
+        for name, level, score in zip(names, levels, ndtri(levels), strict=True):
+            if self.feed_in:
+                low, high = -highest + 2 * np.log(marginal.NEAR_ZERO), highest
+            else:
+                low = _LOW_QUANTILES.get(level, 0.0 if level > 0.95 else float(np.log(marginal.NEAR_ZERO)))
+                high = min(highest, float(marginal.signed_log(1 / (1 - level))))
             # A lognormal distribution of mean one and logarithmic standard deviation 0.7.
             typical = float(np.clip(0.7 * score - 0.7**2 / 2, low, high))
             entries.append(Entry(name, "ln of multiples of the mean", low, high, typical))
@@ -126,10 +133,13 @@ class VectorSettings:
         return (columns or self.columns).expected(parts["coefficients"], mean, self.columns)
 
 
-def _profile_entry(name: str) -> Entry:
-    """Bounds: the harmonic of a load that is never negative is at most twice its mean."""
-    high_harmonic = name.startswith("day_") and int(name.rsplit("_", 1)[1]) > 2
-    return Entry(name, "1", *((-1.0, 1.0) if high_harmonic else (-1.5, 1.5)), 0.0)
+def _coefficient(name: str) -> Entry:
+    """Bounds by kind; no harmonic of a load that is never negative is above twice its mean."""
+    if name.startswith("day_"):
+        bound = 1.2 if int(name[-1]) <= 2 else 0.8
+    else:
+        bound = 0.6 if "_day_" in name and name.startswith("year") else 1.0
+    return Entry(name, "1", -bound, bound, 0.0)
 
 
 def household_vectors(energy_kwh: np.ndarray, settings: VectorSettings) -> np.ndarray:
@@ -142,19 +152,18 @@ def household_vectors(energy_kwh: np.ndarray, settings: VectorSettings) -> np.nd
 
 def _household_vector(kw: np.ndarray, settings: VectorSettings) -> np.ndarray:
     """Return the vector of one household without clipping, (d,)."""
-    slots = settings.calendar.slots_per_day
-    if not settings.feed_in:
-        kw = np.maximum(kw, 0.0)
+    slots, largest = settings.calendar.slots_per_day, marginal.LARGEST * settings.mean_kw[1]
+    kw = np.clip(np.where(np.isfinite(kw), kw, np.nan), -largest if settings.feed_in else 0.0, largest)
     known = kw[np.isfinite(kw)]
     size = np.abs(known).mean() if known.size >= LEAST_DAYS * slots else 0.0
-    if size == 0.0:
+    if size < _LEAST_KW:
         return _without_readings(known, settings)
     columns, ratio = settings.columns, kw / size
     known = known / size
     quantiles = np.quantile(known, marginal.levels(len(kw)), method="hazen")
     mean, variance = known.mean(), known.var()
     coefficients, residual = _expected_load(ratio, columns, settings.feed_in)
-    scale = 1 / variance if variance > 0 else 0.0
+    scale = 1 / variance if variance > _LEAST_VARIANCE else 0.0
     return np.concatenate(
         [
             [np.log(size), *([mean] if settings.feed_in else [])],
