@@ -1,0 +1,192 @@
+"""Real homes against homes drawn from their own vectors, without privacy: what the model of a year is worth.
+
+``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N]``: of the data sets ``simulated`` (a year
+of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and
+``australian`` (a year), by default those that are here; or of canonical readings of a study, ``--readings PART ...
+--time-zone ZONE --interval-minutes N``. One row per data set and statistic in results/benchmarks/years.parquet: real
+and drawn value, error (mean, lowest and highest of some draws), the goal where there is one, and the floor: what
+random halves of the real homes give against each other. ``--blocks`` is the number of blocks of a day of the common
+series, 0 for none. The constants of the model were chosen on simulated and Swiss homes; Australian ones only judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from table import ROOT, load, seconds, write
+
+from meterdp.core.job import progress
+from meterdp.core.noise import keyed_generator
+from meterdp.households.common import BLOCKS, block_deviations, common_series
+from meterdp.households.generate import HouseholdGenerator
+from meterdp.households.score import Score, compare, floors, summarise
+from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.profiles.grid import Calendar, read_shard
+from meterdp.simulate.fleet import Fleet, Period
+from meterdp.simulate.load import LoadModel
+from meterdp.simulate.parameters import SimulationParameters
+
+SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/elcons_15min_long.parquet"
+AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
+SEED = 7
+# Rows that have a goal, by the start of the statistic.
+GOALS = {
+    "energy": 2.0,
+    "peak,": 6.0,
+    "peak hour": 30.0,
+    "diversified": 4.0,
+    "autocorrelation": 0.12,
+}
+
+
+def simulated(homes: int) -> tuple[np.ndarray, Calendar]:
+    """Return a year of the simulator's homes, without farms and large shops, (H, T) kWh per half hour."""
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    period = Period(date(2025, 1, 1), 365, parameters.time_zone, 30)
+    start = datetime.fromisoformat("2025-01-01T08:00:00+00:00")
+    calendar = Calendar(start, period.slot_count, 30, parameters.time_zone)
+    fleet, model = Fleet(parameters.household_types, homes, 1, SEED), LoadModel(parameters, period, SEED)
+    kept = [i for i in range(homes) if fleet.kind(i).name not in ("agricultural", "large_commercial")]
+    rows = [model.energy(fleet.kind(i), i) * _season(calendar, i) for i in progress(kept, "simulated homes")]
+    return np.array([_sometimes_away(row, calendar, i) for row, i in zip(rows, kept, strict=True)]), calendar
+
+
+def _season(calendar: Calendar, household: int) -> np.ndarray:
+    """Factor on the load: a winter, with more of it in the evening, for most homes."""
+    rng = keyed_generator(SEED, "season", household)
+    year = 2 * np.pi * (calendar.local_day - calendar.local_day[0]) / 365.2425
+    evening = np.cos(2 * np.pi * (calendar.minute_of_day / 1440 - 19 / 24))
+    log = rng.normal(0.25, 0.2) * np.cos(year) + rng.normal(0, 0.1) * np.sin(year)
+    log += rng.normal(0.05, 0.08) * np.cos(2 * year) + rng.normal(0.08, 0.08) * np.cos(year) * evening
+    return np.exp(log)
+
+
+def _sometimes_away(kwh: np.ndarray, calendar: Calendar, household: int) -> np.ndarray:
+    """Leave little more than the base load on some days."""
+    rng = keyed_generator(SEED, "away", household)
+    day = calendar.local_day - calendar.local_day[0]
+    low = np.quantile(kwh, 0.1)
+    for first, days in zip(rng.integers(365, size=rng.poisson(1.5)), rng.integers(3, 20, size=20), strict=False):
+        away = (day >= first) & (day < first + days)
+        kwh[away] = np.minimum(kwh[away], low * (1 + 0.3 * rng.random(away.sum())))
+    return kwh
+
+
+def swiss(minutes: int) -> tuple[np.ndarray, Calendar]:
+    """Return homes that are not zero half of the time and have no fault in the unit, over seven weeks."""
+    readings = pd.read_parquet(SWISS).sort_values(["vid", "week", "slot"])
+    kwh = readings["kwh"].to_numpy().reshape(-1, 49 * 96)
+    kwh = kwh[((kwh > 0).mean(axis=1) > 0.5) & (kwh.max(axis=1) < 20)]
+    kwh = kwh.reshape(len(kwh), -1, minutes // 15).sum(axis=2)
+    return kwh, Calendar(datetime(2018, 10, 28, 23, tzinfo=UTC), kwh.shape[1], minutes, "Europe/Zurich")
+
+
+def australian() -> tuple[np.ndarray, Calendar]:
+    """Return the homes read for most of the year from November 2012 on; their clock is standard time."""
+    readings = pd.read_parquet(AUSTRALIAN).drop_duplicates(["customer_id", "reading_datetime"])
+    wide = readings.pivot_table(index="customer_id", columns="reading_datetime", values="general_supply_kwh")
+    kwh = wide.reindex(columns=pd.date_range("2012-11-01", "2013-10-31 23:30", freq="30min")).to_numpy(float)
+    kwh = kwh[np.isfinite(kwh).sum(axis=1) > 17_000]
+    return kwh, Calendar(datetime(2012, 10, 31, 14, tzinfo=UTC), kwh.shape[1], 30, "Etc/GMT-10")
+
+
+def canonical(parts: list[Path], interval_minutes: int, time_zone: str) -> tuple[np.ndarray, Calendar]:
+    """Return the homes of parts of a study's readings that were read at least half of the time."""
+    shards = [read_shard(part, interval_minutes, time_zone) for part in parts]
+    kwh = np.concatenate([shard.energy_kwh for shard in shards])
+    return kwh[np.isfinite(kwh).mean(axis=1) > 0.5], shards[0].calendar
+
+
+def data_sets(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Calendar]]:
+    if options.readings:
+        yield "readings", *canonical(options.readings, options.interval_minutes, options.time_zone)
+        return
+    wanted = options.data or ["simulated", *(["swiss"] if SWISS.exists() else [])]
+    wanted = wanted if options.data or not AUSTRALIAN.exists() else [*wanted, "australian"]
+    if "simulated" in wanted:
+        yield "simulated", *simulated(options.homes)
+    if "swiss" in wanted:
+        for minutes in (15, 30, 60):
+            yield f"swiss, {minutes} min", *swiss(minutes)
+    if "australian" in wanted:
+        yield "australian", *australian()
+
+
+def goal_of(row: Score) -> float:
+    if row.statistic.startswith("diversified") and row.detail == "1":
+        return np.nan
+    return next((goal for start, goal in GOALS.items() if row.statistic.startswith(start)), np.nan)
+
+
+def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int) -> list[dict]:
+    """Return the rows of one data set; the first two are seconds per household."""
+    settings = VectorSettings(calendar)
+    household_vectors(kwh[:1], settings)  # compiles
+    vector_s, vectors = seconds(household_vectors, kwh, settings)
+    common = common_series(block_deviations(kwh, vectors, settings, blocks)) if blocks else None
+    generator = HouseholdGenerator(settings, common=common)
+    generator.kwh(vectors[:1], SEED)
+    real = summarise([kwh], len(kwh), settings.columns)
+    floor = floors(kwh, settings.columns)
+    draw_s, scores = 0.0, []
+    for draw in progress(range(draws), f"draws of {name} homes"):
+        taken, batches = seconds(lambda seed: list(generator.batches(vectors, seed)), SEED + draw)
+        draw_s += taken / draws
+        # What was not read of the real homes is not looked at in the drawn ones.
+        drawn = np.where(np.isfinite(kwh), np.concatenate(batches), np.nan)
+        scores.append(compare(real, summarise([drawn], len(drawn), settings.columns)))
+    case = {"data": name, "homes": len(kwh), "load": load()}
+    speeds = {"vector": vector_s, "draw": draw_s}
+    rows = [
+        case | {"statistic": f"milliseconds of a {what}", "detail": "", "real": np.nan, "drawn": 1e3 * s / len(kwh)}
+        for what, s in speeds.items()
+    ]
+    for same in zip(*scores, strict=True):
+        errors, one = np.array([row.error for row in same]), same[0]
+        rows.append(
+            case
+            | {
+                "statistic": one.statistic,
+                "detail": one.detail,
+                "unit": one.unit,
+                "real": one.real,
+                "drawn": float(np.mean([row.synthetic for row in same])),
+                "error": errors.mean(),
+                "lowest": errors.min(),
+                "highest": errors.max(),
+                "error_unit": one.error_unit,
+                "floor": floor.get((one.statistic, one.detail), np.nan),
+                "goal": goal_of(one),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("data", nargs="*", help="simulated, swiss, australian")
+    parser.add_argument("--homes", type=int, default=400, help="simulated homes")
+    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--blocks", type=int, default=BLOCKS)
+    parser.add_argument("--readings", type=Path, nargs="+")
+    parser.add_argument("--time-zone", default="UTC")
+    parser.add_argument("--interval-minutes", type=int, default=30)
+    options = parser.parse_args()
+    rows = []
+    for name, kwh, calendar in data_sets(options):
+        rows += table_of(name, kwh, calendar, options.draws, options.blocks)
+    write("years", rows)
+    table = pd.DataFrame(rows).drop(columns="load")
+    with pd.option_context("display.max_rows", None, "display.width", 220):
+        for name, part in table.groupby("data", sort=False):
+            print(f"\n{name}, {part['homes'].iloc[0]} homes")
+            print(part.drop(columns=["data", "homes"]).round(3).to_string(index=False, na_rep=""))
+
+
+if __name__ == "__main__":
+    main()

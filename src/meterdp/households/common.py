@@ -1,0 +1,49 @@
+"""What homes do together beyond the calendar, estimated from readings: for studies, not private as it stands.
+
+A household's part is its mean deviations from its expected load in blocks of every day, in standard deviations of its
+readings in that block of the day, clipped: (days, blocks) bounded numbers that are a function of its own rows, its
+vector and public settings. Only their mean over households is used, so one noisy sum would do for a release.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meterdp.households.generate import CommonSeries
+from meterdp.households.vector import VectorSettings
+
+# Blocks of a day: four hours each.
+BLOCKS = 6
+# Bound of a standardised deviation; the mean of a block has less than that of a reading.
+LARGEST_DEVIATION = 4.0
+
+
+def block_deviations(
+    energy_kwh: np.ndarray, vectors: np.ndarray, settings: VectorSettings, blocks: int = BLOCKS
+) -> np.ndarray:
+    """Return standardised mean deviations of (H, T) readings, (H, days, blocks), 0 where nothing was read."""
+    columns, slots = settings.columns, settings.calendar.slots_per_day
+    block_of_day = settings.calendar.slot_of_day * blocks // slots
+    cell, cells = columns.day * blocks + block_of_day, columns.day_count * blocks
+    out = np.zeros((len(energy_kwh), columns.day_count, blocks))
+    for i, row in enumerate(energy_kwh):
+        ratio = row / settings.hours / np.exp(vectors[i, 0])
+        deviation = ratio - settings.expected_ratio(vectors[i : i + 1])[0]
+        known = np.isfinite(deviation)
+        square = np.bincount(block_of_day[known], deviation[known] ** 2, blocks)
+        std = np.sqrt(square / np.maximum(np.bincount(block_of_day[known], minlength=blocks), 1))
+        count = np.bincount(cell[known], minlength=cells)
+        mean = np.bincount(cell[known], deviation[known], cells) / np.maximum(count, 1)
+        mean = mean.reshape(-1, blocks) / np.maximum(std, 1e-9)
+        read = count.reshape(-1, blocks) > 0
+        mean -= (mean * read).sum(axis=0) / np.maximum(read.sum(axis=0), 1)
+        out[i] = np.clip(mean * read, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    return out
+
+
+def common_series(deviations: np.ndarray) -> CommonSeries:
+    """Return the mean of (H, days, blocks) deviations; its share is without what luck leaves in the variance."""
+    mean = deviations.mean(axis=0)
+    luck = ((deviations - mean) ** 2).mean() / len(deviations)
+    share = max(float(mean.var() - luck), 0.0)
+    return CommonSeries((mean - mean.mean()) / max(float(mean.std()), 1e-9), share)

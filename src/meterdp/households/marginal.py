@@ -1,0 +1,90 @@
+"""The distribution of a household's readings: quantiles on a signed log scale, and a quantile function from them.
+
+Readings are taken in multiples r of the household's mean size and put on y = ln c + asinh(r / 2c): a logarithm where
+r is large against the public c, linear around zero, so that zeros and feed-in have a place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.special import ndtr, ndtri
+
+# c above, in multiples of the mean size.
+NEAR_ZERO = 0.02
+# Probability levels between the lowest and the highest reading; those two depend on the period.
+INNER_LEVELS = (0.02, 0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
+QUANTILES = len(INNER_LEVELS) + 2
+# Grid of normal scores on which quantile functions are tabulated.
+SCORES = np.linspace(-4.8, 4.8, 481)
+SCORE_STEP = SCORES[1] - SCORES[0]
+# Largest reading, in multiples of the mean size.
+LARGEST = 100.0
+
+
+def signed_log(ratio):
+    return np.log(NEAR_ZERO) + np.arcsinh(np.asarray(ratio) / (2 * NEAR_ZERO))
+
+
+def from_signed_log(y):
+    return 2 * NEAR_ZERO * np.sinh(y - np.log(NEAR_ZERO))
+
+
+def levels(slots: int) -> np.ndarray:
+    """Return the levels of the quantiles of a period of so many slots, (QUANTILES,): lowest to highest reading."""
+    return np.array([0.5 / slots, *INNER_LEVELS, 1 - 0.5 / slots])
+
+
+def _cell_probabilities() -> np.ndarray:
+    """Probability of a standard normal number next to every score of the grid, (len(SCORES),)."""
+    middles = (SCORES[1:] + SCORES[:-1]) / 2
+    return np.diff(ndtr(np.concatenate([[-np.inf], middles, [np.inf]])))
+
+
+CELL_PROBABILITIES = _cell_probabilities()
+
+
+def _increasing(values: np.ndarray) -> np.ndarray:
+    """Return rows that do not decrease and are unchanged where they did not: noise may have swapped quantiles."""
+    rising = np.maximum.accumulate(values, axis=1)
+    falling = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
+    return (rising + falling) / 2
+
+
+def quantile_functions(
+    quantiles: np.ndarray, zero_share: np.ndarray, mean: np.ndarray, slots: int, feed_in: bool
+) -> np.ndarray:
+    """Tabulate quantile functions of r over :data:`SCORES` from (H, QUANTILES) signed logs, (H, len(SCORES)).
+
+    Their means are ``mean`` (H,): the body of the distribution is moved on the signed log scale, the largest reading
+    stays. The lowest ``zero_share`` of readings that are not negative are zero.
+    """
+    scores = ndtri(levels(slots))
+    knots = _increasing(quantiles)
+    if not feed_in:
+        knots = np.maximum(knots, np.log(NEAR_ZERO))
+    body = PchipInterpolator(scores, knots, axis=1)(np.clip(SCORES, scores[0], scores[-1]))
+    # Beyond the largest reading, for longer periods than the one measured.
+    slope = (knots[:, -1] - knots[:, -2]) / (scores[-1] - scores[-2])
+    body += slope[:, None] * np.maximum(SCORES - scores[-1], 0)
+    free = np.clip((scores[-1] - SCORES) / (scores[-1] - scores[-4]), 0, 1)
+    lowest = signed_log(-LARGEST) if feed_in else np.log(NEAR_ZERO)
+
+    def moved(by: np.ndarray) -> np.ndarray:
+        y = np.minimum(np.maximum(body + by[:, None] * free, lowest), signed_log(LARGEST))
+        return _with_zeros(from_signed_log(y), zero_share)
+
+    low, high = np.full(len(knots), -3.0), np.full(len(knots), 3.0)
+    for _ in range(30):
+        middle = (low + high) / 2
+        below = moved(middle) @ CELL_PROBABILITIES < mean
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.maximum.accumulate(moved((low + high) / 2), axis=1)
+
+
+def _with_zeros(ratio: np.ndarray, zero_share: np.ndarray) -> np.ndarray:
+    """Put the zeros just above the negative readings."""
+    level = ndtr(SCORES)
+    negative = (ratio < 0) @ CELL_PROBABILITIES
+    zero = (level >= negative[:, None]) & (level < (negative + zero_share)[:, None])
+    return np.where(zero, 0.0, ratio)
