@@ -602,6 +602,13 @@ MUTANTS = (
         "tests/unit/privacy/test_release.py",
     ),
     Mutant(
+        "release: what parts of the records spent can be spent again",
+        f"{PRIVACY}/mechanism.py",
+        "self._mu_squared_left, self._responses_left = 0.0, counted(())",
+        "pass",
+        "tests/unit/privacy/test_release.py",
+    ),
+    Mutant(
         "release: labels are randomised that were not charged",
         f"{PRIVACY}/mechanism.py",
         "self._responses_left[float(assignment_epsilon), int(groups)] -= 1",

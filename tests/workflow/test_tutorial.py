@@ -63,5 +63,5 @@ def test_the_synthetic_homes_use_about_what_the_real_ones_do(tutorial):
     _, outputs, _ = tutorial
     lines = re.findall(r"synthetic ([\d.]+) kWh  real ([\d.]+)", "".join(outputs))
     pairs = [tuple(map(float, line)) for line in lines]
-    assert len(pairs) == 12
+    assert len(pairs) == 24
     assert all(1 / 3 < made_up / real < 3 for made_up, real in pairs), pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -72,6 +73,18 @@ class Metered:
         self._mu_squared_left = loss.mu**2 * (1 + _ROUNDING)
         self._responses_left = counted(loss.responses)
 
+    def apart(self, count: int) -> tuple[Metered, ...]:
+        """Return sources for so many parts of the records, each for all that is left; this one then answers nothing.
+
+        No record may be in two parts, and which part a record is in must be public and the same for its neighbour:
+        then only one of them tells of it, and together they cost what one does.
+        """
+        parts = tuple(copy.copy(self) for _ in range(count))
+        for part in parts:
+            part._responses_left = self._responses_left.copy()
+        self._mu_squared_left, self._responses_left = 0.0, counted(())
+        return parts
+
     def measure(self, query: NoisyQuery, exact: np.ndarray) -> np.ndarray:
         """Return the noisy answer of a query; RuntimeError if all queries cost more than was charged."""
         self._mu_squared_left -= query.mu**2
@@ -85,6 +98,11 @@ class Metered:
         if self._responses_left[float(assignment_epsilon), int(groups)] < 0:
             raise RuntimeError("a mechanism randomised labels that were not charged; nothing was released")
         return self._source.randomise(label, groups, assignment_epsilon)
+
+
+def apart(noise: GaussianSource | Metered, count: int) -> tuple[GaussianSource | Metered, ...]:
+    """Return a source for each of so many disjoint parts of the records; see :meth:`Metered.apart`."""
+    return noise.apart(count) if isinstance(noise, Metered) else (noise,) * count
 
 
 def measure_with(noise: GaussianSource | Metered, grid: float) -> Measure:

@@ -97,6 +97,23 @@ def test_a_mechanism_gets_all_that_was_charged(ledger):
     assert kinds(ledger) == [CHARGED, STORED]
 
 
+def test_disjoint_parts_of_the_records_may_each_spend_what_was_charged_and_no_more(ledger):
+    def spent(records, noise, earlier):
+        sources = noise.apart(2)
+        answers = [source.measure(QUERY, half.sum(axis=0)) for source, half in zip(sources, records, strict=True)]
+        for source in (noise, *sources):
+            with pytest.raises(RuntimeError, match="less noise than it was charged for"):
+                source.measure(QUERY, records[0].sum(axis=0))
+        for source in sources:
+            source.randomise(np.zeros(3, int), 3, 0.5)
+            with pytest.raises(RuntimeError, match="labels that were not charged"):
+                source.randomise(np.zeros(3, int), 3, 0.5)
+        return np.concatenate(answers)
+
+    (files,) = release([part(answer=spent)], np.ones((2, 50, 2)), ledger, LIMIT)
+    assert np.frombuffer(files["sum"]).shape == (4,)
+
+
 def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledger):
     """The noise is on the grid and is that of the source; what was drawn comes back without records."""
     records = np.ones((50, 2))
