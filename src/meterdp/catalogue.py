@@ -13,6 +13,7 @@ from meterdp.federated import tables as distributed
 from meterdp.federated.node import tables as node
 from meterdp.feeders import tables as feeders
 from meterdp.forecasting import tables as forecasting
+from meterdp.households import tables as households
 from meterdp.ingest import tables as exports
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
@@ -23,6 +24,7 @@ from meterdp.publish import tables as release
 STUDY = (
     exports,
     profiles,
+    households,
     mixture,
     mechanisms,
     forecasting,

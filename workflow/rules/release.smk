@@ -1,7 +1,7 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
-# Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
-# Gives:  release/{mixture,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
+# Needs:  private/{profiles,meters}.parquet, private/{log_load,household_vectors}, the public list of meters, config[release].
+# Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
 # on the file systems that the nodes of a cluster share.
@@ -33,6 +33,31 @@ rule release_mixture:
         code=code_of("release_mixture"),
     script:
         "../scripts/release_mixture.py"
+
+
+rule release_households:
+    input:
+        records=expand(PRIVATE / "household_vectors/part-{shard}.parquet", shard=SHARDS),
+        known=rules.ingest.output.meters,
+        meters=rules.ingest.input.meters,
+        plan=said_before_release,
+    output:
+        files=update(
+            expand(RESULTS / "release/households/{name}", name=KINDS["households"].files)
+        ),
+    log:
+        PRIVATE / "logs/release_households.log",
+    benchmark:
+        PRIVATE / "benchmarks/release_households.tsv"
+    localrule: True
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        config=config,
+        simulated=SIMULATED,
+        code=code_of("release_households"),
+    script:
+        "../scripts/release_households.py"
 
 
 rule forecast_ahead:

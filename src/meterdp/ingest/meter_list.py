@@ -29,6 +29,8 @@ class MeterList:
     circuit_of: Mapping[str, str | None]  # None where the list names none
     # Secondary substation and low-voltage feeder, of a list with a column of either.
     feeder_of: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    # What further columns of the list say, by column and meter, such as a tariff; public like the rest.
+    said_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def meter_ids(self) -> list[str]:
@@ -46,6 +48,8 @@ class MeterList:
 
 def read_meter_list(path) -> MeterList:
     """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.
+
+    Further columns, such as a tariff, are public as well.
 
     Raises ``InputError`` if it has no such column, a row without a meter, a meter twice or none at all.
     """
@@ -66,15 +70,16 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     except (UnicodeDecodeError, csv.Error):
         raise InputError("is not a CSV in UTF-8", file=path, hint="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
-    if METER_COLUMN not in header or not set(header) <= {METER_COLUMN, *_OPTIONAL} or len(set(header)) < len(header):
+    if METER_COLUMN not in header or "" in header or len(set(header)) < len(header):
         raise InputError(
-            f"is not a list of meters: its header must be {METER_COLUMN}, or that and some of {','.join(_OPTIONAL)}",
+            f"is not a list of meters: its header must name {METER_COLUMN}, and no column twice or without a name",
             file=path,
             row=1,
-            hint="write one meter per line under that header",
+            hint=f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
         )
     circuit_of: dict[str, str | None] = {}
     feeder_of: dict[str, tuple[str | None, str | None]] = {}
+    said_of: dict[str, dict[str, str]] = {name: {} for name in header if name not in (METER_COLUMN, *_OPTIONAL)}
     for number, row in enumerate(rows[1:], start=2):
         if not row:
             continue
@@ -84,11 +89,13 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
             problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
             raise InputError(problem, file=path, row=number, hint="write every meter once, each in its own row")
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
+        for name, said in said_of.items():
+            said[meter] = fields[name]
         if not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header):
             feeder_of[meter] = fields.get(SUBSTATION_COLUMN) or None, fields.get(FEEDER_COLUMN) or None
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
-    return MeterList(circuit_of, feeder_of)
+    return MeterList(circuit_of, feeder_of, said_of)
 
 
 def write_meter_list(meter_list: MeterList, path) -> None:

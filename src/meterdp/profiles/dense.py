@@ -30,8 +30,8 @@ class LogLoad:
         return self.log_kwh - self.seasonal_log_kwh
 
 
-def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int, time_zone: str) -> LogLoad:
-    """Read some households of parts of the table ``log_load``; those a part does not hold are skipped.
+def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minutes: int, time_zone: str) -> LogLoad:
+    """Read some households of parts of the table ``log_load``, or all; those a part does not hold are skipped.
 
     Parts come in the order of the households, which is kept.
     """
@@ -43,7 +43,7 @@ def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int
             continue
         present, first = np.unique(column, return_index=True)
         slots = column.size // present.size
-        wanted = np.isin(present, households)
+        wanted = np.isin(present, present if households is None else households)
         calendar = Calendar(table["interval_start_utc"][0].as_py(), slots, interval_minutes, time_zone)
         rows = first[wanted, None] + np.arange(slots)
         ids.append(present[wanted])

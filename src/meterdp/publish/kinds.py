@@ -21,6 +21,7 @@ from meterdp.publish.tables import (
     RELEASED_FEEDERS,
     RELEASED_FORECAST,
     RELEASED_GROUP_FORECAST,
+    RELEASED_HOUSEHOLDS,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
     RELEASED_SHAPE,
@@ -58,6 +59,13 @@ KINDS: Mapping[str, Kind] = {
         "epsilon",
         " and synthetic customers sampled from them",
         ("mixture.json",),
+    ),
+    "households": Kind(
+        (RELEASED_HOUSEHOLDS,),
+        "synthetic households over the whole period",
+        "household_epsilon",
+        ", any number of which can be drawn, for any year",
+        ("households.json",),
     ),
     "forecasts": Kind(
         (),

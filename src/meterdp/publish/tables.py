@@ -39,6 +39,18 @@ RELEASED_PROFILES = Table(
     file_name="mixture/synthetic_profiles.parquet",
 )
 
+RELEASED_HOUSEHOLDS = Table(
+    "released_households",
+    "release",
+    "Synthetic households sampled from the released mixtures, a vector each; as many as the configuration says.",
+    (
+        Column("household", INT, "1", "synthetic household, from 1; it is no real one"),
+        Column("stratum", TEXT, "", "what the public list says of such households"),
+        Column("vector", VECTOR, "1", "entries of households.json, in order, within the public bounds"),
+    ),
+    file_name="households/household_vectors.parquet",
+)
+
 _FEEDER = (
     Column("dataset_id", TEXT, "", "substation and feeder"),
     Column("secondary_substation_id", TEXT, "", "secondary substation, as the public list of meters names it"),

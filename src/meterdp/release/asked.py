@@ -11,7 +11,7 @@ from types import ModuleType
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import MeterList, read_meter_list
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, refusals_of_list
-from meterdp.release import feeders, forecasts, mixture
+from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.plan import Plan
 from meterdp.release.service import Releasable, ReleaseService
 
@@ -19,7 +19,12 @@ from meterdp.release.service import Releasable, ReleaseService
 # - mechanisms(listed, service): what is charged and drawn together, from settings and the public list alone;
 # - records(files, config, listed): what the mechanisms take, from tables of the study;
 # - plan(config, meters, feeders): what a release is expected to be worth, None where public numbers do not tell.
-MODULES: Mapping[str, ModuleType] = {"mixture": mixture, "forecasts": forecasts, "feeders": feeders}
+MODULES: Mapping[str, ModuleType] = {
+    "mixture": mixture,
+    "households": households,
+    "forecasts": forecasts,
+    "feeders": feeders,
+}
 
 
 def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[InputError]]:

@@ -13,6 +13,8 @@ from meterdp.privacy.policy import refused
 
 SIMULATED = "simulated households"
 _PERIOD_NEEDED = "a release needs a public period, without which one stray stamp moves every record"
+# Less says nothing of weeks that come again.
+FEWEST_DAYS_OF_HOUSEHOLDS = 56
 _NEEDED = {
     "export.meters": "a release needs a public list of meters, without which the number of households is private",
     "export.first_day": _PERIOD_NEEDED,
@@ -98,8 +100,22 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
             )
 
 
+def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    export = config["export"]
+    if export["first_day"] and export["last_day"]:
+        days = (date.fromisoformat(export["last_day"]) - date.fromisoformat(export["first_day"])).days + 1
+        if days < FEWEST_DAYS_OF_HOUSEHOLDS:
+            yield refused(
+                "export.last_day",
+                f"makes a period of {days} days: households need {FEWEST_DAYS_OF_HOUSEHOLDS}, eight weeks",
+                "use a longer period, or leave households out of release.what",
+            )
+    elif simulated:
+        yield refused("export.first_day", "is not set: households need a period", "set first_day and last_day")
+
+
 # Of the settings of each kind of release that has any to refuse.
-_REFUSALS = {"mixture": _mixture, "forecasts": _forecasts, "feeders": _feeders}
+_REFUSALS = {"mixture": _mixture, "forecasts": _forecasts, "feeders": _feeders, "households": _households}
 
 
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:

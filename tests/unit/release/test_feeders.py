@@ -164,8 +164,12 @@ def test_a_csv_with_another_column_is_not_published(call):
         check_files({"feeders.csv": b"meter_id," + files["feeders.csv"]})
 
 
-def test_a_list_with_another_column_is_refused(tmp_path):
-    with pytest.raises(InputError, match="its header must be meter_id, or that and some of circuit,secondary"):
-        read_meter_list(meter_list_file(tmp_path, "meter_id,customer", ["m1,Smith"]))
+def test_further_columns_of_a_list_are_read_and_a_header_without_sense_is_refused(tmp_path):
+    rows = ["m2,flat,1", "m1,,2"]
+    listed = read_meter_list(meter_list_file(tmp_path, "meter_id,dwelling,circuit", rows))
+    assert listed.said_of == {"dwelling": {"m2": "flat", "m1": ""}} and listed.circuit_of == {"m2": "1", "m1": "2"}
+    for header in ("customer,dwelling", "meter_id,dwelling,dwelling", "meter_id,"):
+        with pytest.raises(InputError, match="its header must name meter_id, and no column twice or without a name"):
+            read_meter_list(meter_list_file(tmp_path, header, ["m1,flat"]))
     with pytest.raises(InputError, match="names a meter a second time"):
         read_meter_list(meter_list_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))

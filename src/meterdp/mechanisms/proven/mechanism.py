@@ -356,6 +356,12 @@ class Box:
         z /= self._half
         return np.clip(z, -1.0, 1.0, out=z)
 
+    def scaled_mixture(self, mixture: Mixture) -> Mixture:
+        """Return a public mixture of records in the box as one of records in the cube."""
+        half = self._half
+        means = np.clip((mixture.means - self._middle) / half, -1.0, 1.0)
+        return Mixture(mixture.weights, means, mixture.covariances / half[:, None] / half)
+
     def unscaled(self, mixture: Mixture) -> Mixture:
         """Return a mixture of records in the cube as one of records in the box.
 

@@ -1,0 +1,102 @@
+"""Public settings of vectors, and vectors of a shard, from the configuration and the public list of meters.
+
+The period is that of ``export.first_day`` and ``export.last_day``, local midnight to local midnight; in a study
+without them it is that of the readings, which is not public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from meterdp.core.log_scale import LOG, LogScale
+from meterdp.errors import InputError
+from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.profiles.dense import LogLoad, read_log_load
+from meterdp.profiles.grid import Calendar
+
+# A mean power below this is that of an empty home.
+LEAST_MEAN_KW = 0.02
+
+
+def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSettings:
+    """Return the public settings of vectors; the calendar of the readings replaces a period that is not named."""
+    export, (low_kwh, high_kwh) = config["export"], config["profiles"]["clip_kwh_per_hour"]
+    calendar = readings
+    if None not in (export["first_day"], export["last_day"]):
+        calendar = calendar_of(*period_of(export), export["interval_minutes"], export["time_zone"])
+    days = calendar.days
+    return VectorSettings(
+        calendar,
+        days_off(config["release"]["household_holidays"], days[0], days[-1]),
+        low_kwh < 0,
+        (LEAST_MEAN_KW, high_kwh),
+    )
+
+
+def period_of(export: Mapping) -> tuple[date, date]:
+    """Return the first and the last day of the public period."""
+    return tuple(date.fromisoformat(str(export[key])) for key in ("first_day", "last_day"))
+
+
+def calendar_of(first: date, last: date, interval_minutes: int, time_zone: str) -> Calendar:
+    """Return the calendar of the intervals of whole local days."""
+    zone = ZoneInfo(time_zone)
+    start, end = (datetime.combine(day, time(), zone).astimezone(UTC) for day in (first, last + timedelta(days=1)))
+    return Calendar(start, int((end - start) / timedelta(minutes=interval_minutes)), interval_minutes, time_zone)
+
+
+def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
+    """Return the public holidays of a country, ``CH`` or with a part of it ``CH-ZH``, among the days of a period.
+
+    Raises InputError for a country that is not known.
+    """
+    if country is None:
+        return ()
+    import holidays  # some hundred milliseconds, for those who name a country
+
+    name, _, part = country.partition("-")
+    try:
+        known = holidays.country_holidays(name, subdiv=part or None, years=range(first.year, last.year + 1))
+    except NotImplementedError:
+        raise InputError(
+            f"is '{country}', of which no holidays are known",
+            file="config",
+            field="release.household_holidays",
+            hint="write a country as in CH, or with a part as in CH-ZH, or null",
+        ) from None
+    return tuple(sorted(day for day in known if first <= day <= last))
+
+
+def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray]:
+    """Return the households (H,) of a part of ``log_load``, and their vectors, (H, d)."""
+    export = config["export"]
+    load = read_log_load([path], None, export["interval_minutes"], export["time_zone"])
+    if load.calendar is None:
+        return load.household, np.empty((0, 0))
+    return load.household, vectors_of(load, settings_of(config, load.calendar), config)
+
+
+def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> np.ndarray:
+    """Return the vectors of the households of a shard, (H, d), of their readings within the public period.
+
+    On a plain log an energy at the lower bound counts as zero: that is what it stands for.
+    """
+    scale = LogScale.of_interval(config["profiles"], settings.calendar.interval_minutes)
+    kwh = scale.kwh(load.log_kwh)
+    if scale.kind == LOG:
+        kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
+    return household_vectors(_on(settings.calendar, load.calendar, kwh), settings)
+
+
+def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
+    """Return (H, T) readings of one calendar on another of the same interval, NaN where there are none."""
+    out = np.full((len(kwh), calendar.slot_count), np.nan)
+    first = round((given.start - calendar.start) / timedelta(minutes=calendar.interval_minutes))
+    begin, end = max(first, 0), min(first + given.slot_count, calendar.slot_count)
+    if begin < end:
+        out[:, begin:end] = kwh[:, begin - first : end - first]
+    return out

@@ -1,0 +1,103 @@
+"""Released households as a file: what is needed to draw any number of them, for any period."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.households.configured import calendar_of
+from meterdp.households.vector import VectorSettings
+from meterdp.mixture.draws import Mixture, sample
+from meterdp.privacy.noise import NoiseSource
+
+FILE = "households.json"
+
+
+@dataclass(frozen=True)
+class ReleasedHouseholds:
+    """Public settings of vectors, and a released mixture of them for every stratum.
+
+    ``listed`` are the meters of the public list in each stratum, by name; mixtures are in their order.
+    """
+
+    settings: VectorSettings
+    listed: Mapping[str, int]
+    mixtures: tuple[Mixture, ...]
+
+    def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
+        """Return the strata and the vectors (n, d) of so many synthetic households.
+
+        Of one stratum, or of all by their shares of the public list. Raises InputError for one that there is not.
+        """
+        names = list(self.listed)
+        if stratum is not None and stratum not in names:
+            raise InputError(
+                f"is '{stratum}', which was not released",
+                field="--stratum",
+                hint=f"use one of: {'; '.join(names)}",
+            )
+        meters = np.array([self.listed[name] if stratum in (None, name) else 0 for name in names], dtype=float)
+        below = np.cumsum(meters) / meters.sum()
+        of = np.searchsorted(below, noise.uniform((households,)), side="right")
+        vectors = np.empty((households, len(self.settings.names)))
+        for s, mixture in enumerate(self.mixtures):
+            own = of == s
+            vectors[own] = sample(mixture, int(own.sum()), noise)[0]
+        return [names[s] for s in of], np.clip(vectors, *self.settings.bounds)
+
+    @property
+    def stated(self) -> dict:
+        """All of it as JSON."""
+        settings, calendar = self.settings, self.settings.calendar
+        days = calendar.days
+        return {
+            "period": [days[0].isoformat(), days[-1].isoformat()],
+            "interval_minutes": calendar.interval_minutes,
+            "time_zone": calendar.time_zone,
+            "days_off": [day.isoformat() for day in settings.days_off],
+            "feed_in": settings.feed_in,
+            "mean_kw": list(settings.mean_kw),
+            "entries": [
+                {"name": entry.name, "unit": entry.unit, "low": entry.low, "high": entry.high}
+                for entry in settings.entries
+            ],
+            "strata": [
+                {
+                    "name": name,
+                    "listed_meters": listed,
+                    "weights": mixture.weights.tolist(),
+                    "means": mixture.means.tolist(),
+                    "covariances": mixture.covariances.tolist(),
+                }
+                for (name, listed), mixture in zip(self.listed.items(), self.mixtures, strict=True)
+            ],
+        }
+
+    @classmethod
+    def of(cls, data: bytes, file="households.json") -> ReleasedHouseholds:
+        """Read what :attr:`stated` is; InputError if it is something else."""
+        try:
+            stated = json.loads(data)
+            period = [date.fromisoformat(day) for day in stated["period"]]
+            settings = VectorSettings(
+                calendar_of(*period, stated["interval_minutes"], stated["time_zone"]),
+                tuple(date.fromisoformat(day) for day in stated["days_off"]),
+                stated["feed_in"],
+                tuple(stated["mean_kw"]),
+            )
+            if settings.names != [entry["name"] for entry in stated["entries"]]:
+                raise ValueError("entries of another version")
+            strata = stated["strata"]
+            mixtures = tuple(
+                Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))) for one in strata
+            )
+            return cls(settings, {one["name"]: one["listed_meters"] for one in strata}, mixtures)
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise InputError(
+                "does not hold released households", file=file, hint="name a folder release/households, unchanged"
+            ) from None

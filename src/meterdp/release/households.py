@@ -1,0 +1,154 @@
+"""The released households: from vectors of a whole period to files from which any number of years can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from meterdp.core.noise import FreshNumbers
+from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.households.configured import settings_of
+from meterdp.households.mechanism import Households, HouseholdsPublic, strata_of
+from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.households.tables import HOUSEHOLD_VECTORS
+from meterdp.households.vector import VectorSettings
+from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.tables import METERS
+from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.mixture.draws import Mixture
+from meterdp.privacy.mechanism import Files
+from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.policy import refused
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS
+from meterdp.release.plan import Plan
+from meterdp.release.service import Calibrated, ReleaseService, as_json, request_parameters, sentence
+from meterdp.release.settings import check_meters
+
+# Counts up when the same parameters would give another release.
+VERSION = 1
+EVERYBODY = "all"
+HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
+DOES_NOT_HIDE = (
+    "who is on the public list of meters, and what it says of them",
+    "what is true of the population: how much households use, when, and how much they differ",
+    "more about a household with several meters than about one with a single meter",
+)
+
+
+@dataclass(frozen=True)
+class ReleasedPopulation(Calibrated):
+    """The households of a configuration, released; records are their vectors, (N, d), in the order of the list."""
+
+    mechanism: Households
+    settings: VectorSettings
+    strata: tuple[str, ...]
+    service: ReleaseService
+    setting: ClassVar[str] = "release.household_epsilon"
+    what: ClassVar[str] = "synthetic households over the whole period"
+
+    @property
+    def parameters(self) -> dict:
+        public, settings = self.mechanism.public, self.settings
+        prior = public.prior_mixture
+        return request_parameters(
+            "households",
+            self.mechanism.name,
+            VERSION,
+            {
+                "epsilon": public.epsilon,
+                "delta": public.delta,
+                "grid": public.grid,
+                "entries": settings.names,
+                "bounds": settings.bounds.tolist(),
+                "strata": dict(zip(self.strata, public.sizes, strict=True)),
+                "prior_mixture_sha256": None if prior is None else prior.sha256,
+            },
+            **self.service.records(profile_keys=("clip_kwh_per_hour",)),
+            days_off=[day.isoformat() for day in settings.days_off],
+            synthetic_households=self.service.config["release"]["synthetic_households"],
+        )
+
+    def answer(self, vectors: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> tuple[Mixture, ...]:
+        return self.mechanism.release(vectors, noise)
+
+    def render(self, mixtures: tuple[Mixture, ...], earlier: Sequence[Files]) -> Files:
+        return _files(mixtures, self)
+
+
+def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopulation]:
+    config, settings = service.config, settings_of(service.config)
+    strata, stratum = strata_of(_said(listed, config["release"]["household_strata"]))
+    public = HouseholdsPublic(
+        config["release"]["household_epsilon"],
+        config["release"]["delta"],
+        Box(*(tuple(bound) for bound in settings.bounds.tolist())),
+        stratum,
+        None,
+        GRID,
+    )
+    return (ReleasedPopulation(Households.calibrate(public), settings, strata, service),)
+
+
+def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return what the list says of every meter in some of its columns, (N,)."""
+    for column in columns:
+        if column not in listed.said_of:
+            known = ", ".join(listed.said_of) or "none beside those of circuits and feeders"
+            raise refused(
+                "release.household_strata",
+                f"names '{column}', which is no column of the public list of meters",
+                f"use columns of the list ({known})",
+            )
+    said = ([listed.said_of[column][meter] for column in columns] for meter in listed.meter_ids)
+    return tuple(", ".join(words) or EVERYBODY for words in said)
+
+
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+    table = read_parts(files["records"], HOUSEHOLD_VECTORS)
+    known = read_table(files["known"], METERS)["meter_id"].to_pylist()
+    check_meters(known, listed.meter_ids, len(table))
+    vectors = np.stack(table["vector"].to_numpy(zero_copy_only=False))
+    return vectors[table["household"].to_numpy().argsort()]
+
+
+def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
+    return None
+
+
+def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
+    mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings
+    public, guarantee = mechanism.public, mechanism.guarantee
+    released = ReleasedHouseholds(settings, dict(zip(made_by.strata, public.sizes, strict=True)), mixtures)
+    n = service.config["release"]["synthetic_households"]
+    stratum, vectors = released.draw(n, FreshNumbers())
+    files = {
+        FILE: as_json(released.stated),
+        "household_vectors.parquet": table_bytes(
+            RELEASED_HOUSEHOLDS,
+            {"household": np.arange(1, n + 1, dtype=np.int32), "stratum": stratum, "vector": list(vectors)},
+            {"guarantee": sentence(guarantee), **service.metadata},
+        ),
+    }
+    what = "Gaussian mixtures of what households do over a whole period, and synthetic households sampled from them"
+    manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE)
+    first, last = service.period
+    of_strata = f" for each of {len(mixtures)} kinds of households that the list names" if len(mixtures) > 1 else ""
+    page = service.page(
+        "A population of",
+        f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
+        "and what a household does again on the next day, in the next week and in the next season. It holds no "
+        "household's readings.",
+        (
+            f"`{FILE}`: a mixture{of_strata} of {len(settings.names)} numbers that describe a household",
+            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is anybody's. "
+            "`meterdp households draw` makes readings of them, or of any number of others, for any year",
+            "`manifest.json`: how the files were made, for experts and machines",
+        ),
+        guarantee=guarantee,
+        hides=HIDES,
+        does_not_hide=DOES_NOT_HIDE,
+    )
+    return service.folder(files, manifest, page)
