@@ -119,7 +119,7 @@ class HouseholdGenerator:
         low, high = quantile_function[:, marginal.SCORES.searchsorted([-2.5, 3.0])].T[..., None]
         reference = np.clip(settings.expected_ratio(vectors), low, high)
         readings = find_readings(quantile_function, reference)
-        wanted = _Wanted.of(parts, quantile_function, reference, Covariances.of(readings), settings)
+        wanted = _Wanted.of(vectors, quantile_function, reference, Covariances.of(readings), settings)
         expected = reference
         if self.columns is not settings.columns:
             expected = np.clip(settings.expected_ratio(vectors, self.columns), low, high)
@@ -184,7 +184,8 @@ class _Wanted:
     slots: int
 
     @classmethod
-    def of(cls, parts, quantile_function, expected, table: Covariances, settings: VectorSettings) -> _Wanted:
+    def of(cls, vectors, quantile_function, expected, table: Covariances, settings: VectorSettings) -> _Wanted:
+        daily, acf = settings.parts(vectors)["daily"], settings.autocorrelations(vectors)
         slots = settings.calendar.slots_per_day
         mean = quantile_function @ marginal.CELL_PROBABILITIES
         variance = quantile_function**2 @ marginal.CELL_PROBABILITIES - mean**2
@@ -192,9 +193,9 @@ class _Wanted:
         rows = []
         for i in range(len(expected)):
             of_expected = lag_products(about[i], lags_of(slots))
-            at_lags = parts["acf"][i] * variance[i] - of_expected
+            at_lags = acf[i] * variance[i] - of_expected
             left = max(variance[i] - about[i] @ about[i] / about.shape[1], 0.0)
-            rows.append(_without_near(at_lags, parts["daily"][i] * variance[i], left, slots))
+            rows.append(_without_near(at_lags, daily[i] * variance[i], left, slots))
         return cls(np.array(rows), table, slots)
 
     @property

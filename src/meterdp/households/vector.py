@@ -17,7 +17,6 @@ from datetime import date
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from meterdp.core.compiled import njit
 from meterdp.households import marginal
@@ -30,21 +29,75 @@ LEAST_DAYS = 7
 _LEAST_KW, _LEAST_VARIANCE = 1e-9, 1e-12
 # Penalties of the regressions, in rows of the whole period; a column of harmonics weighs about half of the rows.
 _PROFILE_RIDGE, _SEASON_RIDGE = 0.001, 0.005
-# Lowest logs of quantiles without feed-in: of lower levels it is that of zero, of higher levels that of the mean.
-_LOW_QUANTILES = {0.65: -2.5, 0.8: -1.5, 0.9: -1.0, 0.95: -0.5}
-_ACF_NAMES = ("acf_interval", "acf_two_intervals", "acf_day", "acf_week")
-_DAILY_NAMES = ("daily_variance", "daily_covariance_1", "daily_covariance_7")
+# Typical value of an entry and how far the box reaches to both sides of it: about four times as far as homes differ,
+# as noise is in proportion to it. Quantiles are logs of multiples of the mean.
+_QUANTILES = {
+    "lowest": (-2.4, 2.0),
+    "quantile_2": (-1.9, 2.1),
+    "quantile_10": (-1.4, 2.1),
+    "quantile_25": (-1.0, 2.0),
+    "quantile_45": (-0.4, 1.8),
+    "quantile_65": (0.05, 1.4),
+    "quantile_80": (0.4, 1.1),
+    "quantile_90": (0.7, 1.0),
+    "quantile_95": (1.0, 1.2),
+    "quantile_98": (1.25, 1.5),
+    "quantile_99.5": (1.5, 1.7),
+    "quantile_99.9": (1.75, 1.9),
+    "highest": (2.1, 2.0),
+}
+# Lowest and highest quantile with feed-in, in multiples of the mean size.
+_NET_BOUNDS = (-30.0, 70.0)
+# Reach of coefficients of the expected load, whose typical value is zero, by the start of their name.
+_COEFFICIENTS = {
+    "day_cos_1": 1.2,
+    "day_sin_1": 1.2,
+    "day_cos_2": 1.0,
+    "day_sin_2": 1.0,
+    "day_cos_3": 0.8,
+    "day_sin_3": 0.8,
+    "day_cos_4": 0.7,
+    "day_sin_4": 0.7,
+    "day_cos_5": 0.6,
+    "day_sin_5": 0.6,
+    "day_cos_6": 0.6,
+    "day_sin_6": 0.6,
+    "day_": 0.4,
+    "off_day_cos_1": 0.7,
+    "off_day_sin_1": 0.7,
+    "off_day_": 0.5,
+    "off": 0.7,
+    "year_cos_1_day": 0.4,
+    "year_sin_1_day": 0.4,
+    "year_cos_1": 1.0,
+    "year_sin_1": 1.0,
+    "year_": 0.6,
+}
+_ACF = {
+    "acf_interval": (0.55, 0.75),
+    "acf_interval_less_two": (0.2, 0.6),
+    "acf_day": (0.45, 0.6),
+    "acf_day_less_week": (0.1, 0.4),
+}
+_DAILY = {"daily_variance": (0.1, 0.4), "daily_covariance_1": (0.05, 0.35), "daily_covariance_7": (0.0, 0.15)}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the vector: public bounds, and the value of a household without enough readings."""
+    """One entry of the vector: its public typical value, and bounds as far below it as above."""
 
     name: str
     unit: str
-    low: float
-    high: float
     typical: float
+    reach: float
+
+    @property
+    def low(self) -> float:
+        return self.typical - self.reach
+
+    @property
+    def high(self) -> float:
+        return self.typical + self.reach
 
 
 @dataclass(frozen=True)
@@ -57,7 +110,7 @@ class VectorSettings:
     calendar: Calendar
     days_off: tuple[date, ...] = ()
     feed_in: bool = False
-    mean_kw: tuple[float, float] = (0.02, 20.0)
+    mean_kw: tuple[float, float] = (0.05, 15.0)
 
     @cached_property
     def columns(self) -> Columns:
@@ -66,34 +119,23 @@ class VectorSettings:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Name, unit, bounds and typical value of every entry, in order."""
+        low, high = np.log(self.mean_kw)
+        coefficients = [*PROFILE_NAMES, *(SEASON_NAMES if self.columns.seasons else ())]
         return (
-            Entry("log_mean_kw", "ln kW", *np.log(self.mean_kw), float(np.mean(np.log(self.mean_kw)))),
-            *([Entry("net_share", "1", -1.0, 1.0, 1.0)] if self.feed_in else []),
-            *self._quantile_entries(),
-            Entry("zero_share", "1", 0.0, 1.0, 0.0),
-            *(_coefficient(name) for name in PROFILE_NAMES),
-            *(_coefficient(name) for name in SEASON_NAMES if self.columns.seasons),
-            *(Entry(name, "1", -0.6, 1.0, 0.3) for name in _ACF_NAMES),
-            Entry(_DAILY_NAMES[0], "1", 0.0, 1.0, 0.1),
-            *(Entry(name, "1", -0.3, 1.0, 0.0) for name in _DAILY_NAMES[1:]),
+            Entry("log_mean_kw", "ln kW", (low + high) / 2, (high - low) / 2),
+            *([Entry("net_share", "1", 0.0, 1.0)] if self.feed_in else []),
+            *(Entry(name, "ln of multiples of the mean", *box) for name, box in self._quantile_boxes.items()),
+            Entry("zero_share", "1", 0.0, 0.4),
+            *(Entry(name, "1", 0.0, _reach(name)) for name in coefficients),
+            *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY}.items()),
         )
 
-    def _quantile_entries(self) -> list[Entry]:
-        """Bounds of quantiles: without feed-in no more than 1 / (1 - level) of readings' means can lie above one."""
-        levels = marginal.levels(self.calendar.slot_count)
-        names = ["lowest", *(f"quantile_{100 * level:g}" for level in marginal.INNER_LEVELS), "highest"]
-        highest = float(marginal.signed_log(marginal.LARGEST))
-        entries = []
-        for name, level, score in zip(names, levels, ndtri(levels), strict=True):
-            if self.feed_in:
-                low, high = -highest + 2 * np.log(marginal.NEAR_ZERO), highest
-            else:
-                low = _LOW_QUANTILES.get(level, 0.0 if level > 0.95 else float(np.log(marginal.NEAR_ZERO)))
-                high = min(highest, float(marginal.signed_log(1 / (1 - level))))
-            # A lognormal distribution of mean one and logarithmic standard deviation 0.7.
-            typical = float(np.clip(0.7 * score - 0.7**2 / 2, low, high))
-            entries.append(Entry(name, "ln of multiples of the mean", low, high, typical))
-        return entries
+    @property
+    def _quantile_boxes(self) -> dict[str, tuple[float, float]]:
+        if not self.feed_in:
+            return _QUANTILES
+        low, high = marginal.signed_log(_NET_BOUNDS)
+        return dict.fromkeys(_QUANTILES, (float(low + high) / 2, float(high - low) / 2))
 
     @property
     def names(self) -> list[str]:
@@ -121,10 +163,15 @@ class VectorSettings:
             "quantiles": marginal.QUANTILES,
             "zero_share": 1,
             "coefficients": len(PROFILE_NAMES) + len(SEASON_NAMES) * self.columns.seasons,
-            "acf": len(_ACF_NAMES),
-            "daily": len(_DAILY_NAMES),
+            "acf": len(_ACF),
+            "daily": len(_DAILY),
         }
         return dict(zip(widths, np.split(vectors, np.cumsum(list(widths.values()))[:-1], axis=1), strict=True))
+
+    def autocorrelations(self, vectors: np.ndarray) -> np.ndarray:
+        """Return those of (H, d) vectors at one and two intervals, a day and a week, (H, 4)."""
+        acf = self.parts(vectors)["acf"]
+        return np.column_stack([acf[:, 0], acf[:, 0] - acf[:, 1], acf[:, 2], acf[:, 2] - acf[:, 3]])
 
     def expected_ratio(self, vectors: np.ndarray, columns: Columns | None = None) -> np.ndarray:
         """Return the expected load of (H, d) vectors in multiples of the mean size, (H, T)."""
@@ -133,13 +180,8 @@ class VectorSettings:
         return (columns or self.columns).expected(parts["coefficients"], mean, self.columns)
 
 
-def _coefficient(name: str) -> Entry:
-    """Bounds by kind; no harmonic of a load that is never negative is above twice its mean."""
-    if name.startswith("day_"):
-        bound = 1.2 if int(name[-1]) <= 2 else 0.8
-    else:
-        bound = 0.6 if "_day_" in name and name.startswith("year") else 1.0
-    return Entry(name, "1", -bound, bound, 0.0)
+def _reach(name: str) -> float:
+    return next(reach for start, reach in _COEFFICIENTS.items() if name.startswith(start))
 
 
 def household_vectors(energy_kwh: np.ndarray, settings: VectorSettings) -> np.ndarray:
@@ -170,10 +212,18 @@ def _household_vector(kw: np.ndarray, settings: VectorSettings) -> np.ndarray:
             marginal.signed_log(quantiles),
             [(known == 0).mean()],
             coefficients,
-            scale * lag_products(ratio - mean, lags_of(slots)),
+            _drops(scale * lag_products(ratio - mean, lags_of(slots))),
             scale * day_products(residual, columns.day, columns.day_count, slots / 2),
         ]
     )
+
+
+def _drops(acf: np.ndarray) -> np.ndarray:
+    """Return the autocorrelations at one interval and a day, each followed by how much less the later one is.
+
+    The later ones follow the earlier closely, so their differences need narrower bounds.
+    """
+    return np.array([acf[0], acf[0] - acf[1], acf[2], acf[2] - acf[3]])
 
 
 def _without_readings(known: np.ndarray, settings: VectorSettings) -> np.ndarray:

@@ -51,9 +51,8 @@ def test_expected_load_is_the_household_s(homes, drawn):
 
 def test_autocorrelations_are_the_household_s(vectors, drawn):
     again = household_vectors(drawn, SETTINGS)
-    for part, tolerance in {"acf": 0.1, "daily": 0.07}.items():
-        wanted, found = SETTINGS.parts(vectors)[part], SETTINGS.parts(again)[part]
-        assert np.abs(found - wanted).max() < tolerance
+    assert SETTINGS.autocorrelations(again) == pytest.approx(SETTINGS.autocorrelations(vectors), abs=0.1)
+    assert SETTINGS.parts(again)["daily"] == pytest.approx(SETTINGS.parts(vectors)["daily"], abs=0.07)
 
 
 def test_a_series_depends_on_seed_and_number_alone(vectors, drawn):

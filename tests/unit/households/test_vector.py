@@ -72,9 +72,8 @@ def test_a_season_is_found_in_the_month_it_is_in():
 
 def test_autocorrelations_are_those_of_numpy(homes, vectors):
     x = homes[0] - homes[0].mean()
-    for name, lag in {"interval": 1, "two_intervals": 2, "day": 24, "week": 168}.items():
-        wanted = np.mean(x[:-lag] * x[lag:]) / x.var()
-        assert entry(vectors, f"acf_{name}")[0] == pytest.approx(wanted)
+    wanted = [np.mean(x[:-lag] * x[lag:]) / x.var() for lag in (1, 2, 24, 168)]
+    assert SETTINGS.autocorrelations(vectors)[0] == pytest.approx(wanted)
 
 
 def test_expected_load_is_what_the_daily_covariances_are_about(homes, vectors):
