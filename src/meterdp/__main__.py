@@ -27,6 +27,11 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "verify": "whether a folder is what was released, and what guarantee it carries",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
+    "households": {
+        "": "years of synthetic households, drawn from a release at no cost",
+        "draw": "write readings of as many synthetic households as you like, for the released period or any year",
+    },
+    "score": "how far synthetic households are from real ones, in the numbers a planner uses",
     "ledger": {
         "": "what has been released and what it cost",
         "show": "every charge and what all of them cost together",

@@ -10,7 +10,8 @@ from datetime import date
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.households.configured import calendar_of
+from meterdp.households.configured import calendar_of, days_off
+from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.vector import VectorSettings
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.noise import NoiseSource
@@ -26,8 +27,17 @@ class ReleasedHouseholds:
     """
 
     settings: VectorSettings
+    country: str | None  # whose public holidays are days off
     listed: Mapping[str, int]
     mixtures: tuple[Mixture, ...]
+
+    def generator(self, year: int | None = None) -> HouseholdGenerator:
+        """Return what draws readings of vectors, for the period of the release or a calendar year."""
+        if year is None:
+            return HouseholdGenerator(self.settings)
+        first, last, own = date(year, 1, 1), date(year, 12, 31), self.settings.calendar
+        calendar = calendar_of(first, last, own.interval_minutes, own.time_zone)
+        return HouseholdGenerator(self.settings, calendar, days_off(self.country, first, last))
 
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.
@@ -59,6 +69,7 @@ class ReleasedHouseholds:
             "period": [days[0].isoformat(), days[-1].isoformat()],
             "interval_minutes": calendar.interval_minutes,
             "time_zone": calendar.time_zone,
+            "holidays_of": self.country,
             "days_off": [day.isoformat() for day in settings.days_off],
             "feed_in": settings.feed_in,
             "mean_kw": list(settings.mean_kw),
@@ -96,7 +107,9 @@ class ReleasedHouseholds:
             mixtures = tuple(
                 Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))) for one in strata
             )
-            return cls(settings, {one["name"]: one["listed_meters"] for one in strata}, mixtures)
+            return cls(
+                settings, stated["holidays_of"], {one["name"]: one["listed_meters"] for one in strata}, mixtures
+            )
         except (ValueError, LookupError, TypeError, RecursionError):
             raise InputError(
                 "does not hold released households", file=file, hint="name a folder release/households, unchanged"

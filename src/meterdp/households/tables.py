@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meterdp.core.tables import INT, VECTOR, Column, Table
+from meterdp.core.tables import INT, REAL, STAMP_UTC, VECTOR, Column, Table
 
 HOUSEHOLD_VECTORS = Table(
     "household_vectors",
@@ -13,4 +13,18 @@ HOUSEHOLD_VECTORS = Table(
         Column("vector", VECTOR, "1", "entries of meterdp.households.vector, in order, within public bounds"),
     ),
     file_name="household_vectors/part-*.parquet",
+)
+
+# What `meterdp households draw` writes and `meterdp score` reads.
+DRAWN_READINGS = Table(
+    "drawn_readings",
+    "release",
+    "Readings of synthetic households, drawn from a release; household by household, a row group some at a time.",
+    (
+        Column("household", INT, "1", "synthetic household, from 1; it is no real one"),
+        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
+        Column("energy_kwh", REAL, "kWh", "energy of the interval, negative where more is fed in than used"),
+    ),
+    file_name="<drawn>.parquet",
+    of_readings=True,
 )

@@ -121,7 +121,12 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
 def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
     mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings
     public, guarantee = mechanism.public, mechanism.guarantee
-    released = ReleasedHouseholds(settings, dict(zip(made_by.strata, public.sizes, strict=True)), mixtures)
+    released = ReleasedHouseholds(
+        settings,
+        service.config["release"]["household_holidays"],
+        dict(zip(made_by.strata, public.sizes, strict=True)),
+        mixtures,
+    )
     n = service.config["release"]["synthetic_households"]
     stratum, vectors = released.draw(n, FreshNumbers())
     files = {

@@ -1,0 +1,42 @@
+"""``meterdp households``: years of synthetic households, drawn from a release at no cost."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from meterdp.cli import Command
+from meterdp.errors import InputError
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, help="folder of released households")
+    parser.add_argument("--n", type=int, default=100, help="how many households (%(default)s)")
+    parser.add_argument("--year", type=int, help="a calendar year; else the period of the release")
+    parser.add_argument("--stratum", help="households of this stratum only; else of all, as common as on the list")
+    parser.add_argument("--seed", type=int, default=0, help="another seed gives other households (%(default)s)")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="Parquet file to write")
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    from meterdp.households.files import draw_years
+
+    if arguments.n < 1:
+        raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
+    if arguments.year is not None and not 1970 <= arguments.year <= 2200:
+        raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
+    draw_years(arguments.folder, arguments.to, arguments.n, arguments.seed, arguments.year, arguments.stratum)
+    print(f"{arguments.to}: readings of {arguments.n:,} synthetic households")
+    return 0
+
+
+COMMANDS = {
+    "draw": Command(
+        (
+            "meterdp households draw results/release/households --n 500 --year 2027 --to homes.parquet",
+            "meterdp households draw results/release/households --n 200 --stratum flat --to flats.parquet",
+        ),
+        _add_arguments,
+        _draw,
+    )
+}

@@ -1,0 +1,35 @@
+"""``meterdp score``: how far anybody's synthetic households are from real ones."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from meterdp.cli import Command
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    words = "readings as Parquet or CSV: household, start of the interval in UTC, energy in kWh"
+    parser.add_argument("real", type=Path, help=words)
+    parser.add_argument("synthetic", type=Path, help="the same of synthetic households, over the same intervals")
+    parser.add_argument("--time-zone", default="UTC", help="of the homes (%(default)s)")
+    parser.add_argument("--holidays", metavar="COUNTRY", help="whose public holidays are days off, such as CH")
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from meterdp.households.files import lines, score_files
+
+    print("\n".join(lines(score_files(arguments.real, arguments.synthetic, arguments.time_zone, arguments.holidays))))
+    return 0
+
+
+COMMANDS = {
+    "score": Command(
+        (
+            "meterdp score homes.parquet synthetic.parquet",
+            "meterdp score homes.csv synthetic.parquet --time-zone Australia/Sydney --holidays AU-NSW",
+        ),
+        _add_arguments,
+        _score,
+    )
+}

@@ -1,0 +1,120 @@
+"""Readings of households as files: what is drawn from a release, and two files of readings to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from meterdp.core.job import progress
+from meterdp.core.noise import StudyNoise
+from meterdp.core.parquet import open_table
+from meterdp.core.regular import check_file, contents
+from meterdp.errors import InputError
+from meterdp.households.columns import Columns
+from meterdp.households.configured import days_off
+from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.households.score import Score, compare, floors, summarise, with_floors
+from meterdp.households.tables import DRAWN_READINGS
+from meterdp.profiles.grid import Calendar
+
+_MOST_BYTES = 2**30
+# Names of the columns of a file of readings, of which the first that is there counts.
+HOUSEHOLD = ("household", "meter_id", "household_id", "id")
+START = ("interval_start_utc", "interval_start", "timestamp", "datetime", "date")
+ENERGY = ("energy_kwh", "kwh", "target", "value")
+
+
+def draw_years(
+    folder, target, households: int, seed: int, year: int | None = None, stratum: str | None = None
+) -> None:
+    """Write readings of synthetic households of a released folder as Parquet, some at a time.
+
+    The same seed, number and stratum give the same households. InputError if the folder is none, or if the stratum was
+    not released.
+    """
+    source = Path(folder) / FILE
+    released = ReleasedHouseholds.of(
+        contents(check_file(source), _MOST_BYTES, "name a folder release/households"), source
+    )
+    _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
+    generator = released.generator(year)
+    stamps, first = pa.array(generator.columns.calendar.start_utc, pa.timestamp("us", tz="UTC")), 1
+    with open_table(target, DRAWN_READINGS, {"synthetic": "yes"}) as add:
+        for kwh in progress(generator.batches(vectors, seed), f"readings of {households:,} households"):
+            number = np.repeat(np.arange(first, first + len(kwh), dtype=np.int32), kwh.shape[1])
+            add(
+                {
+                    "household": number,
+                    "interval_start_utc": pa.concat_arrays([stamps] * len(kwh)),
+                    "energy_kwh": kwh.ravel(),
+                }
+            )
+            first += len(kwh)
+
+
+def score_files(real, synthetic, time_zone: str, country: str | None = None) -> list[Score]:
+    """Return the scorecard of two files of readings, floors beside: of real households against each other.
+
+    Both are Parquet or CSV with columns of household, start of the interval in UTC and energy in kWh, over the same
+    period and interval. InputError if they are not.
+    """
+    (real_kwh, calendar), (drawn_kwh, other) = (read_years(path, time_zone) for path in (real, synthetic))
+    if (calendar.start, calendar.slot_count, calendar.interval_minutes) != (
+        other.start,
+        other.slot_count,
+        other.interval_minutes,
+    ):
+        raise InputError(
+            "has other intervals than the real readings",
+            file=synthetic,
+            hint="draw the synthetic households for the same period and interval",
+        )
+    days = calendar.days
+    columns = Columns(calendar, days_off(country, days[0], days[-1]))
+    rows = compare(*(summarise([kwh], len(kwh), columns) for kwh in (real_kwh, drawn_kwh)))
+    floor = floors(real_kwh, columns)
+    return with_floors(rows, floor)
+
+
+def read_years(path, time_zone: str) -> tuple[np.ndarray, Calendar]:
+    """Return the readings of a file, (H, T) kWh with NaN where there are none, on its regular calendar."""
+    path = check_file(path)
+    read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
+    table = read(path)
+    household, start, energy = (_column(table, names, path) for names in (HOUSEHOLD, START, ENERGY))
+    stamps = pd.to_datetime(start, utc=True).dt.tz_convert(None).to_numpy("datetime64[m]")
+    minutes = np.diff(np.unique(stamps)).min() if len(np.unique(stamps)) > 1 else np.timedelta64(0, "m")
+    interval = int(minutes / np.timedelta64(1, "m"))
+    if interval == 0 or 24 * 60 % interval:
+        raise InputError("has no regular interval", file=path, hint="give readings of 5 to 60 minutes")
+    at = ((stamps - stamps.min()) / minutes).astype(int)
+    code, _ = pd.factorize(household)
+    kwh = np.full((code.max() + 1, at.max() + 1), np.nan)
+    kwh[code, at] = energy
+    first = pd.Timestamp(stamps.min(), tz="UTC").to_pydatetime()
+    return kwh, Calendar(first, kwh.shape[1], interval, time_zone)
+
+
+def _column(table: pd.DataFrame, names: tuple[str, ...], path) -> pd.Series:
+    lower = {str(name).lower(): name for name in table.columns}
+    for name in names:
+        if name in lower:
+            return table[lower[name]]
+    raise InputError(f"has no column {' or '.join(names)}", file=path, hint="name the columns so")
+
+
+def lines(rows: list[Score]) -> Iterator[str]:
+    """Yield the scorecard as a table for people."""
+    head = ("", "real", "synthetic", "off by", "real against real")
+    cells = [
+        (f"{row.statistic} {row.detail}".strip(), f"{row.real:.3g} {row.unit}", f"{row.synthetic:.3g}",
+         f"{row.error:.3g} {row.error_unit}", f"{row.floor:.3g}")
+        for row in rows
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    for row in (head, *cells):
+        yield "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])))
