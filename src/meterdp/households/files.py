@@ -33,8 +33,8 @@ def draw_years(
 ) -> None:
     """Write readings of synthetic households of a released folder as Parquet, some at a time.
 
-    The same seed, number and stratum give the same households. InputError if the folder is none, or if the stratum was
-    not released.
+    The same seed, number and stratum give the same households. InputError if the folder holds no released households,
+    or the stratum is none of theirs.
     """
     source = Path(folder) / FILE
     released = ReleasedHouseholds.of(

@@ -7,20 +7,21 @@ does (docs/proofs/households.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.errors import InputError
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.mechanism import Metered, apart
+from meterdp.privacy.mechanism import Measure, Metered, apart, measure_with
 from meterdp.privacy.noise import GaussianSource
 
 # Without a prior mixture.
@@ -115,8 +116,18 @@ class Households:
 
     def release(self, vectors: np.ndarray, noise: GaussianSource | Metered) -> tuple[Mixture, ...]:
         """Return a mixture of vectors for every stratum, from those of all households, (N, d)."""
+        return self.run(vectors, [measure_with(one, self.public.grid) for one in apart(noise, len(self.parts))])
+
+    def run(self, vectors: np.ndarray, measures: Sequence[Measure]) -> tuple[Mixture, ...]:
+        """Run the steps of every stratum with its own ``measure``, in whose arguments alone vectors are touched."""
         stratum, box = np.array(self.public.stratum), self.public.box
+        if vectors.shape != (self.public.records, box.dimension):
+            raise InputError(
+                "are not of the public number of households and entries",
+                field="vectors",
+                hint="use those of the public list",
+            )
         return tuple(
-            box.unscaled(part.release(PrivateRecords(box.scaled(vectors[stratum == s])), source, 1).mixtures.draw(0))
-            for s, (part, source) in enumerate(zip(self.parts, apart(noise, len(self.parts)), strict=True))
+            box.unscaled(part.run(box.scaled(vectors[stratum == s]), measure, 1).mixtures.draw(0))
+            for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True))
         )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_parts, read_table, table_bytes
-from meterdp.households.configured import settings_of
 from meterdp.households.mechanism import Households, HouseholdsPublic, strata_of
-from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.tables import HOUSEHOLD_VECTORS
-from meterdp.households.vector import VectorSettings
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
@@ -26,6 +23,9 @@ from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release.plan import Plan
 from meterdp.release.service import Calibrated, ReleaseService, as_json, request_parameters, sentence
 from meterdp.release.settings import check_meters
+
+if TYPE_CHECKING:  # loads numba: a plan does without
+    from meterdp.households.vector import VectorSettings
 
 # Counts up when the same parameters would give another release.
 VERSION = 1
@@ -79,6 +79,8 @@ class ReleasedPopulation(Calibrated):
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopulation]:
+    from meterdp.households.configured import settings_of
+
     config, settings = service.config, settings_of(service.config)
     strata, stratum = strata_of(_said(listed, config["release"]["household_strata"]))
     public = HouseholdsPublic(
@@ -119,6 +121,8 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
 
 
 def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
+    from meterdp.households.released import FILE, ReleasedHouseholds
+
     mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings
     public, guarantee = mechanism.public, mechanism.guarantee
     released = ReleasedHouseholds(
