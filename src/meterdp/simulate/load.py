@@ -301,7 +301,10 @@ def simulated_kwh(
     period = Period(first_day, days, parameters.time_zone, parameters.interval_minutes)
     fleet = Fleet(parameters.household_types, households, 1, seed)
     model = LoadModel(parameters, period, seed)
-    return np.stack([model.energy(fleet.kind(i), i) for i in range(households)])
+    energy_kwh = np.empty((households, period.slot_count))
+    for household in range(households):
+        energy_kwh[household] = model.energy(fleet.kind(household), household)
+    return energy_kwh
 
 
 def hourly_log_kwh(
