@@ -23,7 +23,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 from table import ROOT, write
-from utilities import LATER, SHOPS, flat
+from utilities import LATER, NO_SEASONS, SHOPS, flat
 
 from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.group_errors import Judge
@@ -59,7 +59,7 @@ def australian(path: str) -> np.ndarray:
 
 def data_sets(paths: list[str]) -> dict[str, np.ndarray]:
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
-    utilities = {"default": parameters, "later": LATER.of(parameters), "shops": SHOPS.of(parameters)}
+    utilities = {"default": NO_SEASONS.of(parameters), "later": LATER.of(parameters), "shops": SHOPS.of(parameters)}
     utilities["flat"] = flat(parameters)
     found = {}
     for name, utility in utilities.items():

@@ -120,6 +120,13 @@ def text(value, place: Place) -> str:
     return value
 
 
+def flag(value, place: Place) -> bool:
+    """Read yes or no."""
+    if not isinstance(value, bool):
+        raise place.refuse("is not an allowed value", "give true or false")
+    return value
+
+
 def choice(*allowed: str) -> Reader:
     """Declare one of the words ``allowed``."""
 

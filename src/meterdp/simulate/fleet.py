@@ -140,6 +140,10 @@ class Period:
         return pd.Timestamp(day).tz_localize(self.time_zone, ambiguous=True, nonexistent="shift_forward")
 
     @property
+    def last_date(self) -> date:
+        return self.start_date + timedelta(days=self.days - 1)
+
+    @property
     def slot_count(self) -> int:
         return len(self._local)
 
@@ -182,6 +186,12 @@ class Period:
     def repeated(self) -> np.ndarray:
         """Whether the stamp of an interval occurs twice, (T,) bool."""
         return pd.Series(self.stamps).duplicated(keep=False).to_numpy()
+
+    def day_of_year(self, first: int = 0) -> np.ndarray:
+        """Return the day of the year, from 1, of every day from day ``first`` on, (D - first,) int."""
+        return pd.date_range(
+            self.start_date + timedelta(days=first), periods=self.days - first
+        ).day_of_year.to_numpy()
 
     def weekend(self, count: int, first: int = 0) -> np.ndarray:
         """Whether each of ``count`` days from day ``first`` on is a Saturday or Sunday, (count,) bool."""

@@ -1,7 +1,8 @@
 """The load of synthetic households, before anything goes wrong on the way to the export.
 
 log load = level + daily shape of the type + smooth household and day deviations + weather + ARMA(5, 5) noise, with
-base load and switched appliances on top. So half-day hourly profiles are close to Gaussian in the log for each type
+base load and switched appliances on top; over a year also seasons, vacations and changes of tenancy
+(``meterdp.simulate.year``). So half-day hourly profiles are close to Gaussian in the log for each type
 (Liu et al., section V-C) and the remainder after a seasonal mean is close to a Gaussian ARMA process (Ramakrishna et
 al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not on how many others there are.
 
@@ -27,8 +28,10 @@ from meterdp.simulate.parameters import (
     DeviationMode,
     HouseholdType,
     NoiseComponent,
+    SeasonalChange,
     SimulationParameters,
 )
+from meterdp.simulate.year import DAYS_PER_YEAR, Habits, days_away, following, later_habits, winter_and_summer
 
 # After this many time constants a filter has forgotten that it started at zero (to exp(-10) of its state).
 _BURN_IN_TIME_CONSTANTS = 10
@@ -74,8 +77,8 @@ def _around_the_clock(hours: np.ndarray) -> np.ndarray:
     return (hours + 12) % 24 - 12
 
 
-def _mode_shape(mode: DeviationMode, hours: np.ndarray) -> np.ndarray:
-    """Value of a mode at ``hours``, of the same shape."""
+def _bump_shape(mode: DeviationMode | SeasonalChange, hours: np.ndarray) -> np.ndarray:
+    """Sum of the bumps at ``hours``, of the same shape."""
     return sum(
         weight * np.exp(-0.5 * (_around_the_clock(hours - hour) / mode.width_h) ** 2) for hour, weight in mode.bumps
     )
@@ -86,8 +89,10 @@ def _hourly_curve(log_kwh: tuple[float, ...], hours: np.ndarray) -> np.ndarray:
     return np.interp(hours, np.arange(24) + 0.5, log_kwh, period=24)
 
 
-def switched_energy(rng: np.random.Generator, appliances: tuple[Appliance, ...], period: Period) -> np.ndarray:
-    """Draw the energy of switched appliances, (T,) kWh."""
+def switched_energy(
+    rng: np.random.Generator, appliances: tuple[Appliance, ...], period: Period, at_home: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw the energy of switched appliances, (T,) kWh; only of automatic ones where not ``at_home``, (T,) bool."""
     hours_on = np.zeros(period.slot_count)
     energy = np.zeros(period.slot_count)
     for appliance in appliances:
@@ -105,6 +110,8 @@ def switched_energy(rng: np.random.Generator, appliances: tuple[Appliance, ...],
         inside = (touched >= 0) & (touched < period.slot_count)
         hours_on[:] = 0
         np.add.at(hours_on, touched[inside], share[inside] * period.hours_per_slot)
+        if at_home is not None and not appliance.automatic:
+            hours_on *= at_home
         energy += power_kw * hours_on
     return energy
 
@@ -140,31 +147,66 @@ class LoadModel:
         shocks[1:] *= np.sqrt(1 - phi**2)
         return lfilter([1.0], [1.0, -phi], shocks)
 
-    def log_day_shapes(self, kind: HouseholdType, rng: np.random.Generator) -> np.ndarray:
-        """Draw the smooth log load of every day of one household, (D + 1, S) log kWh per hour; row 0 is the eve."""
+    @cached_property
+    def _winter_and_summer(self) -> np.ndarray:
+        """How much heating and cooling the eve and every day need, (2, D + 1)."""
+        return winter_and_summer(self.parameters.seasons, self.period.day_of_year(-1), self._weather)
+
+    def log_day_shapes(self, kind: HouseholdType, household: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the smooth log load of every day of one household, (D + 1, S) log kWh per hour; row 0 is the eve.
+
+        ``rng`` draws the first habits and what changes from day to day; seasons and later habits have streams of
+        their own.
+        """
         days = self.period.days + 1
-        level = rng.normal(0, kind.level_spread_log)
-        hours = self._hours - rng.normal(0, kind.shift_spread_h)
+        level, shift = rng.normal(0, kind.level_spread_log), rng.normal(0, kind.shift_spread_h)
         daily_level = rng.normal(0, kind.day_spread_log, size=days) + kind.weather_log * self._weather
+        sizes, daily_sizes = [], []
+        for mode in kind.deviation_modes:
+            sizes.append(rng.normal(0, mode.household_spread_log))
+            daily_sizes.append(rng.normal(0, mode.day_spread_log, size=days))
+        shapes = self._shapes(kind, Habits(level, shift, tuple(sizes)), daily_level, daily_sizes)
+        for day, habits in later_habits(kind, self.parameters.tenancies, self.period.days, self.seed, household):
+            shapes[day + 1 :] = self._shapes(kind, habits, daily_level, daily_sizes)[day + 1 :]
+        if self._winter_and_summer.any():
+            factors = following(kind, self.seed, household)[:, None] * self._winter_and_summer
+            for factor, change in zip(factors, (kind.winter, kind.summer), strict=True):
+                shapes += factor[:, None] * (change.level_log + _bump_shape(change, self._hours))
+        return shapes
+
+    def _shapes(
+        self, kind: HouseholdType, habits: Habits, daily_level: np.ndarray, daily_sizes: list[np.ndarray]
+    ) -> np.ndarray:
+        """Return the smooth log load of a household that has these habits throughout, (D + 1, S) log kWh per hour."""
+        hours = self._hours - habits.shift_h
         typical = np.where(
             self._weekend[:, None],
             _hourly_curve(kind.weekend_log_kwh, hours),
             _hourly_curve(kind.weekday_log_kwh, hours),
         )
-        shapes = typical + level + daily_level[:, None]
-        for mode in kind.deviation_modes:
-            size = rng.normal(0, mode.household_spread_log) + rng.normal(0, mode.day_spread_log, size=days)
-            shapes += size[:, None] * _mode_shape(mode, self._hours)
+        shapes = typical + habits.level_log + daily_level[:, None]
+        for mode, size, daily in zip(kind.deviation_modes, habits.mode_log, daily_sizes, strict=True):
+            shapes += (size + daily)[:, None] * _bump_shape(mode, self._hours)
         return shapes
+
+    def days_away(self, kind: HouseholdType, household: int) -> np.ndarray:
+        """Say on which local days a household is away, (D,) bool."""
+        rules = self.parameters
+        return days_away(kind, rules.vacations, rules.seasons, self.period, self.seed, household)
 
     def energy(self, kind: HouseholdType, household: int) -> np.ndarray:
         """Draw the energy one household uses, (T,) kWh per interval, positive."""
         rng = keyed_generator(self.seed, "load", household)
-        shapes = self.log_day_shapes(kind, rng)
+        log_kw = self.log_day_shapes(kind, household, rng)[self._effect_day, self.period.slot_of_day]
         noise = _log_noise(rng, self.parameters.noise, rng.uniform(*kind.noise_spread_log), self.period)
-        smooth_kw = np.exp(shapes[self._effect_day, self.period.slot_of_day] + noise)
+        away = self.days_away(kind, household)[self.period.day_index]
+        if away.any():
+            standby = keyed_generator(self.seed, "standby", household)
+            log_kw[away] = np.log(standby.uniform(*self.parameters.vacations.standby_kw))
+        smooth_kw = np.exp(log_kw + noise)
         base_kw = rng.uniform(*kind.base_load_kw)
-        return (smooth_kw + base_kw) * self.period.hours_per_slot + switched_energy(rng, kind.appliances, self.period)
+        switched = switched_energy(rng, kind.appliances, self.period, ~away)
+        return (smooth_kw + base_kw) * self.period.hours_per_slot + switched
 
     def resolution_wh(self, kind: HouseholdType, household: int) -> int:
         coarse = keyed_generator(self.seed, "meter", household).random() < kind.coarse_meter_share
@@ -190,7 +232,8 @@ class Variation:
 
     ``level_log`` is added to the log load of all types, everybody's day runs ``later_h`` hours later, of the
     households per type only the proportions matter, and the spreads are factors on how much daily shapes, noise and
-    levels differ.
+    levels differ. ``season`` is a factor on how much load changes with the seasons, which come ``season_later_days``
+    days later: 182.6 on the other hemisphere.
     """
 
     level_log: float
@@ -199,17 +242,25 @@ class Variation:
     shape_spread: float
     noise_spread: float
     level_spread: float
+    season: float = 1.0
+    season_later_days: float = 0.0
 
     def of(self, parameters: SimulationParameters) -> SimulationParameters:
         """Return the parameters of the other utility."""
         kinds = zip(parameters.household_types, self.households, strict=True)
-        return replace(parameters, household_types=tuple(self._type(kind, count) for kind, count in kinds))
+        seasons = parameters.seasons
+        coldest_day = (seasons.coldest_day + self.season_later_days) % DAYS_PER_YEAR
+        return replace(
+            parameters,
+            seasons=replace(seasons, coldest_day=coldest_day),
+            household_types=tuple(self._type(kind, count) for kind, count in kinds),
+        )
 
     def _type(self, kind: HouseholdType, households: int) -> HouseholdType:
         modes = tuple(
             replace(
                 mode,
-                bumps=tuple(((hour + self.later_h) % 24, weight) for hour, weight in mode.bumps),
+                bumps=self._later(mode.bumps),
                 household_spread_log=self.shape_spread * mode.household_spread_log,
                 day_spread_log=self.shape_spread * mode.day_spread_log,
             )
@@ -223,11 +274,37 @@ class Variation:
             level_spread_log=self.level_spread * kind.level_spread_log,
             noise_spread_log=tuple(self.noise_spread * s for s in kind.noise_spread_log),
             deviation_modes=modes,
+            winter=self._seasonal(kind.winter),
+            summer=self._seasonal(kind.summer),
         )
+
+    def _later(self, bumps: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+        return tuple(((hour + self.later_h) % 24, weight) for hour, weight in bumps)
+
+    def _seasonal(self, change: SeasonalChange) -> SeasonalChange:
+        bumps = tuple((hour, self.season * weight) for hour, weight in self._later(change.bumps))
+        return replace(change, level_log=self.season * change.level_log, bumps=bumps)
 
     def _curve(self, log_kwh: tuple[float, ...]) -> tuple[float, ...]:
         hours = np.arange(24)
         return tuple(np.interp(hours - self.later_h, hours, log_kwh, period=24) + self.level_log)
+
+
+def simulated_kwh(
+    parameters: SimulationParameters, seed: int, households: int, first_day: date, days: int
+) -> np.ndarray:
+    """Return the energy of simulated households in every interval, (households, T) kWh.
+
+    Intervals are those of ``parameters.interval_minutes``. They are regular in UTC, so a local day on which the clock
+    changes has more or fewer of them (:class:`meterdp.simulate.fleet.Period` says which is which).
+    """
+    period = Period(first_day, days, parameters.time_zone, parameters.interval_minutes)
+    fleet = Fleet(parameters.household_types, households, 1, seed)
+    model = LoadModel(parameters, period, seed)
+    energy_kwh = np.empty((households, period.slot_count))
+    for household in range(households):
+        energy_kwh[household] = model.energy(fleet.kind(household), household)
+    return energy_kwh
 
 
 def hourly_log_kwh(
@@ -242,8 +319,5 @@ def hourly_log_kwh(
 
     No day on which the clock changes may be among them.
     """
-    period = Period(first_day, days, parameters.time_zone, parameters.interval_minutes)
-    fleet = Fleet(parameters.household_types, households, 1, seed)
-    model = LoadModel(parameters, period, seed)
-    energy = np.stack([model.energy(fleet.kind(i), i) for i in range(households)])
+    energy = simulated_kwh(parameters, seed, households, first_day, days)
     return np.log(np.clip(energy.reshape(households, 24 * days, -1).sum(axis=2), *clip_kwh))

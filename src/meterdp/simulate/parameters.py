@@ -23,6 +23,7 @@ from meterdp.simulate.fields import (
     choice,
     curve,
     day,
+    flag,
     hours_and_weights,
     names,
     number,
@@ -66,6 +67,16 @@ class Appliance:
     duration_h: Annotated[tuple[float, float], span(0.05, 24)]
     start_hour: Annotated[float, number(0, 24)]
     start_spread_h: Annotated[float, number(0, 12)]
+    automatic: Annotated[bool, flag] = False
+
+
+@dataclass(frozen=True)
+class SeasonalChange:
+    """What the middle of a season adds to the log load of a type: a level, and Gaussian bumps over the day."""
+
+    level_log: Annotated[float, number()]
+    bumps: Annotated[tuple[tuple[float, float], ...], hours_and_weights]
+    width_h: Annotated[float, number(0.25, 24)]
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,36 @@ class HouseholdType:
     coarse_meter_share: Annotated[float, number(0, 1)]
     deviation_modes: Annotated[tuple[DeviationMode, ...], sections(DeviationMode, may_be_empty=True)]
     appliances: Annotated[tuple[Appliance, ...], sections(Appliance, may_be_empty=True)]
+    winter: Annotated[SeasonalChange, section(SeasonalChange)]
+    summer: Annotated[SeasonalChange, section(SeasonalChange)]
+    season_spread: Annotated[float, number(0)]
+    vacations_per_year: Annotated[float, number(0, 50)]
+    moves_per_year: Annotated[float, number(0, 12)]
+
+
+@dataclass(frozen=True)
+class Seasons:
+    """When winter and, half a year later, summer are, and how much they depend on the weather."""
+
+    coldest_day: Annotated[float, number(0, 366)]
+    length_days: Annotated[float, number(1, 182)]
+    weather: Annotated[float, number(0)]
+
+
+@dataclass(frozen=True)
+class Vacations:
+    """How long households are away, when, and what the home draws meanwhile."""
+
+    days: Annotated[tuple[float, float], span(1, 120)]
+    turn_of_year_share: Annotated[float, number(0, 1)]
+    standby_kw: Annotated[tuple[float, float], span(0.001)]
+
+
+@dataclass(frozen=True)
+class Tenancies:
+    """How many days are without a move: from the first day on, and after each move."""
+
+    at_least_days: Annotated[int, whole(1)]
 
 
 @dataclass(frozen=True)
@@ -209,6 +250,9 @@ class SimulationParameters:
     weather_persistence: Annotated[float, number(0, 0.999)]
     fine_resolution_wh: Annotated[int, whole(1)]
     coarse_resolution_wh: Annotated[int, whole(1)]
+    seasons: Annotated[Seasons, section(Seasons)]
+    vacations: Annotated[Vacations, section(Vacations)]
+    tenancies: Annotated[Tenancies, section(Tenancies)]
     noise: Annotated[tuple[NoiseComponent, ...], sections(NoiseComponent)]
     household_types: Annotated[tuple[HouseholdType, ...], sections(HouseholdType)]
     data_quality: Annotated[DataQuality, section(DataQuality)]
