@@ -120,10 +120,13 @@ class Components:
         modulus = np.exp(-1 / CYCLE_MEMORY_INTERVALS)
         return 2 * modulus * np.cos(2 * np.pi / CYCLE_INTERVALS), -(modulus**2)
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw all components, each of variance one, (COUNT, T)."""
+    def room(self) -> np.ndarray:
+        """Return an array for :meth:`draw` to fill, (COUNT, T)."""
+        return np.empty((COUNT, self.columns.calendar.slot_count))
+
+    def draw(self, rng: np.random.Generator, out: np.ndarray) -> None:
+        """Draw all components, each of variance one, into ``out``, which many households share one after another."""
         calendar = self.columns.calendar
-        out = np.empty((COUNT, calendar.slot_count))
         row = iter(out)
         for memory in DAY_MEMORY_DAYS:
             level = rng.standard_normal(self.columns.day_count)
@@ -140,7 +143,6 @@ class Components:
         for series, hours in zip(rest[1:], DEVIATION_HOURS, strict=False):
             _autoregressive(series, np.exp(-self.hours / hours), 1)
         _cycle(rest[-1], *self._cycle_coefficients)
-        return out
 
     @cached_property
     def correlations(self) -> np.ndarray:

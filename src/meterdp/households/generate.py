@@ -28,9 +28,10 @@ from meterdp.households.latent import VALUES, Covariances, Readings, find_readin
 from meterdp.households.vector import VectorSettings
 from meterdp.profiles.grid import Calendar
 
-# Numbers of a batch of households, at most: 32 MB an array.
-_BATCH_NUMBERS = 1 << 22
-_MOST_COMMON = 0.6
+# Numbers of a batch of households, at most: 8 MB an array.
+_BATCH_NUMBERS = 1 << 20
+# Largest latent share of a common series, and its largest value: readings do not follow linearly that far.
+_MOST_COMMON, _LARGEST_COMMON = 0.6, 4.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class CommonSeries:
     share: float
 
     def over(self, columns: Columns) -> np.ndarray:
-        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one."""
+        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one, and clip."""
         z = np.asarray(self.z, float).reshape(columns.day_count, -1)
         if z.shape[1] == 1:
             series = z[columns.day, 0]
@@ -53,7 +54,7 @@ class CommonSeries:
             calendar = columns.calendar
             days = columns.day + (calendar.slot_of_day + 0.5) / calendar.slots_per_day
             series = np.interp(days * z.shape[1] - 0.5, np.arange(z.size), z.ravel())
-        return (series - series.mean()) / series.std()
+        return np.clip((series - series.mean()) / series.std(), -_LARGEST_COMMON, _LARGEST_COMMON)
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,12 @@ class HouseholdGenerator:
     @cached_property
     def _components(self) -> Components:
         return Components(self.columns)
+
+    @cached_property
+    def _rank_scores(self) -> np.ndarray:
+        """Normal scores of the ranks of a period, (T,)."""
+        slots = self.columns.calendar.slot_count
+        return ndtri((np.arange(slots) + 0.5) / slots)
 
     @cached_property
     def _common(self) -> np.ndarray | None:
@@ -124,17 +131,18 @@ class HouseholdGenerator:
         if self.columns is not settings.columns:
             expected = np.clip(settings.expected_ratio(vectors, self.columns), low, high)
         size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
-        return size_kwh * np.array(
-            [self._ratios(i, expected[i], readings, wanted, seed, first + i) for i in range(len(vectors))]
-        )
+        ratios, drawn = np.empty(expected.shape), self._components.room()
+        for i in range(len(vectors)):
+            self._components.draw(keyed_generator(seed, "household series", first + i), drawn)
+            ratios[i] = self._ratios(i, expected[i], readings, wanted, drawn)
+        return size_kwh * ratios
 
     def _ratios(
-        self, i: int, expected: np.ndarray, readings: Readings, wanted: _Wanted, seed: int, number: int
+        self, i: int, expected: np.ndarray, readings: Readings, wanted: _Wanted, drawn: np.ndarray
     ) -> np.ndarray:
-        """Draw the readings of one household in multiples of its mean size, (T,)."""
+        """Return the readings of household ``i`` in multiples of its mean size, (T,), from its drawn components."""
         latent_means = readings.latent_means(expected, i)
         ranked = self._ranked_readings(i, latent_means, readings)
-        drawn = self._components.draw(keyed_generator(seed, "household series", number))
         target = wanted.correlations(i, wanted.covariances[i])
         share = wanted.common_share(i, self.common)
         aim = target
@@ -152,11 +160,10 @@ class HouseholdGenerator:
 
     def _ranked_readings(self, i: int, latent_means: np.ndarray, readings: Readings) -> np.ndarray:
         """Return the readings of the period from the lowest to the highest, (T,)."""
-        slots = len(latent_means)
         same = self.columns is self.settings.columns
         scores = readings.scores[i] if same else readings.scores_of(latent_means)
         rising = np.concatenate([[True], np.diff(scores) > 1e-12])
-        values = np.interp(ndtri((np.arange(slots) + 0.5) / slots), scores[rising], VALUES[rising])
+        values = np.interp(self._rank_scores, scores[rising], VALUES[rising])
         return np.interp(values, VALUES, readings.reading[i])
 
     def _covariances(self, residual: np.ndarray, variance: float) -> np.ndarray:

@@ -29,6 +29,8 @@ VALUES = np.arange(-11, 11 + _STEP / 2, _STEP)
 # Correlations at which the covariance of readings is tabulated.
 CORRELATIONS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98, 1.0])
 _BINS = 240
+# Points between the least and the greatest expected load of a household.
+_GRID = 1024
 _ITERATIONS = 10
 
 
@@ -75,6 +77,16 @@ def _weights_on_grid(values, weights, first, step, size):
     return out
 
 
+@njit(cache=True, nogil=True)
+def _at(table, positions):
+    """Interpolate a table at (n,) positions from 0 to its last index."""
+    out = np.empty(len(positions))
+    for t in range(len(positions)):
+        k = min(int(positions[t]), len(table) - 2)
+        out[t] = table[k] + (positions[t] - k) * (table[k + 1] - table[k])
+    return out
+
+
 def _scores(distribution: np.ndarray) -> np.ndarray:
     """Return the scores of VALUES in the distribution of a + e, (H, len(VALUES)), from that of a over MEANS."""
     below, *_ = _tables()
@@ -105,7 +117,10 @@ class Readings:
 
     def latent_means(self, expected: np.ndarray, household: int) -> np.ndarray:
         """Return a(t) of one household from its (T,) expected load."""
-        return np.interp(expected, self.expected[household], MEANS) - self.shift[household]
+        low, high = expected.min(), expected.max()
+        grid = np.linspace(low, high, _GRID)
+        means = np.interp(grid, self.expected[household], MEANS) - self.shift[household]
+        return _at(means, (expected - low) * ((_GRID - 1) / max(high - low, 1e-12)))
 
     def scores_of(self, latent_means: np.ndarray) -> np.ndarray:
         """Return the normal scores of VALUES for other (T,) latent means, (len(VALUES),)."""

@@ -115,7 +115,9 @@ def summarise(batches: Iterable[np.ndarray], households: int, columns: Columns) 
         known += weights @ finite
         rows += [_of_household(row, hours, slots, columns) for row in kw]
         begin += len(kw)
-    means = np.divide(load, known, out=np.full(load.shape, np.nan), where=known > 0)
+    # A mean of few is no load of the group: it would peak where hardly anybody was read.
+    enough = known >= members.sum(axis=1, keepdims=True) / 2
+    means = np.divide(load, known, out=np.full(load.shape, np.nan), where=enough & (known > 0))
     peaks = np.nanmax(means, axis=1)
     sizes = np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS))
     mean, peak, hour, ramp, zero, *acf = np.array(rows).T

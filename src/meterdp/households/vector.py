@@ -125,7 +125,7 @@ class VectorSettings:
             Entry("log_mean_kw", "ln kW", (low + high) / 2, (high - low) / 2),
             *([Entry("net_share", "1", 0.0, 1.0)] if self.feed_in else []),
             *(Entry(name, "ln of multiples of the mean", *box) for name, box in self._quantile_boxes.items()),
-            Entry("zero_share", "1", 0.0, 0.4),
+            Entry("zero_share", "1", 0.0, 0.5),
             *(Entry(name, "1", 0.0, _reach(name)) for name in coefficients),
             *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY}.items()),
         )
