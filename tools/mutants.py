@@ -470,8 +470,8 @@ MUTANTS = (
     Mutant(
         "a wrong log scale: the mechanism forgets it",
         "src/meterdp/mechanisms/proven/mechanism.py",
-        "Reference(released.mixtures.draw(r), low, high, scale) for",
-        "Reference(released.mixtures.draw(r), low, high) for",
+        "Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale)",
+        "Reference(mixture, public.low_log_kwh, public.high_log_kwh)",
         "tests/unit/release/test_released_marginals.py",
     ),
     Mutant(

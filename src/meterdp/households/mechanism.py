@@ -15,20 +15,41 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.mechanisms.proven.marginals import Directions, LinearReference, sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
-from meterdp.mixture.draws import Mixture
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Measure, Metered, apart, measure_with
-from meterdp.privacy.noise import GaussianSource
+from meterdp.privacy.noise import GaussianSource, NoiseSource
 
 # Without a prior mixture.
 MOST_CLASSES = 6
+# Of mu^2, for the distributions of linear functions beside the mixture.
+MARGINAL_SHARE = 0.3
 # A stratum of fewer listed meters is joined with others.
 FEWEST_OF_STRATUM = 300
 OTHERS = "other"
+
+
+# Functions of a vector whose distributions are measured: how much, the largest reading, and what comes again after
+# an interval, two, a day and a week; by name, the entries they are sums (+1) and differences (-1) of.
+MEASURED = {
+    "log_mean_kw": {"log_mean_kw": 1},
+    "log_peak_kw": {"log_mean_kw": 1, "highest": 1},
+    "acf_interval": {"acf_interval": 1},
+    "acf_two_intervals": {"acf_interval": 1, "acf_interval_less_two": -1},
+    "acf_day": {"acf_day": 1},
+    "acf_week": {"acf_day": 1, "acf_day_less_week": -1},
+    "daily_variance": {"daily_variance": 1},
+}
+
+
+def directions_of(entries: Sequence[str]) -> Directions:
+    """Return the linear functions of :data:`MEASURED` of vectors with named entries, (m, d)."""
+    return tuple(tuple(float(of.get(name, 0)) for name in entries) for of in MEASURED.values())
 
 
 def strata_of(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -55,6 +76,8 @@ class HouseholdsPublic:
     delta: float
     box: Box
     stratum: tuple[int, ...]  # (N,) in 0..S-1, each of some household
+    # Linear functions of a vector, (m, d), whose distributions are measured beside the mixture, if any.
+    directions: Directions = ()
     prior_mixture: PriorMixture | None = None  # of vectors, in their own units
     grid: float = 0.0
 
@@ -88,7 +111,13 @@ class Households:
         def part(size: int) -> Proven:
             classes = None if prior else default_classes(size * mu / d, MOST_CLASSES)
             at = (classes, d, size, public.epsilon, public.delta, box.ball)
-            return calibrate_ball(*at, grid=public.grid, prior_mixture=prior)
+            return calibrate_ball(
+                *at,
+                grid=public.grid,
+                prior_mixture=prior,
+                directions=tuple(map(tuple, np.array(public.directions) * box.half)) if public.directions else (),
+                marginal_share=MARGINAL_SHARE if public.directions else 0.0,
+            )
 
         return cls(public, tuple(map(part, public.sizes)))
 
@@ -114,11 +143,11 @@ class Households:
     def total_variation(self) -> float:
         return max(part.total_variation for part in self.parts)
 
-    def release(self, vectors: np.ndarray, noise: GaussianSource | Metered) -> tuple[Mixture, ...]:
-        """Return a mixture of vectors for every stratum, from those of all households, (N, d)."""
+    def release(self, vectors: np.ndarray, noise: GaussianSource | Metered) -> tuple[Population, ...]:
+        """Return what is released of every stratum, from the vectors of all households, (N, d)."""
         return self.run(vectors, [measure_with(one, self.public.grid) for one in apart(noise, len(self.parts))])
 
-    def run(self, vectors: np.ndarray, measures: Sequence[Measure]) -> tuple[Mixture, ...]:
+    def run(self, vectors: np.ndarray, measures: Sequence[Measure]) -> tuple[Population, ...]:
         """Run the steps of every stratum with its own ``measure``, in whose arguments alone vectors are touched."""
         stratum, box = np.array(self.public.stratum), self.public.box
         if vectors.shape != (self.public.records, box.dimension):
@@ -127,7 +156,27 @@ class Households:
                 field="vectors",
                 hint="use those of the public list",
             )
-        return tuple(
-            box.unscaled(part.run(box.scaled(vectors[stratum == s]), measure, 1).mixtures.draw(0))
-            for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True))
-        )
+        found = []
+        for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True)):
+            released, beside = part.run_whole(box.scaled(vectors[stratum == s]), measure, 1)
+            exponents = beside[0].exponents if beside else np.empty(0)
+            found.append(Population(box.unscaled(released.mixtures.draw(0)), exponents))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Population:
+    """What is released of one stratum: a mixture of vectors in their own units, and how it is reweighted.
+
+    ``exponents`` are of the features of the linear functions that were measured beside the mixture; empty if none
+    were.
+    """
+
+    mixture: Mixture
+    exponents: np.ndarray
+
+    def draw(self, directions: Directions, households: int, noise: NoiseSource) -> np.ndarray:
+        """Return the vectors of so many synthetic households, (n, d); some may lie outside the box."""
+        if not self.exponents.size:
+            return sample(self.mixture, households, noise)[0]
+        return sample_reweighted(LinearReference(self.mixture, directions), self.exponents, households, noise)

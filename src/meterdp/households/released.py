@@ -12,8 +12,10 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.households.configured import calendar_of, days_off
 from meterdp.households.generate import HouseholdGenerator
+from meterdp.households.mechanism import MEASURED, Population, directions_of
 from meterdp.households.vector import VectorSettings
-from meterdp.mixture.draws import Mixture, sample
+from meterdp.mechanisms.proven.marginals import LINEAR_COSINES
+from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
 FILE = "households.json"
@@ -21,15 +23,15 @@ FILE = "households.json"
 
 @dataclass(frozen=True)
 class ReleasedHouseholds:
-    """Public settings of vectors, and a released mixture of them for every stratum.
+    """Public settings of vectors, and what was released of every stratum.
 
-    ``listed`` are the meters of the public list in each stratum, by name; mixtures are in their order.
+    ``listed`` are the meters of the public list in each stratum, by name; populations are in their order.
     """
 
     settings: VectorSettings
     country: str | None  # whose public holidays are days off
     listed: Mapping[str, int]
-    mixtures: tuple[Mixture, ...]
+    populations: tuple[Population, ...]
 
     def generator(self, year: int | None = None) -> HouseholdGenerator:
         """Return what draws readings of vectors, for the period of the release or a calendar year."""
@@ -54,10 +56,10 @@ class ReleasedHouseholds:
         meters = np.array([self.listed[name] if stratum in (None, name) else 0 for name in names], dtype=float)
         below = np.cumsum(meters) / meters.sum()
         of = np.searchsorted(below, noise.uniform((households,)), side="right")
-        vectors = np.empty((households, len(self.settings.names)))
-        for s, mixture in enumerate(self.mixtures):
+        vectors, directions = np.empty((households, len(self.settings.names))), directions_of(self.settings.names)
+        for s, population in enumerate(self.populations):
             own = of == s
-            vectors[own] = sample(mixture, int(own.sum()), noise)[0]
+            vectors[own] = population.draw(directions, int(own.sum()), noise)
         return [names[s] for s in of], np.clip(vectors, *self.settings.bounds)
 
     @property
@@ -81,12 +83,14 @@ class ReleasedHouseholds:
                 {
                     "name": name,
                     "listed_meters": listed,
-                    "weights": mixture.weights.tolist(),
-                    "means": mixture.means.tolist(),
-                    "covariances": mixture.covariances.tolist(),
+                    "weights": population.mixture.weights.tolist(),
+                    "means": population.mixture.means.tolist(),
+                    "covariances": population.mixture.covariances.tolist(),
+                    "exponents": population.exponents.tolist(),
                 }
-                for (name, listed), mixture in zip(self.listed.items(), self.mixtures, strict=True)
+                for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
+            "reweighting": {"functions": MEASURED, "cosines": LINEAR_COSINES},
         }
 
     @classmethod
@@ -104,11 +108,15 @@ class ReleasedHouseholds:
             if settings.names != [entry["name"] for entry in stated["entries"]]:
                 raise ValueError("entries of another version")
             strata = stated["strata"]
-            mixtures = tuple(
-                Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))) for one in strata
+            populations = tuple(
+                Population(
+                    Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))),
+                    np.array(one["exponents"], float),
+                )
+                for one in strata
             )
             return cls(
-                settings, stated["holidays_of"], {one["name"]: one["listed_meters"] for one in strata}, mixtures
+                settings, stated["holidays_of"], {one["name"]: one["listed_meters"] for one in strata}, populations
             )
         except (ValueError, LookupError, TypeError, RecursionError):
             raise InputError(

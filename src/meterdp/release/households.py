@@ -10,12 +10,11 @@ import numpy as np
 
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_parts, read_table, table_bytes
-from meterdp.households.mechanism import Households, HouseholdsPublic, strata_of
+from meterdp.households.mechanism import MEASURED, Households, HouseholdsPublic, Population, directions_of, strata_of
 from meterdp.households.tables import HOUSEHOLD_VECTORS
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
-from meterdp.mixture.draws import Mixture
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
@@ -64,6 +63,7 @@ class ReleasedPopulation(Calibrated):
                 "entries": settings.names,
                 "bounds": settings.bounds.tolist(),
                 "strata": dict(zip(self.strata, public.sizes, strict=True)),
+                "measured": MEASURED,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,
             },
             **self.service.records(profile_keys=("clip_kwh_per_hour",)),
@@ -71,11 +71,11 @@ class ReleasedPopulation(Calibrated):
             synthetic_households=self.service.config["release"]["synthetic_households"],
         )
 
-    def answer(self, vectors: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> tuple[Mixture, ...]:
+    def answer(self, vectors: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> tuple[Population, ...]:
         return self.mechanism.release(vectors, noise)
 
-    def render(self, mixtures: tuple[Mixture, ...], earlier: Sequence[Files]) -> Files:
-        return _files(mixtures, self)
+    def render(self, populations: tuple[Population, ...], earlier: Sequence[Files]) -> Files:
+        return _files(populations, self)
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopulation]:
@@ -88,8 +88,8 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopu
         config["release"]["delta"],
         Box(*(tuple(bound) for bound in settings.bounds.tolist())),
         stratum,
-        None,
-        GRID,
+        directions_of(settings.names),
+        grid=GRID,
     )
     return (ReleasedPopulation(Households.calibrate(public), settings, strata, service),)
 
@@ -120,7 +120,7 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
     return None
 
 
-def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
+def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
     from meterdp.households.released import FILE, ReleasedHouseholds
 
     mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings
@@ -129,7 +129,7 @@ def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[s
         settings,
         service.config["release"]["household_holidays"],
         dict(zip(made_by.strata, public.sizes, strict=True)),
-        mixtures,
+        populations,
     )
     n = service.config["release"]["synthetic_households"]
     stratum, vectors = released.draw(n, FreshNumbers())
@@ -141,10 +141,10 @@ def _files(mixtures: tuple[Mixture, ...], made_by: ReleasedPopulation) -> dict[s
             {"guarantee": sentence(guarantee), **service.metadata},
         ),
     }
-    what = "Gaussian mixtures of what households do over a whole period, and synthetic households sampled from them"
+    what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE)
     first, last = service.period
-    of_strata = f" for each of {len(mixtures)} kinds of households that the list names" if len(mixtures) > 1 else ""
+    of_strata = f" for each of {len(populations)} kinds of households that the list names" if len(populations) > 1 else ""
     page = service.page(
         "A population of",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "

@@ -10,9 +10,8 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, log_ratio_of_run, replayed
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
-from meterdp.households.mechanism import Households, HouseholdsPublic
+from meterdp.households.mechanism import Households, HouseholdsPublic, Population
 from meterdp.mechanisms.proven.mechanism import Box
-from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
 ENTRIES, HOUSEHOLDS, STRATA = 2, 200, 2
@@ -57,8 +56,9 @@ def observed(mechanism: Households, moving: bool = False):
     return observe
 
 
-def _numbers(mixtures: tuple[Mixture, ...]) -> np.ndarray:
+def _numbers(populations: tuple[Population, ...]) -> np.ndarray:
     rows, columns = np.triu_indices(ENTRIES)
+    mixtures = (one.mixture for one in populations)
     parts = ((one.weights, one.means, one.covariances[:, rows, columns]) for one in mixtures)
     return np.concatenate([part.ravel() for of_one in parts for part in of_one])
 

@@ -26,6 +26,10 @@ from meterdp.privacy.noise import NoiseSource
 
 # Public constants, tuned as docs/proofs/sound.md says. Cosines of an hour, of the energy and of the largest hour.
 HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
+# Cosines of a linear function of a record in a ball.
+LINEAR_COSINES = 12
+# Linear functions of records of d entries, (m, d).
+Directions = tuple[tuple[float, ...], ...]
 # Energy and peak are two numbers of which each deserves more than one hour.
 TOTAL_WEIGHT = 1.5
 # Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
@@ -49,7 +53,7 @@ class Reference:
     def pool(self) -> np.ndarray:
         """The same profiles of the mixture for everybody, (POOL, d) log kWh: no noise and nothing hidden."""
         x, _ = sample(self.mixture, POOL, FixedNumbers())
-        return np.clip(x, self.low_log_kwh, self.high_log_kwh)
+        return self.clip(x)
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -65,14 +69,69 @@ class Reference:
         """Largest hours of the pool, increasing, (POOL,) log kWh."""
         return np.sort(self.pool.max(axis=1))
 
+    def features(self, x: np.ndarray) -> np.ndarray:
+        """Return sqrt(2/j) cos(pi j u), j = 1..HOUR_COSINES, per hour, then the same of energy and peak, and the
+        indicators of the upper bins of the energy.
+        """
+        energy = _level(self.energy_of(x), self.energy)
+        bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
+        return np.concatenate(
+            [
+                _cosines(hour_levels(x, self.mixture), HOUR_COSINES).reshape(len(x), -1),
+                TOTAL_WEIGHT * _cosines(energy, ENERGY_COSINES),
+                TOTAL_WEIGHT * _cosines(_level(x.max(axis=1), self.peak), PEAK_COSINES),
+                TAIL_WEIGHT * (bins[:, None] == np.arange(1, len(TAIL_LEVELS) + 1)),
+            ],
+            axis=1,
+        )
 
-def statistics_of(dimension: int) -> int:
-    """Return the number q of statistics."""
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(x, self.low_log_kwh, self.high_log_kwh)
+
+    def order_of(self, x: np.ndarray) -> np.ndarray:
+        """Return what neighbouring candidates are alike in, (n,)."""
+        return self.energy_of(x)
+
+
+@dataclass(frozen=True)
+class LinearReference:
+    """A released mixture of records in a ball, as what linear functions of records are compared with."""
+
+    mixture: Mixture
+    directions: Directions
+
+    @cached_property
+    def pool(self) -> np.ndarray:
+        """The same records of the mixture for everybody, (POOL, d)."""
+        return sample(self.mixture, POOL, FixedNumbers())[0]
+
+    def features(self, x: np.ndarray) -> np.ndarray:
+        """Return sqrt(2/j) cos(pi j u), j = 1..LINEAR_COSINES, per linear function, u the share of the mixture below."""
+        along = np.array(self.directions)
+        projected = Mixture(
+            self.mixture.weights,
+            self.mixture.means @ along.T,
+            along @ self.mixture.covariances @ along.T,
+        )
+        return _cosines(hour_levels(x @ along.T, projected), LINEAR_COSINES).reshape(len(x), -1)
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def order_of(self, x: np.ndarray) -> np.ndarray:
+        """Return what neighbouring candidates are alike in, (n,): the first of the linear functions."""
+        return x @ np.array(self.directions[0])
+
+
+def statistics_of(dimension: int, directions: Directions = ()) -> int:
+    """Return the number q of statistics of records of d hours, or of linear functions of any records."""
+    if directions:
+        return len(directions) * LINEAR_COSINES
     return dimension * HOUR_COSINES + ENERGY_COSINES + PEAK_COSINES + len(TAIL_LEVELS)
 
 
-def sensitivity(adjacency: str, dimension: int) -> float:
-    """Return the l2 sensitivity of the sum of :func:`features` of d hours, Lemma 4 of docs/proofs/sound.md."""
+def sensitivity(adjacency: str, dimension: int, directions: Directions = ()) -> float:
+    """Return the l2 sensitivity of the sum of :func:`features`, Lemma 4 of docs/proofs/sound.md."""
     adding = adjacency == "add_remove"
 
     def cosines(count: int) -> float:
@@ -80,36 +139,24 @@ def sensitivity(adjacency: str, dimension: int) -> float:
             return 2 * sum(1 / j for j in range(1, count + 1))
         return 8 * sum(1 / j for j in range(1, count + 1, 2))
 
+    if directions:
+        return math.sqrt(len(directions) * cosines(LINEAR_COSINES))
     totals = TOTAL_WEIGHT**2 * (cosines(ENERGY_COSINES) + cosines(PEAK_COSINES))
     # Two records in different upper bins have energies too near to each other for more than one bin to count.
     return math.sqrt(dimension * cosines(HOUR_COSINES) + totals + TAIL_WEIGHT**2)
 
 
-def features(x: np.ndarray, reference: Reference) -> np.ndarray:
-    """Return the bounded vector (n, q) of every record (n, d), in log kWh and within the public bounds.
-
-    Per hour sqrt(2/j) cos(pi j u), j = 1..HOUR_COSINES, then the same of energy and peak, and the indicators of the
-    upper bins of the energy.
-    """
-    energy = _level(reference.energy_of(x), reference.energy)
-    bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
-    return np.concatenate(
-        [
-            _cosines(hour_levels(x, reference.mixture), HOUR_COSINES).reshape(len(x), -1),
-            TOTAL_WEIGHT * _cosines(energy, ENERGY_COSINES),
-            TOTAL_WEIGHT * _cosines(_level(x.max(axis=1), reference.peak), PEAK_COSINES),
-            TAIL_WEIGHT * (bins[:, None] == np.arange(1, len(TAIL_LEVELS) + 1)),
-        ],
-        axis=1,
-    )
+def features(x: np.ndarray, reference: Reference | LinearReference) -> np.ndarray:
+    """Return the bounded vector (n, q) of every record (n, d) within the public domain."""
+    return reference.features(x)
 
 
-def feature_sum(x: np.ndarray, reference: Reference, grid: float = 0.0) -> np.ndarray:
+def feature_sum(x: np.ndarray, reference: Reference | LinearReference, grid: float = 0.0) -> np.ndarray:
     """Return the sum of :func:`features` over the records, (q,) float64.
 
     With a grid every record's vector is rounded to its multiples first, so that the sum is exact.
     """
-    total = np.zeros(statistics_of(x.shape[1]))
+    total = np.zeros(statistics_of(x.shape[1], getattr(reference, "directions", ())))
     for first in range(0, len(x), _RECORDS_AT_ONCE):
         part = features(x[first : first + _RECORDS_AT_ONCE], reference)
         total += np.rint(part / grid).sum(axis=0) if grid > 0 else part.sum(axis=0)
@@ -149,7 +196,7 @@ _PROFILES_AT_ONCE, _DRAWN_AT_ONCE = 5_000, 50_000
 class Marginals:
     """What the sound release says about marginals beside one mixture."""
 
-    reference: Reference
+    reference: Reference | LinearReference
     means: np.ndarray  # (q,), noisy means of the features over the records
     noise_std: float  # of the noise in each
 
@@ -187,7 +234,9 @@ def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.n
     return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
 
 
-def sample_reweighted(reference: Reference, exponents: np.ndarray, n: int, noise: NoiseSource) -> np.ndarray:
+def sample_reweighted(
+    reference: Reference | LinearReference, exponents: np.ndarray, n: int, noise: NoiseSource
+) -> np.ndarray:
     """Return profiles that stand for the reweighted mixture, within the public bounds, (n, d) float64, log kWh.
 
     Chance is kept small: of ``CANDIDATES`` independent profiles of neighbouring energies, the one stays that brings
@@ -200,19 +249,19 @@ def sample_reweighted(reference: Reference, exponents: np.ndarray, n: int, noise
     for first in range(0, n, _PROFILES_AT_ONCE):
         size = min(_PROFILES_AT_ONCE, n - first)
         x = _independent(reference, exponents, top, rate, CANDIDATES * size, noise)
-        x = x[reference.energy_of(x).argsort(kind="stable")]
+        x = x[reference.order_of(x).argsort(kind="stable")]
         blocks.append(x[_balanced(features(x, reference), noise.uniform((size,)).argsort())])
     return np.concatenate(blocks)
 
 
 def _independent(
-    reference: Reference, exponents: np.ndarray, top: float, rate: float, n: int, noise: NoiseSource
+    reference: Reference | LinearReference, exponents: np.ndarray, top: float, rate: float, n: int, noise: NoiseSource
 ) -> np.ndarray:
     """Draw independent profiles by rejection: exponents above ``top`` count as that, ``rate`` are kept."""
     kept, missing = [], n
     while missing > 0:
         x, _ = sample(reference.mixture, min(int(1.1 * missing / rate) + 100, _DRAWN_AT_ONCE), noise)
-        x = np.clip(x, reference.low_log_kwh, reference.high_log_kwh)
+        x = reference.clip(x)
         chance = np.exp(np.minimum(features(x, reference) @ exponents - top, 0.0))
         kept.append(x[noise.uniform((len(x),)) < chance][:missing])
         missing -= len(kept[-1])

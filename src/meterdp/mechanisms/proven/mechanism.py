@@ -27,7 +27,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.proven.adapt import adapt
 from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
-from meterdp.mechanisms.proven.marginals import Marginals, Reference, feature_sum
+from meterdp.mechanisms.proven.marginals import Directions, LinearReference, Marginals, Reference, feature_sum
 from meterdp.mechanisms.proven.plan import (
     POOLED_WEIGHTS,
     ROUND_RADIUS,
@@ -98,11 +98,11 @@ class Proven(Mechanism):
     @property
     def total_variation(self) -> float:
         """Distance of one release on its grid from a mu-GDP one (docs/proofs/safe_noise.md); 0 without a grid."""
-        grid, classes, d = self.public.sound.grid, self.plan.classes, self.public.dimension
+        grid, size = self.public.sound.grid, (self.plan.classes, self.public.dimension, self.public.sound.directions)
         if grid == 0:
             return 0.0
         seen = self.public.sound.shares.seen_by_colluding / grid
-        return sum(step_entries(s, classes, d) * total_variation(seen * s.noise_std) for s in self.plan.steps)
+        return sum(step_entries(s, *size) * total_variation(seen * s.noise_std) for s in self.plan.steps)
 
     @property
     def mean_error(self) -> float:
@@ -166,14 +166,20 @@ class Proven(Mechanism):
     def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
         """Take the last step, the marginals beside every mixture that :meth:`run` released, of a stack (R, q)."""
         self._check(x)
-        low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
         x, step = self.domain.clip(x), self.plan.step("marginals")
-        references = [Reference(released.mixtures.draw(r), low, high, scale) for r in range(len(released.mixtures))]
+        references = [self.reference(released.mixtures.draw(r)) for r in range(len(released.mixtures))]
         noisy = measure(step, np.stack([feature_sum(x, of, self.public.sound.grid) for of in references]))
         return [
             Marginals(of, one / n, step.noise_std / n)
             for of, one, n in zip(references, noisy, released.records, strict=True)
         ]
+
+    def reference(self, mixture: Mixture) -> Reference | LinearReference:
+        """Return a released mixture as what marginals are measured beside."""
+        public = self.public
+        if public.sound.directions:
+            return LinearReference(mixture, public.sound.directions)
+        return Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale)
 
     def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
         means, covariances = self.domain.starts(*self._pooled(x, measure, records), self.plan.classes)
@@ -244,13 +250,16 @@ def calibrate_ball(
     eigenvalue_floor: float | None = None,
     prior: Prior | None = None,
     prior_mixture: PriorMixture | None = None,
+    directions: Directions = (),
+    marginal_share: float = 0.0,
 ) -> Proven:
     """Return the calibrated mechanism, from public numbers alone.
 
     ``records`` is N under ``replace_one``, a public guess of it under ``add_remove``. The rounds of private EM follow
     a rule by default; the eigenvalue floor, in the squared unit of the records, is a millionth of the squared radius.
     A prior, for maximum a posteriori estimates, is of records in the unit ball around the origin. A prior mixture, of
-    records in the ball, brings the number of classes.
+    records in the ball, brings the number of classes. Linear functions of a record, (m, d) ``directions``, have their
+    distributions measured beside the mixture with a share of mu^2.
     """
     settings = ProvenSettings(
         adjacency,
@@ -261,6 +270,8 @@ def calibrate_ball(
         ball=ball,
         prior=prior,
         prior_mixture=prior_mixture,
+        directions=directions,
+        marginal_share=marginal_share,
     )
     classes = prior_mixture.classes if prior_mixture else classes
     floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
@@ -323,7 +334,7 @@ class Box:
     high: tuple[float, ...]
 
     def __post_init__(self):
-        half = self._half
+        half = self.half
         if not (np.isfinite(half) & (half >= LEAST_HALF_WIDTH) & (half <= MOST_HALF_WIDTH)).all():
             raise InputError(
                 "are not finite numbers with the lower one first, from 1e-100 to 1e100 apart",
@@ -342,7 +353,8 @@ class Box:
         return Ball(float(np.sqrt(self.dimension)))
 
     @property
-    def _half(self) -> np.ndarray:
+    def half(self) -> np.ndarray:
+        """Half of the widths, (d,)."""
         return np.array(self.high, dtype=float) / 2 - np.array(self.low, dtype=float) / 2
 
     @property
@@ -353,12 +365,12 @@ class Box:
         """Clip finite records (N, d) to the box and map them to the cube, each by itself."""
         z = np.clip(x, self.low, self.high)
         z -= self._middle
-        z /= self._half
+        z /= self.half
         return np.clip(z, -1.0, 1.0, out=z)
 
     def scaled_mixture(self, mixture: Mixture) -> Mixture:
         """Return a public mixture of records in the box as one of records in the cube."""
-        half = self._half
+        half = self.half
         means = np.clip((mixture.means - self._middle) / half, -1.0, 1.0)
         return Mixture(mixture.weights, means, mixture.covariances / half[:, None] / half)
 
@@ -367,6 +379,6 @@ class Box:
 
         Means are moved into the box, where those of its records lie; that takes released and public numbers alone.
         """
-        half = self._half
+        half = self.half
         means = np.clip(self._middle + half * mixture.means, self.low, self.high)
         return Mixture(mixture.weights, means, mixture.covariances * half[:, None] * half)

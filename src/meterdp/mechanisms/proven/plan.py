@@ -21,6 +21,7 @@ from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number,
 from meterdp.mechanisms.proven import marginals
 from meterdp.mechanisms.proven.adapt import STEP_SHARES, adapt_entries, adapt_plan, differences
 from meterdp.mechanisms.proven.domain import Ball, Loads
+from meterdp.mechanisms.proven.marginals import Directions
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
 from meterdp.mixture.study import Prior
@@ -120,9 +121,10 @@ class ProvenSettings:
     grid: float = 0.0
     # Public classes to start from; it brings their number, so classes stays None.
     prior_mixture: PriorMixture | None = None
-    # Where records live that are no loads; the level and the correlation of hours are then not used, and there are no
-    # marginals.
+    # Where records live that are no loads; the level and the correlation of hours are then not used.
     ball: Ball | None = None
+    # Linear functions of a record in a ball, (m, d), whose distributions are the marginals.
+    directions: Directions = ()
     # For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
     prior: Prior | None = None
     shares: Shares = ALONE  # of the noise, where several nodes hold the records
@@ -142,7 +144,10 @@ class ProvenSettings:
                 self.prior_mixture is None or (self.classes is None and self.prior is None),
                 "classes of null, which a prior mixture brings, and no prior",
             ),
-            "ball": Fits(self.ball is None or self.marginal_share == 0, "no marginals beside it: they are of loads"),
+            "directions": Fits(
+                bool(self.directions) == (self.ball is not None and self.marginal_share > 0),
+                "linear functions exactly for marginals of records in a ball",
+            ),
             "prior": Fits(self.prior is None or self.ball is not None, "null for loads"),
         }
         check(self, constraints)
@@ -209,8 +214,8 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
     steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
     if settings.marginal_share > 0:
-        reach = marginals.sensitivity(settings.adjacency, dimension)
-        reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
+        reach = marginals.sensitivity(settings.adjacency, dimension, settings.directions)
+        reach = rounded(reach, marginals.statistics_of(dimension, settings.directions), settings.grid)
         steps += [NoisyQuery("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
     return Plan(classes, tuple(steps))
 
@@ -220,13 +225,13 @@ def stack_entries(dimension: int) -> int:
     return 1 + dimension + dimension * (dimension + 1) // 2
 
 
-def step_entries(step: NoisyQuery, classes: int, dimension: int) -> int:
+def step_entries(step: NoisyQuery, classes: int, dimension: int, directions: Directions = ()) -> int:
     """Return the noise entries of one step of a plan."""
     fixed = {
         "records": 1,
         "radius": len(RADIUS_EDGES) - 1,
         "pooled": stack_entries(dimension),
-        "marginals": marginals.statistics_of(dimension),
+        "marginals": marginals.statistics_of(dimension, directions),
         "adapt": adapt_entries(classes, dimension),
     }
     return fixed.get(step.name.split()[0], classes * stack_entries(dimension))
@@ -235,7 +240,7 @@ def step_entries(step: NoisyQuery, classes: int, dimension: int) -> int:
 def noise_entries(most_classes: int, dimension: int, settings: ProvenSettings) -> int:
     """Return an upper bound on the noise entries of a release, from public numbers alone."""
     entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
-    beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
+    beside = marginals.statistics_of(dimension, settings.directions) if settings.marginal_share > 0 else 0
     if settings.prior_mixture is not None:
         classes = settings.prior_mixture.classes
         return 1 + len(STEP_SHARES) * adapt_entries(classes, dimension) + rounds * classes * entries + beside

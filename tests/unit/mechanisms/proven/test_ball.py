@@ -130,8 +130,13 @@ def test_what_cannot_be_released_is_refused_in_one_sentence():
             fit_ball(x, 2, 1.0, 1e-5, noise(), radius)
     with pytest.raises(InputError, match="field 'centre'"):
         fit_ball(x, 2, 1.0, 1e-5, noise(), 1.0, (0.0, np.nan, 0.0))
-    with pytest.raises(InputError, match="field 'ball'"):
-        ProvenSettings(ball=Ball(1.0), marginal_share=0.2)
+    for wrong in (
+        {"ball": Ball(1.0), "marginal_share": 0.2},
+        {"ball": Ball(1.0), "directions": ((1.0, 0.0),)},
+        {"marginal_share": 0.2, "directions": ((1.0, 0.0),)},
+    ):
+        with pytest.raises(InputError, match="field 'directions'"):
+            ProvenSettings(**wrong)
     with pytest.raises(InputError, match="field 'prior_mixture'"):
         ProvenSettings(ball=Ball(1.0), prior=Prior.conventional(3), prior_mixture=prior_mixture(3))
 

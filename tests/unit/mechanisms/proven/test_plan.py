@@ -74,7 +74,7 @@ def test_classes_and_rounds_follow_the_stated_rule():
 def test_no_rule_takes_a_record():
     """The plan's only inputs are numbers of the configuration and (N, d)."""
     assert list(inspect.signature(make_plan).parameters) == ["mu", "records", "dimension", "most_classes", "settings"]
-    kinds = ("int | None", "float", "PriorMixture | None", "Ball | None", "Prior | None", "Shares")
+    kinds = ("int | None", "float", "PriorMixture | None", "Ball | None", "Prior | None", "Shares", "Directions")
     assert all(f.type in kinds or "Literal" in f.type for f in dataclasses.fields(ProvenSettings))
 
 

@@ -1,0 +1,101 @@
+"""Mixtures of vectors for every public stratum: which strata there are, what they cost, what they read."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.noise import StudyNoise
+from meterdp.errors import InputError
+from meterdp.households.mechanism import FEWEST_OF_STRATUM, OTHERS, Households, HouseholdsPublic, strata_of
+from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.mechanisms.proven.prior_mixture import PriorMixture
+from meterdp.mixture.draws import Mixture
+from meterdp.privacy import gaussian
+
+BOX = Box((-2.0, 0.0, -1.0), (2.0, 10.0, 1.0))
+
+
+def public(sizes=(400, 600), **changed):
+    stratum = np.repeat(np.arange(len(sizes)), sizes)
+    return HouseholdsPublic(
+        **{"epsilon": 1.0, "delta": 1e-5, "box": BOX, "stratum": tuple(stratum.tolist())} | changed
+    )
+
+
+def vectors(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.normal((0.5, 4.0, 0.1), (0.4, 1.5, 0.2), (n, 3)), BOX.low, BOX.high)
+
+
+def test_strata_that_are_too_small_are_joined_and_the_smallest_of_the_rest_with_them_if_need_be():
+    many = FEWEST_OF_STRATUM
+    assert strata_of(("flat",) * many + ("house",) * (many + 1)) == (
+        ("flat", "house"),
+        (0,) * many + (1,) * (many + 1),
+    )
+    names, of = strata_of(("a",) * 200 + ("b",) * 150 + ("c",) * many)
+    assert names == ("c", OTHERS) and of == (1,) * 350 + (0,) * many
+    names, of = strata_of(("a",) * 5 + ("b",) * many + ("c",) * (2 * many))
+    assert names == ("c", OTHERS) and of == (1,) * (5 + many) + (0,) * 2 * many
+    assert strata_of(("a", "b", "a")) == ((OTHERS,), (0, 0, 0))
+
+
+def test_any_list_gives_strata_of_enough_meters_or_a_single_one():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        given = tuple(map(str, rng.choice(rng.integers(1, 9), rng.integers(50, 3000), p=None)))
+        names, of = strata_of(given)
+        sizes = np.bincount(of, minlength=len(names))
+        assert len(names) == 1 or sizes.min() >= FEWEST_OF_STRATUM
+        # Nobody is parted from meters of which the list says the same.
+        assert len(set(zip(given, of, strict=True))) == len(set(given))
+
+
+def test_all_strata_together_cost_what_one_does():
+    one, two = Households.calibrate(public((1000,))), Households.calibrate(public())
+    assert one.mu == two.mu == gaussian.mu_for(1.0, 1e-5)
+    assert [part.public.records for part in two.parts] == [400, 600]
+    assert two.guarantee.epsilon == 1.0 and two.guarantee.adjacency == "replace_one"
+
+
+def test_a_stratum_reads_its_own_households_only():
+    mechanism, x = Households.calibrate(public()), vectors(1000)
+    other = x.copy()
+    other[400:] = vectors(600, 7)
+    one, two = (
+        [of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))] for data in (x, other)
+    )
+    for name in ("weights", "means", "covariances"):
+        assert np.array_equal(getattr(one[0], name), getattr(two[0], name))
+        assert not np.array_equal(getattr(one[1], name), getattr(two[1], name))
+
+
+def test_mixtures_are_in_the_units_of_the_box_and_near_the_households():
+    mechanism, x = Households.calibrate(public((5000,), epsilon=4.0)), vectors(5000)
+    mixture = mechanism.release(x, StudyNoise(3, "households"))[0].mixture
+    mean = mixture.weights @ mixture.means
+    assert mean == pytest.approx(x.mean(axis=0), abs=0.15)
+    scatter = mixture.covariances + (mixture.means - mean)[:, :, None] * (mixture.means - mean)[:, None, :]
+    spread = np.sqrt(np.diagonal(np.einsum("k,kij->ij", mixture.weights, scatter)))
+    assert spread == pytest.approx(x.std(axis=0), rel=0.3)
+
+
+def test_a_prior_mixture_is_given_in_the_units_of_the_box():
+    """Oracle: with hardly any budget what is released is the prior mixture."""
+    known = Mixture(
+        np.array([0.3, 0.7]),
+        np.array([[0.0, 2.0, 0.0], [1.0, 6.0, 0.2]]),
+        np.stack([np.diag([0.1, 1.0, 0.02])] * 2),
+    )
+    mechanism = Households.calibrate(public((500,), epsilon=0.01, prior_mixture=PriorMixture(known, "made up")))
+    found = mechanism.release(vectors(500), StudyNoise(3, "households"))[0].mixture
+    order = np.argsort(found.weights)
+    assert found.weights[order] == pytest.approx(known.weights, abs=0.05)
+    assert found.means[order] == pytest.approx(known.means, abs=0.15)
+    assert found.covariances[order] == pytest.approx(known.covariances, rel=0.2, abs=0.03)
+
+
+def test_vectors_of_another_list_are_refused():
+    mechanism = Households.calibrate(public())
+    for wrong in (vectors(999), vectors(1000)[:, :2]):
+        with pytest.raises(InputError, match=r"field 'vectors'.*public number of households"):
+            mechanism.release(wrong, StudyNoise(0, "households"))
