@@ -125,7 +125,7 @@ def goal_of(row: Score) -> float:
 
 
 def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int) -> list[dict]:
-    """Return the rows of one data set; the first two are times of a core, which other work on the machine moves less."""
+    """Return the rows of one data set; the first two are times of a core."""
     settings = VectorSettings(calendar)
     household_vectors(kwh[:1], settings)  # compiles
     begin = time.process_time()
