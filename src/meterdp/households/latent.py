@@ -28,6 +28,9 @@ MEANS = np.arange(-6, 6 + _STEP / 2, _STEP)
 VALUES = np.arange(-11, 11 + _STEP / 2, _STEP)
 # Correlations at which the covariance of readings is tabulated.
 CORRELATIONS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98, 1.0])
+# Shifts of all latent values that the response of readings is tabulated for.
+_SHIFT_STEPS = np.arange(-64, 65)
+SHIFTS = _SHIFT_STEPS * _STEP
 _BINS = 240
 # Points between the least and the greatest expected load of a household.
 _GRID = 1024
@@ -163,7 +166,7 @@ class Covariances:
     """Covariance of readings about their expected load as a function of the latent correlation, of H households."""
 
     table: np.ndarray  # at CORRELATIONS, (H, len(CORRELATIONS)), increasing from 0
-    slope: np.ndarray  # mean square of dE r/da, (H,): the covariance per correlation near zero
+    response: np.ndarray  # what adding SHIFTS to all latent values adds to the mean reading, (H, len(SHIFTS))
     # What is left of it, by the first order, between any two hours of a day: (mean slope)^2 over the mean square.
     between_hours: np.ndarray
 
@@ -180,7 +183,14 @@ class Covariances:
         square = (readings.distribution * slopes**2).sum(axis=1)
         mean = (readings.distribution * slopes).sum(axis=1)
         ratio = mean**2 / np.maximum(square, 1e-12)
-        return cls(table, square, np.clip(ratio, 0.2, 1.0))
+        places = np.clip(np.arange(len(MEANS))[:, None] + _SHIFT_STEPS, 0, len(MEANS) - 1)
+        shifted = np.einsum("ha,has->hs", readings.distribution, readings.expected[:, places])
+        return cls(table, shifted - shifted[:, SHIFTS == 0], np.clip(ratio, 0.2, 1.0))
+
+    def shifts(self, household: int, change: np.ndarray) -> np.ndarray:
+        """Return what to add to latent values to change the mean reading by (n,) ``change``."""
+        increasing = np.maximum.accumulate(self.response[household]) + 1e-12 * np.arange(len(SHIFTS))
+        return np.interp(change, increasing, SHIFTS)
 
     @property
     def variance(self) -> np.ndarray:
