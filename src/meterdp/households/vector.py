@@ -75,7 +75,7 @@ _COEFFICIENTS = {
 }
 _ACF = {
     "acf_interval": (0.55, 0.75),
-    "acf_interval_less_two": (0.2, 0.6),
+    "acf_interval_less_two": (0.2, 0.45),
     "acf_day": (0.45, 0.6),
     "acf_day_less_week": (0.1, 0.4),
 }
