@@ -4,7 +4,7 @@
 of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and
 ``australian`` (a year), by default those that are here; or of canonical readings of a study, ``--readings PART ...
 --time-zone ZONE --interval-minutes N``. One row per data set and statistic in results/benchmarks/years.parquet: real
-and drawn value, error (mean, lowest and highest of some draws), the goal where there is one, and the floor: what
+and drawn value, error (median, lowest and highest of some draws), the goal where there is one, and the floor: what
 random halves of the real homes give against each other. ``--blocks`` is the number of blocks of a day of the common
 series, 0 for none. The constants of the model were chosen on simulated and Swiss homes; Australian ones only judge.
 """
@@ -125,7 +125,7 @@ def goal_of(row: Score) -> float:
 
 
 def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int) -> list[dict]:
-    """Return the rows of one data set; the first two are times of a core, which other work on the machine moves less."""
+    """Return the rows of one data set; the first two are times of a core."""
     settings = VectorSettings(calendar)
     household_vectors(kwh[:1], settings)  # compiles
     begin = time.process_time()
@@ -166,7 +166,7 @@ def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks:
                 "unit": one.unit,
                 "real": one.real,
                 "drawn": float(np.mean([row.synthetic for row in same])),
-                "error": errors.mean(),
+                "error": np.median(errors),
                 "lowest": errors.min(),
                 "highest": errors.max(),
                 "error_unit": one.error_unit,

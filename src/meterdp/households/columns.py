@@ -5,8 +5,9 @@ plus what the season changes in the profile:
 
     M(t) = (c + profile(slot) + off(day) (b + off_profile(slot))) (1 + year(day)) + sum of year(day) x profile(slot)
 
-All are harmonics with public frequencies, so every column is a number of a local day times one of a slot of that day.
-Whether seasons are in it follows from the length of the period alone.
+Of net load, which changes its sign, year(day) is added instead. All are harmonics with public frequencies, so every
+column is a number of a local day times one of a slot of that day. Whether seasons are in it follows from the length
+of the period alone.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ class Columns:
     def profile_mean(self) -> np.ndarray:
         return self.profile.mean(axis=0)
 
-    def expected(self, coefficients: np.ndarray, mean: np.ndarray, reference: Columns) -> np.ndarray:
+    def expected(
+        self, coefficients: np.ndarray, mean: np.ndarray, reference: Columns, *, net_load: bool
+    ) -> np.ndarray:
         """Return M(t) of this calendar, (H, T), whose mean over the calendar of ``reference`` is (H,) ``mean``.
 
         ``coefficients`` are (H, .) of :data:`PROFILE_NAMES` and, if ``reference`` has seasons, :data:`SEASON_NAMES`.
@@ -115,16 +118,16 @@ class Columns:
         constant = mean - profile @ reference.profile_mean
         daily = self.slot_harmonics
         ordinary = constant[:, None] + profile[:, : daily.shape[1]] @ daily.T
-        off = (
-            profile[:, daily.shape[1], None] + profile[:, daily.shape[1] + 1 :] @ daily[:, : 2 * DAY_OFF_HARMONICS].T
-        )
+        off_level, off_waves = profile[:, daily.shape[1], None], profile[:, daily.shape[1] + 1 :]
+        off = off_level + off_waves @ daily[:, : 2 * DAY_OFF_HARMONICS].T
         out = np.empty((len(coefficients), self.calendar.slot_count))
         yearly = self.yearly - reference.yearly_mean
         moving = daily[:, : 2 * SEASON_HARMONICS]
         for i in range(len(coefficients)):
             table = ordinary[i] + np.outer(self.is_off, off[i])
             if reference.seasons:
-                table *= 1 + yearly @ season[i, : yearly.shape[1], None]
+                level = yearly @ season[i, : yearly.shape[1], None]
+                table += level if net_load else level * table
                 table += yearly[:, :2] @ season[i, yearly.shape[1] :].reshape(2, -1) @ moving.T
             out[i] = table[self.day, self.calendar.slot_of_day]
         return out

@@ -30,8 +30,10 @@ from meterdp.profiles.grid import Calendar
 
 # Numbers of a batch of households, at most: 8 MB an array.
 _BATCH_NUMBERS = 1 << 20
-# Largest latent share of a common series, and its largest value: readings do not follow linearly that far.
-_MOST_COMMON, _LARGEST_COMMON = 0.6, 4.0
+# Largest latent share of a common series, and its largest value, in standard deviations.
+_MOST_COMMON, _LARGEST_COMMON = 0.6, 8.0
+# Points of a common series' range at which a household's answer to it is found.
+_COMMON_GRID = np.linspace(-_LARGEST_COMMON, _LARGEST_COMMON, 257)
 
 
 @dataclass(frozen=True)
@@ -144,19 +146,33 @@ class HouseholdGenerator:
         latent_means = readings.latent_means(expected, i)
         ranked = self._ranked_readings(i, latent_means, readings)
         target = wanted.correlations(i, wanted.covariances[i])
-        share = wanted.common_share(i, self.common)
+        together, share = self._together(i, wanted)
         aim = target
         for again in (True, False):
             weights = self._components.weights(aim, wanted.between_hours[i], self._common_correlations, share)
             latent = latent_means + np.sqrt(weights) @ drawn
             if share:
-                latent += np.sqrt(share) * self._common
+                latent += together
             ratios = np.empty(len(latent))
             ratios[np.argsort(latent)] = ranked
             if again:
                 found = wanted.correlations(i, self._covariances(ratios - expected, wanted.variance[i]))
                 aim = aim + target - found
         return ratios
+
+    def _together(self, i: int, wanted: _Wanted) -> tuple[np.ndarray | None, float]:
+        """Return what the common series adds to the latent values of household ``i``, (T,), and its variance.
+
+        It is such that the expected reading changes in proportion to the common series, however far that goes.
+        """
+        if self.common is None:
+            return None, 0.0
+        change = np.sqrt(self.common.share * wanted.variance[i]) * _COMMON_GRID
+        shifts = np.interp(self._common, _COMMON_GRID, wanted.table.shifts(i, change))
+        shifts -= shifts.mean()
+        variance = float(shifts @ shifts) / len(shifts)
+        share = min(variance, _MOST_COMMON)
+        return shifts * np.sqrt(share / max(variance, 1e-12)), share
 
     def _ranked_readings(self, i: int, latent_means: np.ndarray, readings: Readings) -> np.ndarray:
         """Return the readings of the period from the lowest to the highest, (T,)."""
@@ -219,10 +235,3 @@ class _Wanted:
         reach = Components.rows(sums, self.between_hours[i])[5:]
         scale = np.concatenate([np.ones(4), reach])
         return scale * self.table.correlations(i, covariances / scale)
-
-    def common_share(self, i: int, common: CommonSeries | None) -> float:
-        """Return the share of the latent variance that gives the readings the common share of theirs."""
-        if common is None:
-            return 0.0
-        latent = common.share * self.variance[i] / max(self.table.slope[i], 1e-12)
-        return float(np.clip(latent, 0.0, _MOST_COMMON))

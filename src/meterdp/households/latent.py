@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from meterdp.core.compiled import njit
-from meterdp.households.marginal import SCORE_STEP, SCORES
+from meterdp.households.marginal import CELL_PROBABILITIES, SCORE_STEP, SCORES
 
 _STEP = 1 / 16
 # Latent means and latent values.
@@ -28,10 +28,14 @@ MEANS = np.arange(-6, 6 + _STEP / 2, _STEP)
 VALUES = np.arange(-11, 11 + _STEP / 2, _STEP)
 # Correlations at which the covariance of readings is tabulated.
 CORRELATIONS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98, 1.0])
+# Shifts of all latent values that the response of readings is tabulated for.
+_SHIFT_STEPS = np.arange(-64, 65)
+SHIFTS = _SHIFT_STEPS * _STEP
 _BINS = 240
 # Points between the least and the greatest expected load of a household.
 _GRID = 1024
-_ITERATIONS = 10
+# Steps of the search for latent means, longer than a plain one, as those go too slowly to the same side.
+_ITERATIONS, _STRIDE = 10, 1.6
 
 
 def _smoothing(to: np.ndarray, std: float) -> np.ndarray:
@@ -129,11 +133,21 @@ class Readings:
         return _scores(weights[None])[0]
 
 
+def _first_means(quantile_function: np.ndarray, share: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """Return normal scores of the expected loads, spread as their share of the variance of readings asks for."""
+    mean = quantile_function @ CELL_PROBABILITIES
+    variance = quantile_function**2 @ CELL_PROBABILITIES - mean**2
+    explained = (share * (middle - (share * middle).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    ratio = np.clip(explained / np.maximum(variance, 1e-12), 0.0, 0.95)
+    scores = ndtri(np.clip(np.cumsum(share, axis=1) - share / 2, 1e-4, 1 - 1e-4))
+    return scores * np.sqrt(ratio / (1 - ratio))[:, None]
+
+
 def find_readings(quantile_function: np.ndarray, expected: np.ndarray) -> Readings:
     """Find the map for (H, len(SCORES)) quantile functions and (H, T) expected loads of the reference period."""
     _, over_e, *_ = _tables()
     share, middle = _histograms(expected, _BINS)
-    means = np.zeros_like(middle)
+    means = _first_means(quantile_function, share, middle)
     for _ in range(_ITERATIONS):
         distribution = np.array(
             [_weights_on_grid(a, w, MEANS[0], _STEP, len(MEANS)) for a, w in zip(means, share, strict=True)]
@@ -143,7 +157,7 @@ def find_readings(quantile_function: np.ndarray, expected: np.ndarray) -> Readin
         smooth = reading @ over_e.T
         found = np.array([np.interp(m, g, MEANS) for m, g in zip(middle, smooth, strict=True)])
         shift = (share * found).sum(axis=1)
-        means = np.clip(found - shift[:, None], MEANS[0], MEANS[-1])
+        means = np.clip(means + _STRIDE * (found - shift[:, None] - means), MEANS[0], MEANS[-1])
     return Readings(reading, smooth, shift, distribution, scores)
 
 
@@ -152,7 +166,7 @@ class Covariances:
     """Covariance of readings about their expected load as a function of the latent correlation, of H households."""
 
     table: np.ndarray  # at CORRELATIONS, (H, len(CORRELATIONS)), increasing from 0
-    slope: np.ndarray  # mean square of dE r/da, (H,): the covariance per correlation near zero
+    response: np.ndarray  # what adding SHIFTS to all latent values adds to the mean reading, (H, len(SHIFTS))
     # What is left of it, by the first order, between any two hours of a day: (mean slope)^2 over the mean square.
     between_hours: np.ndarray
 
@@ -169,7 +183,14 @@ class Covariances:
         square = (readings.distribution * slopes**2).sum(axis=1)
         mean = (readings.distribution * slopes).sum(axis=1)
         ratio = mean**2 / np.maximum(square, 1e-12)
-        return cls(table, square, np.clip(ratio, 0.2, 1.0))
+        places = np.clip(np.arange(len(MEANS))[:, None] + _SHIFT_STEPS, 0, len(MEANS) - 1)
+        shifted = np.einsum("ha,has->hs", readings.distribution, readings.expected[:, places])
+        return cls(table, shifted - shifted[:, SHIFTS == 0], np.clip(ratio, 0.2, 1.0))
+
+    def shifts(self, household: int, change: np.ndarray) -> np.ndarray:
+        """Return what to add to latent values to change the mean reading by (n,) ``change``."""
+        increasing = np.maximum.accumulate(self.response[household]) + 1e-12 * np.arange(len(SHIFTS))
+        return np.interp(change, increasing, SHIFTS)
 
     @property
     def variance(self) -> np.ndarray:

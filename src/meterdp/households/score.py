@@ -41,7 +41,7 @@ class Summary:
     peak_kw: np.ndarray  # (H,)
     peak_hour: np.ndarray  # local hour of the day, (H,)
     autocorrelation: np.ndarray  # (H, 4)
-    ramp: np.ndarray  # standard deviation of changes from one interval to the next over the mean, (H,)
+    ramp: np.ndarray  # standard deviation of changes between intervals over the mean size, (H,)
     zero_share: np.ndarray  # (H,)
     group_peak_kw: np.ndarray  # mean over groups of the peak of a group's mean, of GROUP_SIZES below H and of all
     mean_load_kw: np.ndarray  # mean of all households, (T,)
@@ -131,7 +131,7 @@ def _of_household(kw: np.ndarray, hours: float, slots: int, columns: Columns) ->
     mean = np.nanmean(kw)
     variance = max(float(np.nanvar(kw)), 1e-12)
     top = int(np.nanargmax(kw))
-    ramp = np.nanstd(np.diff(kw)) / max(float(mean), 1e-9)
+    ramp = np.nanstd(np.diff(kw)) / max(float(np.nanmean(np.abs(kw))), 1e-9)
     zero = np.mean(np.abs(kw[np.isfinite(kw)]) * hours < ZERO_KWH)
     hour = (columns.calendar.slot_of_day[top] + 0.5) * hours
     return [mean, kw[top], hour, ramp, zero, *(lag_products(kw - mean, lags_of(slots)) / variance)]

@@ -67,15 +67,15 @@ _COEFFICIENTS = {
     "off_day_sin_1": 0.7,
     "off_day_": 0.5,
     "off": 0.7,
-    "year_cos_1_day": 0.4,
-    "year_sin_1_day": 0.4,
+    "year_cos_1_day": 0.5,
+    "year_sin_1_day": 0.5,
     "year_cos_1": 1.0,
     "year_sin_1": 1.0,
     "year_": 0.6,
 }
 _ACF = {
     "acf_interval": (0.55, 0.75),
-    "acf_interval_less_two": (0.2, 0.6),
+    "acf_interval_less_two": (0.2, 0.45),
     "acf_day": (0.45, 0.6),
     "acf_day_less_week": (0.1, 0.4),
 }
@@ -120,13 +120,14 @@ class VectorSettings:
     def entries(self) -> tuple[Entry, ...]:
         """Name, unit, bounds and typical value of every entry, in order."""
         low, high = np.log(self.mean_kw)
+        wider = 2 if self.feed_in else 1
         coefficients = [*PROFILE_NAMES, *(SEASON_NAMES if self.columns.seasons else ())]
         return (
             Entry("log_mean_kw", "ln kW", (low + high) / 2, (high - low) / 2),
             *([Entry("net_share", "1", 0.0, 1.0)] if self.feed_in else []),
             *(Entry(name, "ln of multiples of the mean", *box) for name, box in self._quantile_boxes.items()),
             Entry("zero_share", "1", 0.0, 0.5),
-            *(Entry(name, "1", 0.0, _reach(name)) for name in coefficients),
+            *(Entry(name, "1", 0.0, wider * _reach(name)) for name in coefficients),
             *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY}.items()),
         )
 
@@ -177,7 +178,8 @@ class VectorSettings:
         """Return the expected load of (H, d) vectors in multiples of the mean size, (H, T)."""
         parts = self.parts(vectors)
         mean = parts["net_share"][:, 0] if self.feed_in else np.ones(len(vectors))
-        return (columns or self.columns).expected(parts["coefficients"], mean, self.columns)
+        columns = columns or self.columns
+        return columns.expected(parts["coefficients"], mean, self.columns, net_load=self.feed_in)
 
 
 def _reach(name: str) -> float:
@@ -245,7 +247,7 @@ def _expected_load(ratio: np.ndarray, columns: Columns, feed_in: bool) -> tuple[
         return profile, residual
     yearly = (columns.yearly - columns.yearly_mean)[columns.day]
     moving = columns.profile[:, : 2 * SEASON_HARMONICS]
-    level = fitted if feed_in else np.maximum(fitted, 0.0)
+    level = np.ones(len(ratio)) if feed_in else np.maximum(fitted, 0.0)
     products = [yearly * level[:, None], *(yearly[:, k : k + 1] * moving for k in range(2))]
     season_columns = np.ascontiguousarray(np.column_stack(products))
     season, constant = _regression(residual, season_columns, _SEASON_RIDGE)

@@ -184,7 +184,8 @@ def test_covariances_are_those_of_a_lognormal_series(lognormal):
     rho = np.array([0.05, 0.3, 0.6, 0.88, 1.0])
     wanted = np.exp(STD**2) * np.expm1(STD**2 * rho)
     assert table.correlations(0, wanted) == pytest.approx(rho, abs=0.01)
-    assert table.slope[0] == pytest.approx(STD**2 * np.exp(STD**2), rel=0.01)
+    change = np.exp(STD**2 / 2) * np.expm1(STD * np.array([-1.0, 0.5, 2.0]))
+    assert table.shifts(0, change) == pytest.approx([-1.0, 0.5, 2.0], abs=0.01)
 
 
 def test_the_latent_means_give_the_expected_load_and_the_distribution(vectors):
