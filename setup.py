@@ -10,6 +10,7 @@ from setuptools.command.build_py import build_py
 SHIPPED = (
     "workflow/schemas/*.schema.yaml",
     "resources/datasets.yaml",
+    "resources/household_plan.csv",
     "resources/plan.csv",
     "resources/simulator.yaml",
     "resources/prior_mixture/*.json",

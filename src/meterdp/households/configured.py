@@ -18,13 +18,10 @@ from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.profiles.dense import LogLoad, read_log_load
 from meterdp.profiles.grid import Calendar
 
-# A mean power below this is that of an empty home.
-LEAST_MEAN_KW = 0.02
-
 
 def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSettings:
     """Return the public settings of vectors; the calendar of the readings replaces a period that is not named."""
-    export, (low_kwh, high_kwh) = config["export"], config["profiles"]["clip_kwh_per_hour"]
+    export, low_kwh = config["export"], config["profiles"]["clip_kwh_per_hour"][0]
     calendar = readings
     if None not in (export["first_day"], export["last_day"]):
         calendar = calendar_of(*period_of(export), export["interval_minutes"], export["time_zone"])
@@ -33,7 +30,6 @@ def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSett
         calendar,
         days_off(config["release"]["household_holidays"], days[0], days[-1]),
         low_kwh < 0,
-        (LEAST_MEAN_KW, high_kwh),
     )
 
 

@@ -15,13 +15,15 @@ from meterdp.households.tables import HOUSEHOLD_VECTORS
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
-from meterdp.release.plan import Plan
+from meterdp.release.plan import Expected, Plan
 from meterdp.release.service import Calibrated, ReleaseService, as_json, request_parameters, sentence
 from meterdp.release.settings import check_meters
+from meterdp.release.worth import HOUSEHOLD_QUANTILES, tried_households
 
 if TYPE_CHECKING:  # loads numba: a plan does without
     from meterdp.households.vector import VectorSettings
@@ -29,6 +31,8 @@ if TYPE_CHECKING:  # loads numba: a plan does without
 # Counts up when the same parameters would give another release.
 VERSION = 1
 EVERYBODY = "all"
+# Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
+VECTOR_ENTRIES = 57
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and what it says of them",
@@ -47,6 +51,12 @@ class ReleasedPopulation(Calibrated):
     service: ReleaseService
     setting: ClassVar[str] = "release.household_epsilon"
     what: ClassVar[str] = "synthetic households over the whole period"
+
+    @property
+    def plan(self) -> Plan:
+        """That of the smallest stratum."""
+        public = self.mechanism.public
+        return plan_of(public.epsilon, public.delta, min(public.sizes))
 
     @property
     def parameters(self) -> dict:
@@ -116,8 +126,30 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     return vectors[table["household"].to_numpy().argsort()]
 
 
-def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
-    return None
+def plan(config: Mapping, meters: int, feeders: int) -> Plan:
+    """Of all listed meters as one stratum: of several, each is worth what so many meters are."""
+    return plan_of(config["release"]["household_epsilon"], config["release"]["delta"], meters)
+
+
+def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
+    found = tried_households(meters * gaussian.mu_for(epsilon, delta) / VECTOR_ENTRIES)
+    low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
+    said = {
+        "mean": "mean energy of a home",
+        "energy": f"quantiles of homes' energy, {low} to {high} %",
+        "peak": "quantiles of their largest readings",
+    }
+    return Plan(
+        what="households",
+        setting="household_epsilon",
+        epsilon=epsilon,
+        size=meters,
+        sized="listed meters",
+        expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
+        found="tried on simulated households",
+        again=lambda epsilon, meters: plan_of(epsilon, delta, meters),
+        absurd=found["absurd"][0],
+    )
 
 
 def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
@@ -142,9 +174,11 @@ def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> 
         ),
     }
     what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
-    manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE)
+    manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": made_by.plan.stated}
     first, last = service.period
-    of_strata = f" for each of {len(populations)} kinds of households that the list names" if len(populations) > 1 else ""
+    of_strata = (
+        f" for each of {len(populations)} kinds of households that the list names" if len(populations) > 1 else ""
+    )
     page = service.page(
         "A population of",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
@@ -156,6 +190,7 @@ def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> 
             "`meterdp households draw` makes readings of them, or of any number of others, for any year",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
+        expected=made_by.plan.sentence,
         guarantee=guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

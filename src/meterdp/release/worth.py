@@ -1,4 +1,5 @@
-"""What a released mixture is worth, from a table of trials on synthetic utilities (``tools/make_plan.py``).
+"""What released mixtures are worth, from tables of trials on synthetic utilities: of profiles
+(``tools/make_plan.py``), and of households over a whole period (``tools/make_household_plan.py``).
 
 No record and no reading is looked at, so that what is said here, and what is refused for it, tells nothing of a
 household. What counts is N mu / d, the households per hour in units of the noise, and, where they are few, N.
@@ -22,6 +23,9 @@ FACTOR = 2.0
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 COLUMNS = ("prior_mixture", "hours", "records", "signal", "quantity", "error", "error_q95", "guess")
 ERRORS = COLUMNS[-3:]
+# The same of vectors of households, of which N mu / d is all that counts; quantiles between homes.
+HOUSEHOLD_COLUMNS = ("signal", "quantity", *ERRORS)
+HOUSEHOLD_QUANTILES = (0.1, 0.5, 0.9)
 # (N, N mu / d) -> error
 Trials = Mapping[tuple[int, float], float]
 
@@ -81,3 +85,29 @@ def _bracket(grid: Sequence[float], value: float) -> tuple[float, float, float]:
     low, high = grid[at - 1], grid[at]
     share = math.log(value / low) / math.log(high / low)
     return low, high, min(max(share, 0.0), 1.0)
+
+
+def tried_households(signal: float) -> dict[str, tuple[float, float, float]]:
+    """Return the same of released households, by their N mu / d."""
+    found = {}
+    for quantity, trials in _household_table().items():
+        signals = sorted(trials["error"])
+        s0, s1, w = _bracket(signals, signal)
+        found[quantity] = tuple(trials[name][s0] + w * (trials[name][s1] - trials[name][s0]) for name in ERRORS)
+    return found
+
+
+@cache
+def _household_table() -> Mapping[str, Mapping[str, Mapping[float, float]]]:
+    """Return the trials by quantity; errors are the largest of as large a signal or more, guesses the mean."""
+    table = {}
+    with open(shipped("resources/household_plan.csv"), encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            of = table.setdefault(row["quantity"], {name: {} for name in ERRORS})
+            for name in ERRORS:
+                of[name][float(row["signal"])] = float(row[name])
+    for of in table.values():
+        for name in ERRORS[:2]:
+            of[name] = {s: max(e for t, e in of[name].items() if t >= s) for s in of[name]}
+        of["guess"] = dict.fromkeys(of["guess"], sum(of["guess"].values()) / len(of["guess"]))
+    return table

@@ -61,9 +61,7 @@ def test_a_stratum_reads_its_own_households_only():
     mechanism, x = Households.calibrate(public()), vectors(1000)
     other = x.copy()
     other[400:] = vectors(600, 7)
-    one, two = (
-        [of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))] for data in (x, other)
-    )
+    one, two = ([of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))] for data in (x, other))
     for name in ("weights", "means", "covariances"):
         assert np.array_equal(getattr(one[0], name), getattr(two[0], name))
         assert not np.array_equal(getattr(one[1], name), getattr(two[1], name))

@@ -106,7 +106,7 @@ class LinearReference:
         return sample(self.mixture, POOL, FixedNumbers())[0]
 
     def features(self, x: np.ndarray) -> np.ndarray:
-        """Return sqrt(2/j) cos(pi j u), j = 1..LINEAR_COSINES, per linear function, u the share of the mixture below."""
+        """Return sqrt(2/j) cos(pi j u), j = 1..LINEAR_COSINES, for every linear function."""
         along = np.array(self.directions)
         projected = Mixture(
             self.mixture.weights,
@@ -147,7 +147,10 @@ def sensitivity(adjacency: str, dimension: int, directions: Directions = ()) -> 
 
 
 def features(x: np.ndarray, reference: Reference | LinearReference) -> np.ndarray:
-    """Return the bounded vector (n, q) of every record (n, d) within the public domain."""
+    """Return the bounded vector (n, q) of every record (n, d) within the public domain.
+
+    Cosines of where it stands in the mixture: of u, the share of the mixture below it.
+    """
     return reference.features(x)
 
 

@@ -1,0 +1,140 @@
+"""Released households: files from which any number can be drawn, charged once, and what is refused."""
+
+import io
+import json
+from datetime import date
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.noise import StudyNoise
+from meterdp.errors import InputError
+from meterdp.households.configured import settings_of
+from meterdp.households.mechanism import MEASURED, directions_of
+from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.privacy.guarantee import PrivacyBudget
+from meterdp.privacy.ledger import CHARGED, Ledger
+from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS
+from meterdp.release import households
+from tests.unit.release.charged import service, spent
+
+BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
+N = 700
+EXPORT = {"first_day": "2025-01-01", "last_day": "2025-03-31", "time_zone": "Europe/Zurich", "interval_minutes": 60}
+LIST = "meter_id,dwelling\n" + "".join(f"m{i:03d},{'flat' if i % 2 else 'house'}\n" for i in range(N))
+
+
+@pytest.fixture
+def town(tmp_path, monkeypatch):
+    """What makes the service of a town; the period, the list and settings of the release can be changed."""
+    monkeypatch.setattr("meterdp.mechanisms.proven.marginals.POOL", 2000)
+
+    def make(meters=LIST, export=EXPORT, **changed):
+        settings = {"what": ["households"], "household_holidays": "CH", "synthetic_households": 40}
+        given = service(tmp_path, meters=meters.encode(), sections={"export": export}, **settings | changed)
+        given.config["export"].update(export)
+        return given
+
+    return make
+
+
+def vectors(given, seed=0):
+    """Vectors of made-up households in the box of a configuration, flats below houses."""
+    settings = settings_of(given.config)
+    low, high = settings.bounds
+    rng = np.random.default_rng(seed)
+    x = np.clip(settings.typical + 0.1 * (high - low) * rng.normal(size=(N, len(low))), low, high)
+    x[::2, settings.names.index("log_mean_kw")] += 0.7
+    return x
+
+
+def released(given, x=None):
+    return given.release(households.mechanisms(given.listed, given), vectors(given) if x is None else x)[0]
+
+
+def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(town):
+    files = released(town())
+    assert set(files) == {*KINDS["households"].files, CRATE, ENTRY}
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["privacy"]["epsilon"] == 1 and manifest["privacy"]["adjacency"] == "replace_one"
+    assert manifest["privacy"]["proof"][0] == "docs/proofs/households.md"
+    assert manifest["expected_error"]["quantities"][0]["of"] == "mean energy of a home"
+    drawn = pq.read_table(io.BytesIO(files["household_vectors.parquet"]))
+    assert drawn.schema.remove_metadata().equals(RELEASED_HOUSEHOLDS.schema.remove_metadata())
+    assert len(drawn) == 40 and len(drawn["vector"][0]) == 45
+    page = files["README.md"].decode()
+    assert "A population of" in page and "How far it is off" in page
+
+
+def test_what_is_released_reads_back_and_draws_the_same_households_again(town):
+    given = town(household_strata=["dwelling"])
+    data = released(given)[FILE]
+    found = ReleasedHouseholds.of(data)
+    assert list(found.listed.items()) == [("flat", N // 2), ("house", N // 2)]
+    assert found.settings.days_off == settings_of(given.config).days_off != ()
+    assert json.dumps(found.stated, sort_keys=True) == json.dumps(json.loads(data), sort_keys=True)
+    one, two = (found.draw(30, StudyNoise(1, "drawn")) for _ in range(2))
+    assert one[0] == two[0] and np.array_equal(one[1], two[1]) and set(one[0]) == {"flat", "house"}
+    low, high = found.settings.bounds
+    assert ((one[1] >= low) & (one[1] <= high)).all()
+    strata, flats = found.draw(2000, StudyNoise(1, "drawn"), "flat")
+    _, houses = found.draw(2000, StudyNoise(1, "drawn"), "house")
+    assert set(strata) == {"flat"} and houses[:, 0].mean() > flats[:, 0].mean()
+    with pytest.raises(InputError, match=r"field '--stratum': is 'barn', which was not released; use one of: flat"):
+        found.draw(3, StudyNoise(1, "drawn"), "barn")
+
+
+def test_any_year_can_be_drawn_with_its_own_holidays_and_clock_changes(town):
+    found = ReleasedHouseholds.of(released(town())[FILE])
+    generator = found.generator(2028)
+    assert generator.columns.calendar.slot_count == 366 * 24
+    assert date(2028, 8, 1) in generator.days_off and date(2025, 8, 1) not in generator.days_off
+    _, x = found.draw(3, StudyNoise(1, "drawn"))
+    kwh = generator.kwh(x, 5)
+    assert kwh.shape == (3, 366 * 24) and np.isfinite(kwh).all() and (kwh >= 0).all()
+    assert kwh.mean(axis=1) == pytest.approx(np.exp(x[:, 0]), rel=0.25)
+
+
+def test_what_is_no_release_is_refused_in_one_sentence():
+    for data in (b"", b"[]", b'{"period": ["2025-01-01", "2025-03-31"]}'):
+        with pytest.raises(InputError, match="does not hold released households; name a folder"):
+            ReleasedHouseholds.of(data)
+
+
+def test_a_release_is_charged_once_and_strata_cost_no_more(town):
+    given = town()
+    first, again = released(given), released(given, vectors(given, 3))
+    assert first == again, "the same request, whatever the records"
+    events = Ledger(given.config["release"]["ledger"])
+    one = spent(events, BUDGET).mu
+    assert [event["kind"] for event in events.events()].count(CHARGED) == 1
+    released(town(household_strata=["dwelling"]))
+    assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"household_strata": ["tariff"]}, r"household_strata.*names 'tariff', which is no column.*\(dwelling\)"),
+        ({"household_holidays": "XX"}, r"household_holidays.*is 'XX', of which no holidays are known"),
+    ],
+)
+def test_settings_that_do_not_do_are_refused(town, changed, words):
+    with pytest.raises(InputError, match=words):
+        released(town(**changed))
+
+
+def test_a_period_of_less_than_eight_weeks_is_refused(town):
+    with pytest.raises(InputError, match=r"export\.last_day.*makes a period of 31 days: households need 56"):
+        town(export=EXPORT | {"last_day": "2025-01-31"})
+
+
+def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(town):
+    names = settings_of(town().config).names
+    along = np.array(directions_of(names))
+    assert along.shape == (len(MEASURED), len(names)) and (np.abs(along).sum(axis=1) >= 1).all()
+    x = vectors(town())
+    peak = dict(zip(MEASURED, (x @ along.T).T, strict=True))["log_peak_kw"]
+    assert peak == pytest.approx(x[:, names.index("log_mean_kw")] + x[:, names.index("highest")])

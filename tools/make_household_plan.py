@@ -1,0 +1,126 @@
+"""Make the table of what released households are expected to be worth: ``python tools/make_household_plan.py``.
+
+The release is tried on synthetic utilities: years of simulated homes with other levels, hours, seasons, shares of
+the types and spreads than those of resources/simulator.yaml. What counts is N mu / d, the households per entry of a
+vector in units of the noise. ``resources/household_plan.csv`` has for every such number how far released households
+are off; no real reading is looked at. The homes of the simulator as it is are the public guess. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from make_prior_mixture import RANGES, SHARE_CONCENTRATION
+
+from meterdp.core.job import progress
+from meterdp.core.noise import StudyNoise, keyed_generator
+from meterdp.core.parquet import atomic_path
+from meterdp.households.configured import calendar_of
+from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.privacy import gaussian
+from meterdp.release.plan import USABLE
+from meterdp.release.worth import HOUSEHOLD_COLUMNS, HOUSEHOLD_QUANTILES
+from meterdp.simulate.load import Variation, simulated_kwh
+from meterdp.simulate.parameters import SimulationParameters
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST, LAST, MINUTES = date(2025, 1, 1), date(2025, 12, 31), 60
+SETTINGS = VectorSettings(calendar_of(FIRST, LAST, MINUTES, "UTC"))
+BOX = Box(*(tuple(bound) for bound in SETTINGS.bounds.tolist()))
+UTILITIES, HOMES, DRAWS, DRAWN = 20, 300, 2, 4000
+SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256)
+# So many records at most; with fewer than a signal has, the noise is less by as much.
+MOST_RECORDS = 2000
+SEASONS, HEMISPHERES, OFF_DAYS = (0.3, 2.0), (0.0, 182.6), 30.0
+SEED, EPSILON, DELTA = 3401, 1.0, 1e-5
+
+
+def homes(parameters: SimulationParameters, number: int) -> np.ndarray:
+    """Return the vectors of the homes of a utility, (HOMES, d)."""
+    days = (LAST - FIRST).days + 1
+    return household_vectors(simulated_kwh(parameters, SEED + number, HOMES, FIRST, days), SETTINGS)
+
+
+def utility(parameters: SimulationParameters, number: int) -> SimulationParameters:
+    """Return the parameters of a synthetic utility."""
+    generator = keyed_generator(SEED, "utility of years", number)
+    shares = np.array([kind.households for kind in parameters.household_types]) / parameters.households
+    drawn = {name: generator.uniform(*limits) for name, limits in RANGES.items() if name != "noise_spread"}
+    drawn["noise_spread"] = float(np.exp(generator.uniform(*np.log(RANGES["noise_spread"]))))
+    own = np.maximum(1, 1e4 * generator.dirichlet(SHARE_CONCENTRATION * shares)).astype(int)
+    later = HEMISPHERES[generator.integers(2)] + generator.uniform(-OFF_DAYS, OFF_DAYS)
+    season = generator.uniform(*SEASONS)
+    return Variation(households=tuple(own), season=season, season_later_days=later, **drawn).of(parameters)
+
+
+def said_of(vectors: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what is asked of households: quantiles of energy and of the largest reading, and the mean energy."""
+    log_mean, highest = (vectors[:, SETTINGS.names.index(name)] for name in ("log_mean_kw", "highest"))
+    mean_kw, peak_kw = np.exp(log_mean), np.exp(log_mean + highest)
+    quantiles = (np.quantile(values, HOUSEHOLD_QUANTILES) for values in (mean_kw, peak_kw))
+    return dict(zip(("energy", "peak"), quantiles, strict=True)) | {"mean": np.array([mean_kw.mean()])}
+
+
+def mechanism(signal: float) -> tuple[Households, int]:
+    """Return the mechanism with the plan and the noise of a signal, for records of which there may be fewer."""
+    d, mu = BOX.dimension, gaussian.mu_for(EPSILON, DELTA)
+    households = max(round(signal * d / mu), 50)
+    records = min(households, MOST_RECORDS)
+    directions = directions_of(SETTINGS.names)
+    (whole,) = Households.calibrate(HouseholdsPublic(EPSILON, DELTA, BOX, (0,) * households, directions)).parts
+    steps = tuple(replace(s, noise_std=s.noise_std * records * mu / (signal * d)) for s in whole.plan.steps)
+    part = replace(whole, public=replace(whole.public, records=records), plan=replace(whole.plan, steps=steps))
+    return Households(HouseholdsPublic(EPSILON, DELTA, BOX, (0,) * records, directions), (part,)), records
+
+
+def off(found: np.ndarray, real: np.ndarray) -> float:
+    return float(np.abs(found / real - 1).mean())
+
+
+def main() -> None:
+    """Write the table."""
+    parameters = replace(
+        SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"), interval_minutes=MINUTES, time_zone="UTC"
+    )
+    guess = said_of(homes(parameters, -1))
+    towns = [homes(utility(parameters, u), u) for u in progress(range(UTILITIES), "synthetic utilities")]
+    lines = []
+    for signal in progress(SIGNALS, "signals"):
+        of, records = mechanism(signal)
+        error, guessed = ({name: [] for name in (*guess, "absurd")} for _ in range(2))
+        for number, vectors in enumerate(towns):
+            real = said_of(vectors)
+            for draw in range(DRAWS):
+                noise = StudyNoise(SEED, "household plan", number, draw, repr(signal))
+                x = vectors[(noise.uniform((records,)) * len(vectors)).astype(int)]
+                x[math.ceil(USABLE * records) :] = SETTINGS.typical
+                (population,) = of.release(x, noise)
+                drawn = population.draw(of.public.directions, DRAWN, noise)
+                found = said_of(np.clip(drawn, BOX.low, BOX.high))
+                for name, value in found.items():
+                    error[name].append(off(value, real[name]))
+                    guessed[name].append(off(guess[name], real[name]))
+                ratio = np.concatenate([found[name] / real[name] for name in ("energy", "peak")])
+                error["absurd"].append(float(((ratio > 2) | (ratio < 0.5)).any()))
+                guessed["absurd"].append(0.0)
+        for name, values in error.items():
+            numbers = np.mean(values), np.quantile(values, 0.95), np.mean(guessed[name])
+            lines.append((signal, name, *(float(f"{value:.4g}") for value in numbers)))
+    with (
+        atomic_path(ROOT / "resources/household_plan.csv") as temporary,
+        open(temporary, "w", encoding="utf-8") as file,
+    ):
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(HOUSEHOLD_COLUMNS)
+        table.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()
