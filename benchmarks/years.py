@@ -1,12 +1,14 @@
-"""Real homes against homes drawn from their own vectors, without privacy: what the model of a year is worth.
+"""Real homes against homes drawn from their own vectors, without privacy, and from released ones.
 
-``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N]``: of the data sets ``simulated`` (a year
-of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and
-``australian`` (a year), by default those that are here; or of canonical readings of a study, ``--readings PART ...
---time-zone ZONE --interval-minutes N``. One row per data set and statistic in results/benchmarks/years.parquet: real
-and drawn value, error (median, lowest and highest of some draws), the goal where there is one, and the floor: what
-random halves of the real homes give against each other. ``--blocks`` is the number of blocks of a day of the common
-series, 0 for none. The constants of the model were chosen on simulated and Swiss homes; Australian ones only judge.
+``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N] [--released N ...]``: of the data sets
+``simulated`` (a year of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15, 30 and 60
+minutes) and ``australian`` (a year), by default those that are here; or of canonical readings of a study,
+``--readings PART ... --time-zone ZONE --interval-minutes N``. One row per data set and statistic in
+results/benchmarks/years.parquet: real and drawn value, error (median, lowest and highest of some draws), the goal
+where there is one, and the floor: what random halves of the real homes give against each other. ``--blocks`` is the
+number of blocks of a day of the common series, 0 for none. ``--released`` adds mean absolute errors of a thousand
+households of releases at epsilon 1 with the noise of so many homes. The constants of the model were chosen on
+simulated and Swiss homes; Australian ones only judge.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ import pandas as pd
 from table import ROOT, load, write
 
 from meterdp.core.job import progress
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import BLOCKS, block_deviations, common_series
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.score import Score, compare, floors, summarise
+from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.load import LoadModel
@@ -35,6 +39,8 @@ from meterdp.simulate.parameters import SimulationParameters
 SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/elcons_15min_long.parquet"
 AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
 SEED = 7
+# Of released households.
+EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 3, 1000
 # Rows that have a goal, by the start of the statistic.
 GOALS = {
     "energy": 2.0,
@@ -124,7 +130,33 @@ def goal_of(row: Score) -> float:
     return next((goal for start, goal in GOALS.items() if row.statistic.startswith(start)), np.nan)
 
 
-def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int) -> list[dict]:
+def released_errors(
+    vectors: np.ndarray, generator: HouseholdGenerator, real: Summary, sizes: list[int]
+) -> dict[int, dict[tuple[str, str], float]]:
+    """Return by N the mean absolute errors of households released at epsilon 1, by row of the scorecard.
+
+    Records are drawn from the homes that there are, so that noise and rules are those of N of them.
+    """
+    settings, found = generator.settings, {}
+    box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
+    for n in sizes:
+        errors: dict[tuple[str, str], list[float]] = {}
+        mechanism = Households.calibrate(HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions))
+        for release in progress(range(RELEASES), f"releases of {n:,} homes"):
+            noise = StudyNoise(SEED, "years", n, release)
+            x = vectors[(noise.uniform((n,)) * len(vectors)).astype(int)]
+            (population,) = mechanism.release(x, noise)
+            drawn = np.clip(population.draw(directions, DRAWN, noise), *settings.bounds)
+            summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings.columns)
+            for row in compare(real, summary):
+                errors.setdefault((row.statistic, row.detail), []).append(abs(row.error))
+        found[n] = {key: float(np.mean(values)) for key, values in errors.items()}
+    return found
+
+
+def table_of(
+    name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int, released: list[int]
+) -> list[dict]:
     """Return the rows of one data set; the first two are times of a core."""
     settings = VectorSettings(calendar)
     household_vectors(kwh[:1], settings)  # compiles
@@ -144,6 +176,7 @@ def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks:
         # What was not read of the real homes is not looked at in the drawn ones.
         drawn = np.where(np.isfinite(kwh), np.concatenate(batches), np.nan)
         scores.append(compare(real, summarise([drawn], len(drawn), settings.columns)))
+    private = released_errors(vectors, generator, real, released)
     case = {"data": name, "homes": len(kwh), "load": load()}
     speeds = {"vector": vector_s, "draw": draw_s}
     rows = [
@@ -172,6 +205,7 @@ def table_of(name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks:
                 "error_unit": one.error_unit,
                 "floor": floor.get((one.statistic, one.detail), np.nan),
                 "goal": goal_of(one),
+                **{f"released_{n}": of.get((one.statistic, one.detail), np.nan) for n, of in private.items()},
             }
         )
     return rows
@@ -183,13 +217,14 @@ def main() -> None:
     parser.add_argument("--homes", type=int, default=400, help="simulated homes")
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--blocks", type=int, default=BLOCKS)
+    parser.add_argument("--released", type=int, nargs="*", default=[], metavar="N", help="release so many homes, too")
     parser.add_argument("--readings", type=Path, nargs="+")
     parser.add_argument("--time-zone", default="UTC")
     parser.add_argument("--interval-minutes", type=int, default=30)
     options = parser.parse_args()
     rows = []
     for name, kwh, calendar in data_sets(options):
-        rows += table_of(name, kwh, calendar, options.draws, options.blocks)
+        rows += table_of(name, kwh, calendar, options.draws, options.blocks, options.released)
     write("years", rows)
     table = pd.DataFrame(rows).drop(columns="load")
     with pd.option_context("display.max_rows", None, "display.width", 220):

@@ -21,8 +21,9 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.households.configured import calendar_of
-from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.mechanism import Households, HouseholdsPublic, Population, directions_of
 from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.mechanisms.proven.marginals import CUT_SHARE, LinearReference
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy import gaussian
 from meterdp.release.plan import USABLE
@@ -34,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FIRST, LAST, MINUTES = date(2025, 1, 1), date(2025, 12, 31), 60
 SETTINGS = VectorSettings(calendar_of(FIRST, LAST, MINUTES, "UTC"))
 BOX = Box(*(tuple(bound) for bound in SETTINGS.bounds.tolist()))
-UTILITIES, HOMES, DRAWS, DRAWN = 20, 300, 2, 4000
+UTILITIES, HOMES, DRAWS = 40, 300, 3
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256)
 # So many records at most; with fewer than a signal has, the noise is less by as much.
 MOST_RECORDS = 2000
@@ -60,12 +61,27 @@ def utility(parameters: SimulationParameters, number: int) -> SimulationParamete
     return Variation(households=tuple(own), season=season, season_later_days=later, **drawn).of(parameters)
 
 
-def said_of(vectors: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what is asked of households: quantiles of energy and of the largest reading, and the mean energy."""
+def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy."""
     log_mean, highest = (vectors[:, SETTINGS.names.index(name)] for name in ("log_mean_kw", "highest"))
     mean_kw, peak_kw = np.exp(log_mean), np.exp(log_mean + highest)
-    quantiles = (np.quantile(values, HOUSEHOLD_QUANTILES) for values in (mean_kw, peak_kw))
-    return dict(zip(("energy", "peak"), quantiles, strict=True)) | {"mean": np.array([mean_kw.mean()])}
+    weight = np.ones(len(vectors)) if weight is None else weight
+
+    def quantiles(values: np.ndarray) -> np.ndarray:
+        order = values.argsort()
+        below = np.cumsum(weight[order]) - weight[order] / 2
+        return np.interp(HOUSEHOLD_QUANTILES, below / weight.sum(), values[order])
+
+    mean = np.array([weight @ mean_kw / weight.sum()])
+    return {"energy": quantiles(mean_kw), "peak": quantiles(peak_kw), "mean": mean}
+
+
+def reweighted(population: Population) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors (n, d) within the box, with the weights by which synthetic households are drawn of them."""
+    reference = LinearReference(population.mixture, directions_of(SETTINGS.names))
+    z = reference.features(reference.pool) @ population.exponents
+    weight = np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
+    return np.clip(reference.pool, BOX.low, BOX.high), weight
 
 
 def mechanism(signal: float) -> tuple[Households, int]:
@@ -102,8 +118,7 @@ def main() -> None:
                 x = vectors[(noise.uniform((records,)) * len(vectors)).astype(int)]
                 x[math.ceil(USABLE * records) :] = SETTINGS.typical
                 (population,) = of.release(x, noise)
-                drawn = population.draw(of.public.directions, DRAWN, noise)
-                found = said_of(np.clip(drawn, BOX.low, BOX.high))
+                found = said_of(*reweighted(population))
                 for name, value in found.items():
                     error[name].append(off(value, real[name]))
                     guessed[name].append(off(guess[name], real[name]))

@@ -82,7 +82,9 @@ try:
             hint="name such a folder, 'simulated' or null",
         )
     published = Path(config["results_dir"]) / "release"
-    if any(published.resolve() in Path(file).resolve().parents for file in PRIOR_MIXTURE):
+    if any(
+        published.resolve() in Path(file).resolve().parents for file in PRIOR_MIXTURE
+    ):
         raise InputError(
             "lies where this study's own releases are put, so that every release would ask for another one",
             file="config",

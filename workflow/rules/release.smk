@@ -43,7 +43,9 @@ rule release_households:
         plan=said_before_release,
     output:
         files=update(
-            expand(RESULTS / "release/households/{name}", name=KINDS["households"].files)
+            expand(
+                RESULTS / "release/households/{name}", name=KINDS["households"].files
+            )
         ),
     log:
         PRIVATE / "logs/release_households.log",

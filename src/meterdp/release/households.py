@@ -149,6 +149,7 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
         found="tried on simulated households",
         again=lambda epsilon, meters: plan_of(epsilon, delta, meters),
         absurd=found["absurd"][0],
+        absurd_of="quantile",
     )
 
 

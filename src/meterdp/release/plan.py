@@ -47,7 +47,8 @@ class Plan:
     expected: tuple[Expected, ...]
     found: str  # how it is known
     again: Callable[[float, int], Plan] = field(compare=False, repr=False)  # at another epsilon, of another size
-    absurd: float = 0.0  # share of releases with an hour off by more than a factor of two
+    absurd: float = 0.0  # share of releases with something off by more than a factor of two
+    absurd_of: str = "hour"
 
     @property
     def too_little(self) -> bool:
@@ -85,7 +86,8 @@ class Plan:
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess"
         if self.absurd > RISKY:
-            why += f", with some hour off by more than a factor of two in {_percent(self.absurd)} of releases"
+            often = f"{_percent(self.absurd)} of releases"
+            why += f", with some {self.absurd_of} off by more than a factor of two in {often}"
         if self.too_little:
             why = f"refused unless release.insist is set: {why}"
         return f"{why}; {on}"
@@ -127,7 +129,8 @@ class Plan:
         hints = [] if epsilon is None else [f"use an epsilon of {epsilon:g} or more"]
         hints += [] if size is None else [f"have {size:,} {self.sized} or more"]
         often = (
-            f"some hour would be off by more than a factor of two in {_percent(self.absurd)} of such releases; "
+            f"some {self.absurd_of} would be off by more than a factor of two in {_percent(self.absurd)} of such "
+            "releases; "
             if self.absurd > MOST_ABSURD
             else ""
         )

@@ -1,0 +1,117 @@
+"""Readings drawn from a release as a file, and two files of readings compared."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.__main__ import main
+from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
+from meterdp.households.files import draw_years, lines, read_years, score_files
+from meterdp.households.mechanism import Population
+from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.households.tables import DRAWN_READINGS
+from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.mixture.draws import Mixture
+from meterdp.release.service import as_json
+from tests.unit.households.homes import EIGHT_WEEKS, simulated
+
+SETTINGS = VectorSettings(EIGHT_WEEKS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder as a release leaves it: two strata, one with twice the energy."""
+    x = household_vectors(simulated(6, EIGHT_WEEKS), SETTINGS).mean(axis=0)
+    populations = tuple(
+        Population(
+            Mixture(np.ones(1), (x + shift * np.eye(len(x))[0])[None], 1e-4 * np.eye(len(x))[None]), np.empty(0)
+        )
+        for shift in (0.0, np.log(2))
+    )
+    place = tmp_path_factory.mktemp("households")
+    found = ReleasedHouseholds(SETTINGS, None, {"flat": 300, "house": 100}, populations)
+    (place / FILE).write_bytes(as_json(found.stated))
+    return place
+
+
+def test_drawn_readings_are_a_declared_table_of_whole_households(folder, tmp_path):
+    draw_years(folder, tmp_path / "drawn.parquet", 5, seed=3)
+    table = read_table(tmp_path / "drawn.parquet", DRAWN_READINGS)
+    slots = EIGHT_WEEKS.slot_count
+    assert table["household"].to_numpy().tolist() == np.repeat(np.arange(1, 6), slots).tolist()
+    stamps = table["interval_start_utc"].to_numpy().reshape(5, slots)
+    assert (stamps == EIGHT_WEEKS.start_utc).all()
+    assert (table["energy_kwh"].to_numpy() >= 0).all()
+
+
+def test_the_same_seed_gives_the_same_readings_and_batches_do_not_matter(folder, tmp_path, monkeypatch):
+    draw_years(folder, tmp_path / "a.parquet", 5, seed=3)
+    monkeypatch.setattr("meterdp.households.generate._BATCH_NUMBERS", 2 * EIGHT_WEEKS.slot_count)
+    draw_years(folder, tmp_path / "b.parquet", 5, seed=3)
+    draw_years(folder, tmp_path / "c.parquet", 5, seed=4)
+    a, b, c = (read_table(tmp_path / f"{name}.parquet", DRAWN_READINGS)["energy_kwh"].to_numpy() for name in "abc")
+    assert a == pytest.approx(b, rel=1e-9) and not np.allclose(a, c)
+    assert pq.ParquetFile(tmp_path / "b.parquet").num_row_groups == 3
+
+
+def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
+    words = ["households", "draw", str(folder), "--n", "3", "--stratum", "house", "--year", "2027", "--to"]
+    assert main([*words, str(tmp_path / "houses.parquet")]) == 0
+    assert "readings of 3 synthetic households" in capsys.readouterr().out
+    houses, calendar = read_years(tmp_path / "houses.parquet", "UTC")
+    assert houses.shape == (3, 365 * 24) and calendar.days[0].year == calendar.days[-1].year == 2027
+    draw_years(folder, tmp_path / "flats.parquet", 3, seed=0, stratum="flat")
+    flats, _ = read_years(tmp_path / "flats.parquet", "UTC")
+    assert houses.mean() / flats.mean() == pytest.approx(2, rel=0.15)
+    assert main([*words[:4], "0", "--to", str(tmp_path / "none.parquet")]) != 0
+    assert main([*words[:-2], "20270", "--to", str(tmp_path / "none.parquet")]) != 0
+    assert not (tmp_path / "none.parquet").exists()
+
+
+def test_files_of_other_names_and_kinds_are_compared_beside_their_own_halves(tmp_path, capsys):
+    kwh = simulated(12, EIGHT_WEEKS)
+    stamps = pd.to_datetime(EIGHT_WEEKS.start_utc)
+    table = pd.DataFrame(
+        {
+            "meter_id": np.repeat([f"m{i}" for i in range(12)], len(stamps)),
+            "timestamp": np.tile(stamps.strftime("%Y-%m-%d %H:%M"), 12),
+            "kwh": kwh.ravel(),
+        }
+    )
+    table.to_csv(tmp_path / "real.csv", index=False)
+    double = table.rename(columns={"meter_id": "ID", "timestamp": "interval_start_utc", "kwh": "target"})
+    double.assign(target=2 * double["target"]).to_parquet(tmp_path / "double.parquet")
+    same = score_files(tmp_path / "real.csv", tmp_path / "real.csv", "UTC")
+    assert all(row.error == 0 for row in same if row.error_unit in ("%", "KS", "min") and np.isfinite(row.error))
+    rows = {(row.statistic, row.detail): row for row in score_files(
+        tmp_path / "real.csv", tmp_path / "double.parquet", "UTC", "CH")}  # fmt: skip
+    assert rows["energy, quantiles of homes", "0.5"].error == pytest.approx(100)
+    assert rows["autocorrelation", "1 day"].error == pytest.approx(0, abs=1e-9)
+    assert rows["energy, quantiles of homes", "0.5"].floor > 0
+    assert main(["score", str(tmp_path / "real.csv"), str(tmp_path / "double.parquet")]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["real", "synthetic", "off", "by", "real", "against", "real"]
+    assert len(out) == len(rows) + 1 == len(list(lines(list(rows.values()))))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"meter": "a", "interval_start": "2025-01-01", "kwh": 1.0}, "has no column household or meter_id"),
+        ({"household": 1, "interval_start": "2025-01-01", "kwh": 1.0}, "has no regular interval"),
+    ],
+)
+def test_files_that_are_no_readings_are_refused(tmp_path, columns, words):
+    pd.DataFrame([columns]).to_csv(tmp_path / "odd.csv", index=False)
+    with pytest.raises(InputError, match=words):
+        read_years(tmp_path / "odd.csv", "UTC")
+
+
+def test_files_of_other_periods_are_refused(tmp_path):
+    for name, first in (("one", "2025-01-01"), ("two", "2026-01-01")):
+        stamps = pd.date_range(first, periods=60 * 24, freq="h")
+        pd.DataFrame({"household": 1, "interval_start": stamps, "kwh": 1.0}).to_csv(tmp_path / f"{name}.csv")
+    with pytest.raises(InputError, match="has other intervals than the real readings"):
+        score_files(tmp_path / "one.csv", tmp_path / "two.csv", "UTC")
