@@ -26,7 +26,7 @@ from table import ROOT, load, write
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import BLOCKS, block_deviations, common_series
-from meterdp.households.generate import HouseholdGenerator
+from meterdp.households.generate import CommonSeries, HouseholdGenerator
 from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
 from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
@@ -131,21 +131,26 @@ def goal_of(row: Score) -> float:
 
 
 def released_errors(
-    vectors: np.ndarray, generator: HouseholdGenerator, real: Summary, sizes: list[int]
+    records: np.ndarray, settings: VectorSettings, real: Summary, sizes: list[int]
 ) -> dict[int, dict[tuple[str, str], float]]:
     """Return by N the mean absolute errors of households released at epsilon 1, by row of the scorecard.
 
-    Records are drawn from the homes that there are, so that noise and rules are those of N of them.
+    Records, vectors and deviations of days (H, d + days), are drawn from those of the homes that there are, so that
+    noise and rules are those of N of them.
     """
-    settings, found = generator.settings, {}
+    found = {}
     box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
     for n in sizes:
         errors: dict[tuple[str, str], list[float]] = {}
-        mechanism = Households.calibrate(HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions))
+        mechanism = Households.calibrate(
+            HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions, days=real.columns.day_count)
+        )
         for release in progress(range(RELEASES), f"releases of {n:,} homes"):
             noise = StudyNoise(SEED, "years", n, release)
-            x = vectors[(noise.uniform((n,)) * len(vectors)).astype(int)]
-            (population,) = mechanism.release(x, noise)
+            x = records[(noise.uniform((n,)) * len(records)).astype(int)]
+            (population,), common = mechanism.release(x, noise)
+            series = CommonSeries(common.z, common.share) if common.z.size else None
+            generator = HouseholdGenerator(settings, common=series)
             drawn = np.clip(population.draw(directions, DRAWN, noise), *settings.bounds)
             summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings.columns)
             for row in compare(real, summary):
@@ -176,7 +181,8 @@ def table_of(
         # What was not read of the real homes is not looked at in the drawn ones.
         drawn = np.where(np.isfinite(kwh), np.concatenate(batches), np.nan)
         scores.append(compare(real, summarise([drawn], len(drawn), settings.columns)))
-    private = released_errors(vectors, generator, real, released)
+    records = np.hstack([vectors, block_deviations(kwh, vectors, settings, 1)[..., 0]]) if released else vectors
+    private = released_errors(records, settings, real, released)
     case = {"data": name, "homes": len(kwh), "load": load()}
     speeds = {"vector": vector_s, "draw": draw_s}
     rows = [

@@ -117,7 +117,7 @@ def main() -> None:
                 noise = StudyNoise(SEED, "household plan", number, draw, repr(signal))
                 x = vectors[(noise.uniform((records,)) * len(vectors)).astype(int)]
                 x[math.ceil(USABLE * records) :] = SETTINGS.typical
-                (population,) = of.release(x, noise)
+                (population,), _ = of.release(x, noise)
                 found = said_of(*reweighted(population))
                 for name, value in found.items():
                     error[name].append(off(value, real[name]))

@@ -6,7 +6,7 @@ from meterdp.errors import REFUSAL
 from meterdp.publish.kinds import KINDS
 from meterdp.release.plan import HEADINGS
 
-FEW = {"households": 98, "circuits": 2, "days": 20}
+FEW = {"households": 98, "circuits": 2, "days": 60}
 
 
 @pytest.mark.parametrize("what", list(KINDS))

@@ -1,12 +1,12 @@
 # From log load of the whole period to a vector for each household.
-# Needs:  private/log_load.    Gives:  private/household_vectors.
+# Needs:  private/log_load.    Gives:  private/release/household_vectors.
 
 
 rule household_vectors:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
     output:
-        vectors=PRIVATE / "household_vectors/part-{shard}.parquet",
+        vectors=PRIVATE / "release/household_vectors/part-{shard}.parquet",
     log:
         PRIVATE / "logs/household_vectors/{shard}.log",
     benchmark:

@@ -1,6 +1,6 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
-# Needs:  private/{profiles,meters}.parquet, private/{log_load,household_vectors}, the public list of meters, config[release].
+# Needs:  private/{profiles,meters}.parquet, private/{log_load,release/household_vectors}, the public list of meters, config[release].
 # Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
@@ -37,7 +37,9 @@ rule release_mixture:
 
 rule release_households:
     input:
-        records=expand(PRIVATE / "household_vectors/part-{shard}.parquet", shard=SHARDS),
+        records=expand(
+            PRIVATE / "release/household_vectors/part-{shard}.parquet", shard=SHARDS
+        ),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         plan=said_before_release,

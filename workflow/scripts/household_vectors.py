@@ -5,5 +5,6 @@ from meterdp.households.configured import vectors_of_shard
 from meterdp.households.tables import HOUSEHOLD_VECTORS
 
 with job(snakemake.input, snakemake.log) as write:
-    household, vectors = vectors_of_shard(snakemake.input.log_load, snakemake.params.config)
-    write(snakemake.output.vectors, HOUSEHOLD_VECTORS, {"household": household, "vector": list(vectors)})
+    household, vectors, deviations = vectors_of_shard(snakemake.input.log_load, snakemake.params.config)
+    columns = {"household": household, "vector": list(vectors), "deviation": list(deviations)}
+    write(snakemake.output.vectors, HOUSEHOLD_VECTORS, columns)

@@ -1,8 +1,9 @@
-"""What homes do together beyond the calendar, estimated from readings: for studies, not private as it stands.
+"""What homes do together beyond the calendar.
 
 A household's part is its mean deviations from its expected load in blocks of every day, in standard deviations of its
 readings in that block of the day, clipped: (days, blocks) bounded numbers that are a function of its own rows, its
-vector and public settings. Only their mean over households is used, so one noisy sum would do for a release.
+vector and public settings. Only their mean over households is used. A release measures it with noise, of whole days
+(mechanism.py); :func:`common_series` is for studies and not private.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from meterdp.households.generate import CommonSeries
+from meterdp.households.mechanism import LARGEST_DEVIATION
 from meterdp.households.vector import VectorSettings
 
 # Blocks of a day: four hours each.
 BLOCKS = 6
-# Bound of a standardised deviation; the mean of a block has less than that of a reading.
-LARGEST_DEVIATION = 4.0
 
 
 def block_deviations(

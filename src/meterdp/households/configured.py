@@ -14,6 +14,7 @@ import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.errors import InputError
+from meterdp.households.common import block_deviations
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.profiles.dense import LogLoad, read_log_load
 from meterdp.profiles.grid import Calendar
@@ -67,17 +68,19 @@ def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
     return tuple(sorted(day for day in known if first <= day <= last))
 
 
-def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Return the households (H,) of a part of ``log_load``, and their vectors, (H, d)."""
+def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the households (H,) of a part of ``log_load``, their vectors (H, d) and deviations of days (H, days)."""
     export = config["export"]
     load = read_log_load([path], None, export["interval_minutes"], export["time_zone"])
     if load.calendar is None:
-        return load.household, np.empty((0, 0))
-    return load.household, vectors_of(load, settings_of(config, load.calendar), config)
+        return load.household, np.empty((0, 0)), np.empty((0, 0))
+    return load.household, *vectors_of(load, settings_of(config, load.calendar), config)
 
 
-def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> np.ndarray:
-    """Return the vectors of the households of a shard, (H, d), of their readings within the public period.
+def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vectors (H, d) and the deviations of days (H, days) of the households of a shard.
+
+    They are of their readings within the public period.
 
     On a plain log an energy at the lower bound counts as zero: that is what it stands for.
     """
@@ -85,7 +88,9 @@ def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> np.n
     kwh = scale.kwh(load.log_kwh)
     if scale.kind == LOG:
         kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
-    return household_vectors(_on(settings.calendar, load.calendar, kwh), settings)
+    kwh = _on(settings.calendar, load.calendar, kwh)
+    vectors = household_vectors(kwh, settings)
+    return vectors, block_deviations(kwh, vectors, settings, blocks=1)[..., 0]
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ does (docs/proofs/households.md).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,18 +18,34 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.mechanisms.proven.marginals import Directions, LinearReference, sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
-from meterdp.mechanisms.proven.plan import default_classes
+from meterdp.mechanisms.proven.plan import default_classes, noise_entries
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.mechanism import Measure, Metered, apart, measure_with
+from meterdp.privacy.mechanism import (
+    Measure,
+    Metered,
+    NoisyQuery,
+    apart,
+    check_grid,
+    clipped,
+    delta_beside_the_grid,
+    measure_with,
+    noise_too_small,
+)
 from meterdp.privacy.noise import GaussianSource, NoiseSource
 
 # Without a prior mixture.
 MOST_CLASSES = 6
-# Of mu^2, for the distributions of linear functions beside the mixture.
-MARGINAL_SHARE = 0.3
+# Shares: of the mu^2 of a stratum for the distributions of linear functions; of all mu^2 for what homes do together.
+MARGINAL_SHARE, COMMON_SHARE = 0.3, 0.1
+# A household's deviations are clipped to a ball of so many times the root of their number.
+COMMON_RADIUS = 0.5
+# Bound of a standardised deviation; the mean of a block has less than that of a reading.
+LARGEST_DEVIATION = 4.0
+# Correlation of what homes do together on one day and on the next, public knowledge: that of weather.
+DAY_CORRELATION = 0.7
 # A stratum of fewer listed meters is joined with others.
 FEWEST_OF_STRATUM = 300
 OTHERS = "other"
@@ -59,7 +76,7 @@ def strata_of(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]
     these are too few, too, they take the smallest of the rest in with them.
     """
     count = {name: names.count(name) for name in set(names)}
-    joined = {name for name, meters in count.items() if meters < FEWEST_OF_STRATUM}
+    joined = {name for name, meters in count.items() if meters < FEWEST_OF_STRATUM} if len(count) > 1 else set()
     rest = sorted(set(count) - joined, key=lambda name: (count[name], name))
     while joined and rest and sum(count[name] for name in joined) < FEWEST_OF_STRATUM:
         joined.add(rest.pop(0))
@@ -80,6 +97,8 @@ class HouseholdsPublic:
     directions: Directions = ()
     prior_mixture: PriorMixture | None = None  # of vectors, in their own units
     grid: float = 0.0
+    # Local days of the period, of which what all homes do together is measured; 0 measures none.
+    days: int = 0
 
     @property
     def records(self) -> int:
@@ -97,6 +116,7 @@ class Households:
 
     public: HouseholdsPublic
     parts: tuple[Proven, ...]  # of every stratum
+    common: NoisyQuery | None  # of all of them together
     name: ClassVar[str] = "households"
     family: ClassVar[str] = "sound"
     proof: ClassVar[str] = "docs/proofs/households.md"
@@ -105,12 +125,15 @@ class Households:
     def calibrate(cls, public: HouseholdsPublic) -> Households:
         box, d = public.box, public.box.dimension
         mu, prior = gaussian.mu_for(public.epsilon, public.delta), public.prior_mixture
+        left = public.epsilon
+        if public.days:
+            left = gaussian.epsilon_for(mu * math.sqrt(1 - COMMON_SHARE), public.delta)
         if prior is not None:
             prior = PriorMixture(box.scaled_mixture(prior.mixture), prior.sha256)
 
         def part(size: int) -> Proven:
             classes = None if prior else default_classes(size * mu / d, MOST_CLASSES)
-            at = (classes, d, size, public.epsilon, public.delta, box.ball)
+            at = (classes, d, size, left, public.delta, box.ball)
             return calibrate_ball(
                 *at,
                 grid=public.grid,
@@ -119,7 +142,25 @@ class Households:
                 marginal_share=MARGINAL_SHARE if public.directions else 0.0,
             )
 
-        return cls(public, tuple(map(part, public.sizes)))
+        parts = tuple(map(part, public.sizes))
+        return cls(public, parts, cls._common_query(public, parts) if public.days else None)
+
+    @staticmethod
+    def _common_query(public: HouseholdsPublic, parts: Sequence[Proven]) -> NoisyQuery:
+        """Return the query for what homes do together, with the noise that what mixtures leave of mu allows."""
+        delta = public.delta
+        if public.grid > 0:
+            entries = public.days + max(
+                noise_entries(part.plan.classes, part.public.dimension, part.public.sound) for part in parts
+            )
+            delta = delta_beside_the_grid(public.epsilon, delta, entries, public.records)
+        whole, spent = gaussian.mu_for(public.epsilon, delta), max(part.mu for part in parts)
+        if not whole > spent:
+            raise noise_too_small("decrease epsilon")
+        reach = gaussian.rounded(2 * common_radius(public.days), public.days, public.grid)
+        query = NoisyQuery("common", reach, reach / math.sqrt(whole**2 - spent**2))
+        check_grid(query, public.records * common_radius(public.days), public.grid)
+        return query
 
     @property
     def guarantee(self) -> Guarantee:
@@ -136,32 +177,85 @@ class Households:
 
     @property
     def mu(self) -> float:
-        """Of the stratum that costs most: a household is in one."""
-        return max(part.mu for part in self.parts)
+        """Of the stratum that costs most, as a household is in one; and of what is measured of all."""
+        return math.hypot(max(part.mu for part in self.parts), self.common.mu if self.common else 0.0)
 
     @property
     def total_variation(self) -> float:
-        return max(part.total_variation for part in self.parts)
+        of_parts, days, grid = max(part.total_variation for part in self.parts), self.public.days, self.public.grid
+        if self.common is None or grid == 0:
+            return of_parts
+        return of_parts + days * gaussian.total_variation(self.common.noise_std / grid)
 
-    def release(self, vectors: np.ndarray, noise: GaussianSource | Metered) -> tuple[Population, ...]:
-        """Return what is released of every stratum, from the vectors of all households, (N, d)."""
-        return self.run(vectors, [measure_with(one, self.public.grid) for one in apart(noise, len(self.parts))])
+    def release(self, records: np.ndarray, noise: GaussianSource | Metered) -> tuple[tuple[Population, ...], Common]:
+        """Return what is released of every stratum and of all, from the records of all households.
 
-    def run(self, vectors: np.ndarray, measures: Sequence[Measure]) -> tuple[Population, ...]:
-        """Run the steps of every stratum with its own ``measure``, in whose arguments alone vectors are touched."""
-        stratum, box = np.array(self.public.stratum), self.public.box
-        if vectors.shape != (self.public.records, box.dimension):
+        A record is a vector and, if they are measured, the deviations of every day: (N, d + days).
+        """
+        common = self.run_common(records, measure_with(noise, self.public.grid))
+        return self.run(
+            records, [measure_with(one, self.public.grid) for one in apart(noise, len(self.parts))]
+        ), common
+
+    def run_common(self, records: np.ndarray, measure: Measure) -> Common:
+        """Measure what homes do together; records are touched in the argument of ``measure`` alone."""
+        self._check(records)
+        days, grid = self.public.days, self.public.grid
+        if not days:
+            return Common(np.zeros(0), 0.0)
+        rows = clipped(np.clip(records[:, -days:], -LARGEST_DEVIATION, LARGEST_DEVIATION), common_radius(days))
+        total = np.rint(rows / grid).sum(axis=0) * grid if grid > 0 else rows.sum(axis=0)
+        n = self.public.records
+        return denoised(measure(self.common, total) / n, self.common.noise_std / n)
+
+    def _check(self, records: np.ndarray) -> None:
+        if records.shape != (self.public.records, self.public.box.dimension + self.public.days):
             raise InputError(
                 "are not of the public number of households and entries",
-                field="vectors",
+                field="records",
                 hint="use those of the public list",
             )
+
+    def run(self, records: np.ndarray, measures: Sequence[Measure]) -> tuple[Population, ...]:
+        """Run the steps of every stratum with its own ``measure``, in whose arguments alone records are touched."""
+        self._check(records)
+        stratum, box = np.array(self.public.stratum), self.public.box
+        vectors = records[:, : box.dimension]
         found = []
         for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True)):
             released, beside = part.run_whole(box.scaled(vectors[stratum == s]), measure, 1)
             exponents = beside[0].exponents if beside else np.empty(0)
             found.append(Population(box.unscaled(released.mixtures.draw(0)), exponents))
         return tuple(found)
+
+
+@dataclass(frozen=True)
+class Common:
+    """What homes do together beyond the calendar: its likeliest value on every day (days,), of variance one, and the
+    share of a home's variance of days that it is; empty if none was measured or found.
+    """
+
+    z: np.ndarray
+    share: float
+
+
+def common_radius(days: int) -> float:
+    return COMMON_RADIUS * math.sqrt(days)
+
+
+def denoised(noisy: np.ndarray, std: float) -> Common:
+    """Return what a noisy mean of deviations of days (days,) says, ``std`` of its noise known: a Wiener filter.
+
+    The series is an AR(1) process of the public correlation; its variance is what is more than noise.
+    """
+    centred = noisy - noisy.mean()
+    share = max(float((centred**2).mean()) - std**2, 0.0)
+    if share == 0.0:
+        return Common(np.zeros(0), 0.0)
+    angle = 2 * np.pi * np.fft.rfftfreq(len(noisy))
+    spectrum = share * (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
+    found = np.fft.irfft(np.fft.rfft(centred) * spectrum / (spectrum + std**2), len(noisy))
+    return Common(found / max(float(found.std()), 1e-12), share)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.households.configured import calendar_of, days_off
-from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import MEASURED, Population, directions_of
+from meterdp.households.generate import CommonSeries, HouseholdGenerator
+from meterdp.households.mechanism import MEASURED, Common, Population, directions_of
 from meterdp.households.vector import VectorSettings
 from meterdp.mechanisms.proven.marginals import LINEAR_COSINES
 from meterdp.mixture.draws import Mixture
@@ -32,14 +32,25 @@ class ReleasedHouseholds:
     country: str | None  # whose public holidays are days off
     listed: Mapping[str, int]
     populations: tuple[Population, ...]
+    common: Common
 
     def generator(self, year: int | None = None) -> HouseholdGenerator:
         """Return what draws readings of vectors, for the period of the release or a calendar year."""
+        own = self.settings.calendar
         if year is None:
-            return HouseholdGenerator(self.settings)
-        first, last, own = date(year, 1, 1), date(year, 12, 31), self.settings.calendar
+            return HouseholdGenerator(self.settings, common=self._common_on(own.days))
+        first, last = date(year, 1, 1), date(year, 12, 31)
         calendar = calendar_of(first, last, own.interval_minutes, own.time_zone)
-        return HouseholdGenerator(self.settings, calendar, days_off(self.country, first, last))
+        days = days_off(self.country, first, last)
+        return HouseholdGenerator(self.settings, calendar, days, self._common_on(calendar.days))
+
+    def _common_on(self, days: Sequence[date]) -> CommonSeries | None:
+        """Return what homes do together on other days: that of the nearest day of the year in the period."""
+        if not self.common.z.size:
+            return None
+        of_period = np.array([day.timetuple().tm_yday for day in self.settings.calendar.days])
+        apart = np.abs(np.array([day.timetuple().tm_yday for day in days])[:, None] - of_period)
+        return CommonSeries(self.common.z[np.minimum(apart, 365 - apart).argmin(axis=1)], self.common.share)
 
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.
@@ -90,6 +101,7 @@ class ReleasedHouseholds:
                 }
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
+            "common": {"daily_z": self.common.z.tolist(), "share": self.common.share},
             "reweighting": {"functions": MEASURED, "cosines": LINEAR_COSINES},
         }
 
@@ -115,9 +127,9 @@ class ReleasedHouseholds:
                 )
                 for one in strata
             )
-            return cls(
-                settings, stated["holidays_of"], {one["name"]: one["listed_meters"] for one in strata}, populations
-            )
+            common = Common(np.array(stated["common"]["daily_z"], float), float(stated["common"]["share"]))
+            listed = {one["name"]: one["listed_meters"] for one in strata}
+            return cls(settings, stated["holidays_of"], listed, populations, common)
         except (ValueError, LookupError, TypeError, RecursionError):
             raise InputError(
                 "does not hold released households", file=file, hint="name a folder release/households, unchanged"

@@ -11,8 +11,9 @@ HOUSEHOLD_VECTORS = Table(
     (
         Column("household", INT, "1", "number of the household in the study, from 0"),
         Column("vector", VECTOR, "1", "entries of meterdp.households.vector, in order, within public bounds"),
+        Column("deviation", VECTOR, "1", "deviation of every day from its expected load, in standard deviations"),
     ),
-    file_name="household_vectors/part-*.parquet",
+    file_name="release/household_vectors/part-*.parquet",
 )
 
 # What `meterdp households draw` writes and `meterdp score` reads.

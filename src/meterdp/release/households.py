@@ -10,7 +10,15 @@ import numpy as np
 
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_parts, read_table, table_bytes
-from meterdp.households.mechanism import MEASURED, Households, HouseholdsPublic, Population, directions_of, strata_of
+from meterdp.households.mechanism import (
+    MEASURED,
+    Common,
+    Households,
+    HouseholdsPublic,
+    Population,
+    directions_of,
+    strata_of,
+)
 from meterdp.households.tables import HOUSEHOLD_VECTORS
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
@@ -33,6 +41,7 @@ VERSION = 1
 EVERYBODY = "all"
 # Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
 VECTOR_ENTRIES = 57
+Answers = tuple[tuple[Population, ...], Common]
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and what it says of them",
@@ -43,7 +52,10 @@ DOES_NOT_HIDE = (
 
 @dataclass(frozen=True)
 class ReleasedPopulation(Calibrated):
-    """The households of a configuration, released; records are their vectors, (N, d), in the order of the list."""
+    """The households of a configuration, released.
+
+    Records are their vectors and deviations of days, (N, d + days), in the order of the list.
+    """
 
     mechanism: Households
     settings: VectorSettings
@@ -74,6 +86,7 @@ class ReleasedPopulation(Calibrated):
                 "bounds": settings.bounds.tolist(),
                 "strata": dict(zip(self.strata, public.sizes, strict=True)),
                 "measured": MEASURED,
+                "days": public.days,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,
             },
             **self.service.records(profile_keys=("clip_kwh_per_hour",)),
@@ -81,11 +94,11 @@ class ReleasedPopulation(Calibrated):
             synthetic_households=self.service.config["release"]["synthetic_households"],
         )
 
-    def answer(self, vectors: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> tuple[Population, ...]:
-        return self.mechanism.release(vectors, noise)
+    def answer(self, records: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Answers:
+        return self.mechanism.release(records, noise)
 
-    def render(self, populations: tuple[Population, ...], earlier: Sequence[Files]) -> Files:
-        return _files(populations, self)
+    def render(self, answers: Answers, earlier: Sequence[Files]) -> Files:
+        return _files(*answers, self)
 
 
 def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopulation]:
@@ -100,6 +113,7 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopu
         stratum,
         directions_of(settings.names),
         grid=GRID,
+        days=settings.columns.day_count,
     )
     return (ReleasedPopulation(Households.calibrate(public), settings, strata, service),)
 
@@ -119,11 +133,17 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
-    table = read_parts(files["records"], HOUSEHOLD_VECTORS)
+    """Return the records of all listed meters; one that a quality rule leaves out has the public typical vector."""
+    from meterdp.households.configured import settings_of
+
+    table, settings = read_parts(files["records"], HOUSEHOLD_VECTORS), settings_of(config)
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
-    check_meters(known, listed.meter_ids, len(table))
-    vectors = np.stack(table["vector"].to_numpy(zero_copy_only=False))
-    return vectors[table["household"].to_numpy().argsort()]
+    check_meters(known, listed.meter_ids, len(known))
+    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count)), (len(known), 1))
+    if len(table):
+        parts = [np.stack(table[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
+        out[table["household"].to_numpy()] = np.hstack(parts)
+    return out
 
 
 def plan(config: Mapping, meters: int, feeders: int) -> Plan:
@@ -153,7 +173,7 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
     )
 
 
-def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> dict[str, bytes]:
+def _files(populations: tuple[Population, ...], common: Common, made_by: ReleasedPopulation) -> dict[str, bytes]:
     from meterdp.households.released import FILE, ReleasedHouseholds
 
     mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings
@@ -163,6 +183,7 @@ def _files(populations: tuple[Population, ...], made_by: ReleasedPopulation) -> 
         service.config["release"]["household_holidays"],
         dict(zip(made_by.strata, public.sizes, strict=True)),
         populations,
+        common,
     )
     n = service.config["release"]["synthetic_households"]
     stratum, vectors = released.draw(n, FreshNumbers())

@@ -48,17 +48,17 @@ def test_vectors_are_those_of_the_readings_within_the_public_period():
     settings = settings_of(of)
     longer = Calendar(datetime(2024, 12, 30, tzinfo=UTC), 120 * 24, 60, "UTC")
     kwh = simulated(3, longer)
-    found = vectors_of(load_of(kwh, longer, of), settings, of)
+    found = vectors_of(load_of(kwh, longer, of), settings, of)[0]
     begin, count = 7 * 24, settings.calendar.slot_count
     assert found == pytest.approx(household_vectors(kwh[:, begin : begin + count], settings), abs=1e-6)
     shorter = Calendar(datetime(2025, 1, 20, tzinfo=UTC), 30 * 24, 60, "UTC")
     part = kwh[:, 21 * 24 : 51 * 24]
     padded = np.full((3, count), np.nan)
     padded[:, 14 * 24 : 44 * 24] = part
-    found = vectors_of(load_of(part, shorter, of), settings, of)
+    found = vectors_of(load_of(part, shorter, of), settings, of)[0]
     assert found == pytest.approx(household_vectors(padded, settings), abs=1e-6)
     elsewhere = Calendar(datetime(2026, 1, 1, tzinfo=UTC), 24, 60, "UTC")
-    assert vectors_of(load_of(kwh[:, :24], elsewhere, of), settings, of) == pytest.approx(
+    assert vectors_of(load_of(kwh[:, :24], elsewhere, of), settings, of)[0] == pytest.approx(
         np.tile(settings.typical, (3, 1))
     )
 
@@ -68,7 +68,7 @@ def test_the_lower_bound_of_a_plain_log_is_zero_and_net_load_is_known_by_the_bou
     settings = settings_of(of)
     kwh = simulated(2, settings.calendar)
     kwh[0, ::3] = 0.0
-    found = vectors_of(load_of(kwh, settings.calendar, of), settings, of)
+    found, _ = vectors_of(load_of(kwh, settings.calendar, of), settings, of)
     at = settings.names.index("zero_share")
     assert found[:, at] == pytest.approx([1 / 3, 0.0], abs=1e-3)
     assert not settings.feed_in
@@ -81,12 +81,12 @@ def test_rewriting_one_household_leaves_the_vectors_of_others_as_they_are_to_the
     settings, rng = settings_of(of), np.random.default_rng(2)
     kwh = simulated(4, settings.calendar)
     kwh[2, rng.random(kwh.shape[1]) < 0.2] = np.nan
-    before = vectors_of(load_of(kwh, settings.calendar, of), settings, of)
+    before = np.hstack(vectors_of(load_of(kwh, settings.calendar, of), settings, of))
     for hostile in (np.nan, 0.0, 1e9, -1e9):
         changed = kwh.copy()
         changed[1] = hostile
         changed[1, rng.integers(kwh.shape[1], size=99)] = rng.normal(size=99) * 1e6
-        after = vectors_of(load_of(changed, settings.calendar, of), settings, of)
+        after = np.hstack(vectors_of(load_of(changed, settings.calendar, of), settings, of))
         assert np.array_equal(np.delete(after, 1, axis=0), np.delete(before, 1, axis=0))
-        alone = vectors_of(load_of(changed[2:3], settings.calendar, of), settings, of)
+        alone = np.hstack(vectors_of(load_of(changed[2:3], settings.calendar, of), settings, of))
         assert np.array_equal(alone[0], before[2]), "whatever else is in the shard"

@@ -5,11 +5,23 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.households.mechanism import FEWEST_OF_STRATUM, OTHERS, Households, HouseholdsPublic, strata_of
+from meterdp.households.mechanism import (
+    COMMON_SHARE,
+    DAY_CORRELATION,
+    FEWEST_OF_STRATUM,
+    OTHERS,
+    Households,
+    HouseholdsPublic,
+    common_radius,
+    denoised,
+    strata_of,
+)
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
+from meterdp.privacy.charge import price_of_variation
+from meterdp.privacy.noise import GRID
 
 BOX = Box((-2.0, 0.0, -1.0), (2.0, 10.0, 1.0))
 
@@ -37,6 +49,7 @@ def test_strata_that_are_too_small_are_joined_and_the_smallest_of_the_rest_with_
     names, of = strata_of(("a",) * 5 + ("b",) * many + ("c",) * (2 * many))
     assert names == ("c", OTHERS) and of == (1,) * (5 + many) + (0,) * 2 * many
     assert strata_of(("a", "b", "a")) == ((OTHERS,), (0, 0, 0))
+    assert strata_of(("all", "all")) == (("all",), (0, 0))
 
 
 def test_any_list_gives_strata_of_enough_meters_or_a_single_one():
@@ -61,7 +74,7 @@ def test_a_stratum_reads_its_own_households_only():
     mechanism, x = Households.calibrate(public()), vectors(1000)
     other = x.copy()
     other[400:] = vectors(600, 7)
-    one, two = ([of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))] for data in (x, other))
+    one, two = ([of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))[0]] for data in (x, other))
     for name in ("weights", "means", "covariances"):
         assert np.array_equal(getattr(one[0], name), getattr(two[0], name))
         assert not np.array_equal(getattr(one[1], name), getattr(two[1], name))
@@ -69,7 +82,7 @@ def test_a_stratum_reads_its_own_households_only():
 
 def test_mixtures_are_in_the_units_of_the_box_and_near_the_households():
     mechanism, x = Households.calibrate(public((5000,), epsilon=4.0)), vectors(5000)
-    mixture = mechanism.release(x, StudyNoise(3, "households"))[0].mixture
+    mixture = mechanism.release(x, StudyNoise(3, "households"))[0][0].mixture
     mean = mixture.weights @ mixture.means
     assert mean == pytest.approx(x.mean(axis=0), abs=0.15)
     scatter = mixture.covariances + (mixture.means - mean)[:, :, None] * (mixture.means - mean)[:, None, :]
@@ -85,7 +98,7 @@ def test_a_prior_mixture_is_given_in_the_units_of_the_box():
         np.stack([np.diag([0.1, 1.0, 0.02])] * 2),
     )
     mechanism = Households.calibrate(public((500,), epsilon=0.01, prior_mixture=PriorMixture(known, "made up")))
-    found = mechanism.release(vectors(500), StudyNoise(3, "households"))[0].mixture
+    found = mechanism.release(vectors(500), StudyNoise(3, "households"))[0][0].mixture
     order = np.argsort(found.weights)
     assert found.weights[order] == pytest.approx(known.weights, abs=0.05)
     assert found.means[order] == pytest.approx(known.means, abs=0.15)
@@ -95,5 +108,54 @@ def test_a_prior_mixture_is_given_in_the_units_of_the_box():
 def test_vectors_of_another_list_are_refused():
     mechanism = Households.calibrate(public())
     for wrong in (vectors(999), vectors(1000)[:, :2]):
-        with pytest.raises(InputError, match=r"field 'vectors'.*public number of households"):
+        with pytest.raises(InputError, match=r"field 'records'.*public number of households"):
             mechanism.release(wrong, StudyNoise(0, "households"))
+
+
+def test_what_homes_do_together_is_measured_of_all_strata_within_the_same_budget():
+    days = 120
+    mechanism = Households.calibrate(public(days=days))
+    assert mechanism.mu == pytest.approx(gaussian.mu_for(1.0, 1e-5), rel=1e-6)
+    assert mechanism.common.mu**2 == pytest.approx(COMMON_SHARE * mechanism.mu**2, rel=1e-3)
+    safe = Households.calibrate(public(days=days, grid=GRID))
+    assert gaussian.delta(safe.mu, 1.0) + price_of_variation(1.0) * safe.total_variation <= 1e-5
+    together = np.cumsum(np.random.default_rng(1).normal(size=days))
+    together = (together - together.mean()) / together.std()
+    x = np.hstack([vectors(1000), 0.4 * together + 0.1 * np.random.default_rng(2).normal(size=(1000, days))])
+    _, common = Households.calibrate(public(days=days, epsilon=6.0)).release(x, StudyNoise(3, "households"))
+    assert np.corrcoef(common.z, together)[0, 1] > 0.95 and common.share == pytest.approx(0.16, rel=0.15)
+
+
+def test_noise_alone_says_that_homes_do_nothing_together_or_hardly_anything():
+    shares = [denoised(np.random.default_rng(seed).normal(size=365), 1.0).share for seed in range(200)]
+    assert np.mean(np.array(shares) == 0) > 0.3 and np.mean(shares) < 0.05
+
+
+def test_a_wiener_filter_is_nearer_to_the_truth_than_what_was_measured():
+    """Oracle: the posterior mean of the process, from its covariance matrix written out."""
+    rng, days, std = np.random.default_rng(4), 400, 0.5
+    lag = np.abs(np.subtract.outer(np.arange(days), np.arange(days)))
+    covariance = 0.09 * DAY_CORRELATION**lag
+    truth = np.linalg.cholesky(covariance + 1e-12 * np.eye(days)) @ rng.normal(size=days)
+    noisy = truth + std * rng.normal(size=days)
+    found = denoised(noisy, std)
+    best = covariance @ np.linalg.solve(covariance + std**2 * np.eye(days), noisy)
+    assert np.corrcoef(found.z, best)[0, 1] > 0.97
+    assert np.corrcoef(found.z, truth)[0, 1] > np.corrcoef(noisy, truth)[0, 1] + 0.1
+
+
+def test_a_household_s_deviations_are_clipped_by_themselves():
+    days = 90
+    mechanism, x = Households.calibrate(public(days=days)), np.hstack([vectors(1000), np.zeros((1000, days))])
+    sums = []
+
+    def measure(query, exact):
+        sums.append(exact)
+        return exact
+
+    for extreme in (0.0, 1e300, -1e300):
+        x[7, -days:] = extreme
+        mechanism.run_common(x, measure)
+    zero, high, low = sums
+    assert np.linalg.norm(high - low) <= mechanism.common.sensitivity * (1 + 1e-12)
+    assert np.linalg.norm(high - low) == pytest.approx(2 * common_radius(days)) and not zero.any()

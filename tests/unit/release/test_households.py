@@ -47,7 +47,8 @@ def vectors(given, seed=0):
     rng = np.random.default_rng(seed)
     x = np.clip(settings.typical + 0.1 * (high - low) * rng.normal(size=(N, len(low))), low, high)
     x[::2, settings.names.index("log_mean_kw")] += 0.7
-    return x
+    together = np.sin(np.arange(settings.columns.day_count) / 3)
+    return np.hstack([x, 0.5 * together + 0.3 * rng.normal(size=(N, len(together)))])
 
 
 def released(given, x=None):
@@ -84,6 +85,17 @@ def test_what_is_released_reads_back_and_draws_the_same_households_again(town):
     assert set(strata) == {"flat"} and houses[:, 0].mean() > flats[:, 0].mean()
     with pytest.raises(InputError, match=r"field '--stratum': is 'barn', which was not released; use one of: flat"):
         found.draw(3, StudyNoise(1, "drawn"), "barn")
+
+
+def test_what_homes_do_together_is_released_and_drawn_on_the_same_days_of_any_year(town):
+    found = ReleasedHouseholds.of(released(town(household_epsilon=4.0))[FILE])
+    expected = np.sin(np.arange(90) / 3)
+    assert found.common.z.shape == (90,) and found.common.share == pytest.approx(0.125, rel=0.3)
+    assert np.corrcoef(found.common.z, expected)[0, 1] > 0.95
+    own, later = found.generator().common, found.generator(2027).common
+    assert np.array_equal(own.z, found.common.z)
+    # 1 January to 31 March, then the last of them, and from the middle of summer on the first.
+    assert np.array_equal(later.z[:90], own.z) and later.z[120] == own.z[-1] and later.z[-20] == own.z[0]
 
 
 def test_any_year_can_be_drawn_with_its_own_holidays_and_clock_changes(town):
@@ -135,6 +147,6 @@ def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(t
     names = settings_of(town().config).names
     along = np.array(directions_of(names))
     assert along.shape == (len(MEASURED), len(names)) and (np.abs(along).sum(axis=1) >= 1).all()
-    x = vectors(town())
+    x = vectors(town())[:, : len(names)]
     peak = dict(zip(MEASURED, (x @ along.T).T, strict=True))["log_peak_kw"]
     assert peak == pytest.approx(x[:, names.index("log_mean_kw")] + x[:, names.index("highest")])

@@ -45,7 +45,7 @@ def observed(mechanism: Households, moving: bool = False):
         ratio, numbers = np.zeros(runs), []
         for r in range(runs):
             spy = Spy(noise)
-            numbers.append(_numbers(mechanism.release(own, spy)))
+            numbers.append(_numbers(mechanism.release(own, spy)[0]))
             there = replayed(
                 lambda take: mechanism.run(other, [lambda _, exact: take(exact)] * STRATA),
                 spy.answers,
