@@ -18,7 +18,9 @@ from meterdp.mechanisms.proven import marginals
 from meterdp.mechanisms.proven.marginals import (
     CANDIDATES,
     HOUR_COSINES,
+    LINEAR_COSINES,
     TOTAL_WEIGHT,
+    LinearReference,
     Marginals,
     Reference,
     feature_sum,
@@ -318,3 +320,51 @@ def test_marginals_bring_profiles_of_a_wrong_mixture_nearer_to_the_households(fo
         lambda y: wasserstein(energy_kwh(y)[:, None], energy_kwh(x)[:, None])[0],
     ):
         assert distance(reweighted) < 0.5 * distance(np.clip(plain, LOW, HIGH))
+
+
+DIRECTIONS = ((1.0, 0.0, 0.0, 0.0), (0.5, -1.0, 0.0, 2.0), (0.0, 0.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_no_pair_of_records_differs_by_more_in_linear_functions_than_the_sensitivity_and_some_nearly_does(adjacency):
+    reference = LinearReference(distribution(d=4), DIRECTIONS)
+    rng = np.random.default_rng(3)
+    along = np.array(DIRECTIONS)
+    # Far out every function has its own sign, so that u is zero or one in all of them.
+    ends = np.array([sign @ np.linalg.pinv(along.T) * 1e6 for sign in rng.choice([-1.0, 1.0], (40, 3))])
+    x = np.concatenate([nasty(rng, 300, 4), ends, -ends])
+    f = features(x, reference)
+    assert f.shape == (len(x), statistics_of(4, DIRECTIONS)) and np.isfinite(f).all()
+    away = (
+        [np.linalg.norm(f - one, axis=1).max() for one in f]
+        if adjacency == "replace_one"
+        else np.linalg.norm(f, axis=1)
+    )
+    bound = sensitivity(adjacency, 4, DIRECTIONS)
+    assert max(away) <= bound * (1 + 1e-9) and max(away) > 0.99 * bound
+
+
+def test_levels_of_linear_functions_are_shares_of_drawn_records_below():
+    """Oracle: so many records of the mixture."""
+    reference = LinearReference(distribution(d=4), DIRECTIONS)
+    drawn, _ = sample(reference.mixture, 200_000, StudyNoise(5, "levels"))
+    x = drawn[:7]
+    u = np.stack([(drawn @ np.array(a) < (x @ np.array(a))[:, None]).mean(axis=1) for a in DIRECTIONS], axis=1)
+    j = np.arange(1, LINEAR_COSINES + 1)
+    expected = np.sqrt(2 / j) * np.cos(np.pi * j * u[..., None])
+    assert features(x, reference) == pytest.approx(expected.reshape(7, -1), abs=0.05)
+
+
+def test_records_drawn_follow_the_linear_functions_that_were_measured():
+    """Oracle: the mean of each function over records from elsewhere, which the mixture has not."""
+    reference = LinearReference(distribution(d=4), DIRECTIONS)
+    other, _ = sample(reference.mixture, 5000, StudyNoise(6, "measured"))
+    other = other + np.sqrt(np.diagonal(reference.mixture.covariances[0])) * 0.5
+    beside = Marginals(reference, features(other, reference).mean(axis=0), 1e-4)
+    drawn = sample_reweighted(reference, beside.exponents, 4000, StudyNoise(7, "drawn"))
+    before, _ = sample(reference.mixture, 4000, StudyNoise(8, "before"))
+    for direction in DIRECTIONS:
+        wanted, found, without = (
+            np.quantile(y @ np.array(direction), [0.2, 0.5, 0.8]) for y in (other, drawn, before)
+        )
+        assert np.abs(found - wanted).max() < 0.35 * np.abs(without - wanted).max()
