@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_parts, read_table, table_bytes
 from meterdp.households.mechanism import (
+    COMMON_SHARE,
     MEASURED,
     Common,
     Households,
@@ -152,7 +154,8 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan:
 
 
 def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
-    found = tried_households(meters * gaussian.mu_for(epsilon, delta) / VECTOR_ENTRIES)
+    mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
+    found = tried_households(meters * mu / VECTOR_ENTRIES)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
