@@ -93,7 +93,7 @@ def mechanism(signal: float) -> tuple[Households, int]:
     (whole,) = Households.calibrate(HouseholdsPublic(EPSILON, DELTA, BOX, (0,) * households, directions)).parts
     steps = tuple(replace(s, noise_std=s.noise_std * records * mu / (signal * d)) for s in whole.plan.steps)
     part = replace(whole, public=replace(whole.public, records=records), plan=replace(whole.plan, steps=steps))
-    return Households(HouseholdsPublic(EPSILON, DELTA, BOX, (0,) * records, directions), (part,)), records
+    return Households(HouseholdsPublic(EPSILON, DELTA, BOX, (0,) * records, directions), (part,), None), records
 
 
 def off(found: np.ndarray, real: np.ndarray) -> float:

@@ -39,7 +39,7 @@ from meterdp.privacy.noise import GaussianSource, NoiseSource
 # Without a prior mixture.
 MOST_CLASSES = 6
 # Shares: of the mu^2 of a stratum for the distributions of linear functions; of all mu^2 for what homes do together.
-MARGINAL_SHARE, COMMON_SHARE = 0.3, 0.1
+MARGINAL_SHARE, COMMON_SHARE = 0.5, 0.1
 # A household's deviations are clipped to a ball of so many times the root of their number.
 COMMON_RADIUS = 0.5
 # Bound of a standardised deviation; the mean of a block has less than that of a reading.
