@@ -26,7 +26,7 @@ from table import ROOT, load, write
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import BLOCKS, block_deviations, common_series
-from meterdp.households.generate import CommonSeries, HouseholdGenerator
+from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
 from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
@@ -149,8 +149,7 @@ def released_errors(
             noise = StudyNoise(SEED, "years", n, release)
             x = records[(noise.uniform((n,)) * len(records)).astype(int)]
             (population,), common = mechanism.release(x, noise)
-            series = CommonSeries(common.z, common.share) if common.z.size else None
-            generator = HouseholdGenerator(settings, common=series)
+            generator = HouseholdGenerator(settings, common=common)
             drawn = np.clip(population.draw(directions, DRAWN, noise), *settings.bounds)
             summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings.columns)
             for row in compare(real, summary):

@@ -8,14 +8,45 @@ vector and public settings. Only their mean over households is used. A release m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from meterdp.households.generate import CommonSeries
-from meterdp.households.mechanism import LARGEST_DEVIATION
-from meterdp.households.vector import VectorSettings
+from meterdp.households.columns import Columns
+
+if TYPE_CHECKING:  # loads numba: a plan does without
+    from meterdp.households.vector import VectorSettings
 
 # Blocks of a day: four hours each.
 BLOCKS = 6
+# Bound of a standardised deviation; the mean of a block has less than that of a reading.
+LARGEST_DEVIATION = 4.0
+# Bound of the series, in its standard deviations.
+LARGEST_COMMON = 8.0
+
+
+@dataclass(frozen=True)
+class CommonSeries:
+    """What homes do together beyond the calendar, such as on a hot evening.
+
+    ``z`` is (days, blocks): a standardised series over the local days of the period drawn, in blocks of equal length
+    from midnight on. A home's deviation from its expected load has the correlation sqrt(``share``) with it.
+    """
+
+    z: np.ndarray
+    share: float
+
+    def over(self, columns: Columns) -> np.ndarray:
+        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one, and clip."""
+        z = np.asarray(self.z, float).reshape(columns.day_count, -1)
+        if z.shape[1] == 1:
+            series = z[columns.day, 0]
+        else:
+            calendar = columns.calendar
+            days = columns.day + (calendar.slot_of_day + 0.5) / calendar.slots_per_day
+            series = np.interp(days * z.shape[1] - 0.5, np.arange(z.size), z.ravel())
+        return np.clip((series - series.mean()) / series.std(), -LARGEST_COMMON, LARGEST_COMMON)
 
 
 def block_deviations(

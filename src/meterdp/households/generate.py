@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from meterdp.core.noise import keyed_generator
 from meterdp.households import marginal
 from meterdp.households.columns import Columns
+from meterdp.households.common import LARGEST_COMMON, CommonSeries
 from meterdp.households.components import Components, Lags
 from meterdp.households.correlations import day_products, lag_products, lags_of
 from meterdp.households.latent import VALUES, Covariances, Readings, find_readings
@@ -31,32 +32,9 @@ from meterdp.profiles.grid import Calendar
 # Numbers of a batch of households, at most: 8 MB an array.
 _BATCH_NUMBERS = 1 << 20
 # Largest latent share of a common series, and its largest value, in standard deviations.
-_MOST_COMMON, _LARGEST_COMMON = 0.6, 8.0
+_MOST_COMMON = 0.6
 # Points of a common series' range at which a household's answer to it is found.
-_COMMON_GRID = np.linspace(-_LARGEST_COMMON, _LARGEST_COMMON, 257)
-
-
-@dataclass(frozen=True)
-class CommonSeries:
-    """What homes do together beyond the calendar, such as on a hot evening.
-
-    ``z`` is (days, blocks): a standardised series over the local days of the period drawn, in blocks of equal length
-    from midnight on. A home's deviation from its expected load has the correlation sqrt(``share``) with it.
-    """
-
-    z: np.ndarray
-    share: float
-
-    def over(self, columns: Columns) -> np.ndarray:
-        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one, and clip."""
-        z = np.asarray(self.z, float).reshape(columns.day_count, -1)
-        if z.shape[1] == 1:
-            series = z[columns.day, 0]
-        else:
-            calendar = columns.calendar
-            days = columns.day + (calendar.slot_of_day + 0.5) / calendar.slots_per_day
-            series = np.interp(days * z.shape[1] - 0.5, np.arange(z.size), z.ravel())
-        return np.clip((series - series.mean()) / series.std(), -_LARGEST_COMMON, _LARGEST_COMMON)
+_COMMON_GRID = np.linspace(-LARGEST_COMMON, LARGEST_COMMON, 257)
 
 
 @dataclass(frozen=True)

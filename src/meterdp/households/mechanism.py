@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.households.common import LARGEST_DEVIATION, CommonSeries
 from meterdp.mechanisms.proven.marginals import Directions, LinearReference, sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes, noise_entries
@@ -42,8 +43,6 @@ MOST_CLASSES = 6
 MARGINAL_SHARE, COMMON_SHARE = 0.5, 0.1
 # A household's deviations are clipped to a ball of so many times the root of their number.
 COMMON_RADIUS = 0.5
-# Bound of a standardised deviation; the mean of a block has less than that of a reading.
-LARGEST_DEVIATION = 4.0
 # Correlation of what homes do together on one day and on the next, public knowledge: that of weather.
 DAY_CORRELATION = 0.7
 # A stratum of fewer listed meters is joined with others.
@@ -187,22 +186,21 @@ class Households:
             return of_parts
         return of_parts + days * gaussian.total_variation(self.common.noise_std / grid)
 
-    def release(self, records: np.ndarray, noise: GaussianSource | Metered) -> tuple[tuple[Population, ...], Common]:
+    def release(self, records: np.ndarray, noise: GaussianSource | Metered) -> Answers:
         """Return what is released of every stratum and of all, from the records of all households.
 
         A record is a vector and, if they are measured, the deviations of every day: (N, d + days).
         """
         common = self.run_common(records, measure_with(noise, self.public.grid))
-        return self.run(
-            records, [measure_with(one, self.public.grid) for one in apart(noise, len(self.parts))]
-        ), common
+        sources = apart(noise, len(self.parts))
+        return self.run(records, [measure_with(one, self.public.grid) for one in sources]), common
 
-    def run_common(self, records: np.ndarray, measure: Measure) -> Common:
+    def run_common(self, records: np.ndarray, measure: Measure) -> CommonSeries | None:
         """Measure what homes do together; records are touched in the argument of ``measure`` alone."""
         self._check(records)
         days, grid = self.public.days, self.public.grid
         if not days:
-            return Common(np.zeros(0), 0.0)
+            return None
         rows = clipped(np.clip(records[:, -days:], -LARGEST_DEVIATION, LARGEST_DEVIATION), common_radius(days))
         total = np.rint(rows / grid).sum(axis=0) * grid if grid > 0 else rows.sum(axis=0)
         n = self.public.records
@@ -229,33 +227,24 @@ class Households:
         return tuple(found)
 
 
-@dataclass(frozen=True)
-class Common:
-    """What homes do together beyond the calendar: its likeliest value on every day (days,), of variance one, and the
-    share of a home's variance of days that it is; empty if none was measured or found.
-    """
-
-    z: np.ndarray
-    share: float
-
-
 def common_radius(days: int) -> float:
     return COMMON_RADIUS * math.sqrt(days)
 
 
-def denoised(noisy: np.ndarray, std: float) -> Common:
+def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
     """Return what a noisy mean of deviations of days (days,) says, ``std`` of its noise known: a Wiener filter.
 
-    The series is an AR(1) process of the public correlation; its variance is what is more than noise.
+    The series is an AR(1) process of the public correlation; its variance is what is more than noise, and None is
+    returned where nothing is.
     """
     centred = noisy - noisy.mean()
     share = max(float((centred**2).mean()) - std**2, 0.0)
     if share == 0.0:
-        return Common(np.zeros(0), 0.0)
+        return None
     angle = 2 * np.pi * np.fft.rfftfreq(len(noisy))
     spectrum = share * (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
     found = np.fft.irfft(np.fft.rfft(centred) * spectrum / (spectrum + std**2), len(noisy))
-    return Common(found / max(float(found.std()), 1e-12), share)
+    return CommonSeries(found / max(float(found.std()), 1e-12), share)
 
 
 @dataclass(frozen=True)
@@ -274,3 +263,7 @@ class Population:
         if not self.exponents.size:
             return sample(self.mixture, households, noise)[0]
         return sample_reweighted(LinearReference(self.mixture, directions), self.exponents, households, noise)
+
+
+# Of a release: what is said of every stratum, and what homes do together, if anything.
+Answers = tuple[tuple[Population, ...], CommonSeries | None]

@@ -10,9 +10,10 @@ from datetime import date
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.households.common import CommonSeries
 from meterdp.households.configured import calendar_of, days_off
-from meterdp.households.generate import CommonSeries, HouseholdGenerator
-from meterdp.households.mechanism import MEASURED, Common, Population, directions_of
+from meterdp.households.generate import HouseholdGenerator
+from meterdp.households.mechanism import MEASURED, Population, directions_of
 from meterdp.households.vector import VectorSettings
 from meterdp.mechanisms.proven.marginals import LINEAR_COSINES
 from meterdp.mixture.draws import Mixture
@@ -32,7 +33,7 @@ class ReleasedHouseholds:
     country: str | None  # whose public holidays are days off
     listed: Mapping[str, int]
     populations: tuple[Population, ...]
-    common: Common
+    common: CommonSeries | None
 
     def generator(self, year: int | None = None) -> HouseholdGenerator:
         """Return what draws readings of vectors, for the period of the release or a calendar year."""
@@ -46,7 +47,7 @@ class ReleasedHouseholds:
 
     def _common_on(self, days: Sequence[date]) -> CommonSeries | None:
         """Return what homes do together on other days: that of the nearest day of the year in the period."""
-        if not self.common.z.size:
+        if self.common is None:
             return None
         of_period = np.array([day.timetuple().tm_yday for day in self.settings.calendar.days])
         apart = np.abs(np.array([day.timetuple().tm_yday for day in days])[:, None] - of_period)
@@ -101,7 +102,7 @@ class ReleasedHouseholds:
                 }
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
-            "common": {"daily_z": self.common.z.tolist(), "share": self.common.share},
+            "common": self.common and {"daily_z": self.common.z.tolist(), "share": self.common.share},
             "reweighting": {"functions": MEASURED, "cosines": LINEAR_COSINES},
         }
 
@@ -127,7 +128,9 @@ class ReleasedHouseholds:
                 )
                 for one in strata
             )
-            common = Common(np.array(stated["common"]["daily_z"], float), float(stated["common"]["share"]))
+            common = stated["common"]
+            if common is not None:
+                common = CommonSeries(np.array(common["daily_z"], float), float(common["share"]))
             listed = {one["name"]: one["listed_meters"] for one in strata}
             return cls(settings, stated["holidays_of"], listed, populations, common)
         except (ValueError, LookupError, TypeError, RecursionError):

@@ -14,7 +14,7 @@ from meterdp.core.parquet import read_parts, read_table, table_bytes
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     MEASURED,
-    Common,
+    Answers,
     Households,
     HouseholdsPublic,
     Population,
@@ -36,6 +36,7 @@ from meterdp.release.settings import check_meters
 from meterdp.release.worth import HOUSEHOLD_QUANTILES, tried_households
 
 if TYPE_CHECKING:  # loads numba: a plan does without
+    from meterdp.households.common import CommonSeries
     from meterdp.households.vector import VectorSettings
 
 # Counts up when the same parameters would give another release.
@@ -43,7 +44,6 @@ VERSION = 1
 EVERYBODY = "all"
 # Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
 VECTOR_ENTRIES = 57
-Answers = tuple[tuple[Population, ...], Common]
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and what it says of them",
@@ -176,7 +176,9 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
     )
 
 
-def _files(populations: tuple[Population, ...], common: Common, made_by: ReleasedPopulation) -> dict[str, bytes]:
+def _files(
+    populations: tuple[Population, ...], common: CommonSeries | None, made_by: ReleasedPopulation
+) -> dict[str, bytes]:
     from meterdp.households.released import FILE, ReleasedHouseholds
 
     mechanism, service, settings = made_by.mechanism, made_by.service, made_by.settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 EPSILONS = {0.5: VERMILION, 1: ORANGE, 2: GREEN, 4: BLUE}
 # Meters of a list, and on a feeder.
 RANGES = {"listed meters": (50, 50_000), "meters on a feeder": (10, 1000)}
+# A line of a title that does not reach into the next panel.
+TITLE_CHARACTERS = 22
 _TICKS = (10, 100, 1000, 10_000)
 
 
@@ -45,6 +48,7 @@ def _draw(axes: Axes, plan: Plan) -> None:
     plain_log_ticks(axes.xaxis, [tick for tick in _TICKS if low <= tick <= high])
     plain_log_ticks(axes.yaxis, (1, 3, 10, 30, 100, 300))
     axes.set_xlabel(plan.sized)
-    axes.set_title(f"{plan.what}:\n{plan.expected[worst].of}", fontsize=9.5)
+    of = textwrap.fill(plan.expected[worst].of, TITLE_CHARACTERS)
+    axes.set_title(f"{plan.what}:\n{of}", fontsize=9.5)
     if axes.get_subplotspec().is_first_col():
         axes.set_ylabel("expected error, %")

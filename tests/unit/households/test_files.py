@@ -9,7 +9,7 @@ from meterdp.__main__ import main
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.households.files import draw_years, lines, read_years, score_files
-from meterdp.households.mechanism import Common, Population
+from meterdp.households.mechanism import Population
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.households.vector import VectorSettings, household_vectors
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
         for shift in (0.0, np.log(2))
     )
     place = tmp_path_factory.mktemp("households")
-    found = ReleasedHouseholds(SETTINGS, None, {"flat": 300, "house": 100}, populations, Common(np.zeros(0), 0.0))
+    found = ReleasedHouseholds(SETTINGS, None, {"flat": 300, "house": 100}, populations, None)
     (place / FILE).write_bytes(as_json(found.stated))
     return place
 

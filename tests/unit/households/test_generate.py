@@ -7,10 +7,10 @@ import pytest
 from scipy.special import ndtr
 
 from meterdp.households.columns import Columns
-from meterdp.households.common import block_deviations, common_series
+from meterdp.households.common import CommonSeries, block_deviations, common_series
 from meterdp.households.components import COUNT, Components, Lags
 from meterdp.households.correlations import lags_of
-from meterdp.households.generate import CommonSeries, HouseholdGenerator
+from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.latent import MEANS, VALUES, Covariances, Readings, find_readings
 from meterdp.households.marginal import CELL_PROBABILITIES, SCORES, quantile_functions
 from meterdp.households.vector import VectorSettings, household_vectors
