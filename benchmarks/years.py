@@ -28,6 +28,7 @@ from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import BLOCKS, block_deviations, common_series
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.released import drawn_vectors
 from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
@@ -135,7 +136,7 @@ def released_errors(
 ) -> dict[int, dict[tuple[str, str], float]]:
     """Return by N the mean absolute errors of households released at epsilon 1, by row of the scorecard.
 
-    Records, vectors and deviations of days (H, d + days), are drawn from those of the homes that there are, so that
+    Records, vectors and deviations (H, d + days * blocks), are drawn from those of the homes that there are, so that
     noise and rules are those of N of them.
     """
     found = {}
@@ -150,7 +151,7 @@ def released_errors(
             x = records[(noise.uniform((n,)) * len(records)).astype(int)]
             (population,), common = mechanism.release(x, noise)
             generator = HouseholdGenerator(settings, common=common)
-            drawn = np.clip(population.draw(directions, DRAWN, noise), *settings.bounds)
+            drawn = drawn_vectors(population, settings, DRAWN, noise)
             summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings.columns)
             for row in compare(real, summary):
                 errors.setdefault((row.statistic, row.detail), []).append(abs(row.error))
@@ -180,7 +181,9 @@ def table_of(
         # What was not read of the real homes is not looked at in the drawn ones.
         drawn = np.where(np.isfinite(kwh), np.concatenate(batches), np.nan)
         scores.append(compare(real, summarise([drawn], len(drawn), settings.columns)))
-    records = np.hstack([vectors, block_deviations(kwh, vectors, settings, 1)[..., 0]]) if released else vectors
+    records = (
+        np.hstack([vectors, block_deviations(kwh, vectors, settings).reshape(len(kwh), -1)]) if released else vectors
+    )
     private = released_errors(records, settings, real, released)
     case = {"data": name, "homes": len(kwh), "load": load()}
     speeds = {"vector": vector_s, "draw": draw_s}

@@ -2,7 +2,7 @@
 
 A household's part is its mean deviations from its expected load in blocks of every day, in standard deviations of its
 readings in that block of the day, clipped: (days, blocks) bounded numbers that are a function of its own rows, its
-vector and public settings. Only their mean over households is used. A release measures it with noise, of whole days
+vector and public settings. Only their mean over households is used. A release measures it with noise
 (mechanism.py); :func:`common_series` is for studies and not private.
 """
 
@@ -18,8 +18,8 @@ from meterdp.households.columns import Columns
 if TYPE_CHECKING:  # loads numba: a plan does without
     from meterdp.households.vector import VectorSettings
 
-# Blocks of a day: four hours each.
-BLOCKS = 6
+# Blocks of a day: eight hours each.
+BLOCKS = 3
 # Bound of a standardised deviation; the mean of a block has less than that of a reading.
 LARGEST_DEVIATION = 4.0
 # Bound of the series, in its standard deviations.

@@ -3,8 +3,8 @@
 Any weights that are not negative give a valid series, so noise in a vector cannot break it. Components: levels of
 days that are forgotten at once, after days, after a month; a habit over the slots of a day and one over the slots of
 a week; a pattern of the day that drifts from day to day; deviations that last half an hour, one and a half and six
-hours; independent intervals; and a cycle of five intervals. Weights are found by least squares that are not negative
-from the correlations wanted at a few lags; correlations are linear in the weights.
+hours; independent intervals; a wave of about a day and a cycle of five intervals. Weights are found by least squares
+that are not negative from the correlations wanted at a few lags; correlations are linear in the weights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ DEVIATION_HOURS = (0.5, 1.5, 6.0)
 # A habit's pattern is smooth over such a time; a drifting one keeps this correlation from one day to the next.
 HABIT_HOURS, DRIFT_HOURS, DRIFT = 0.35, 0.4, 0.8
 CYCLE_INTERVALS, CYCLE_MEMORY_INTERVALS = 5.0, 3.0
-COUNT = len(DAY_MEMORY_DAYS) + 3 + len(DEVIATION_HOURS) + 2
+WAVE_HOURS, WAVE_MEMORY_HOURS = 24.0, 36.0
+COUNT = len(DAY_MEMORY_DAYS) + 3 + len(DEVIATION_HOURS) + 3
 # How well each correlation is to be met: the sum of the weights first, then the lags, then the days.
 _IMPORTANCE = np.array([30.0, 3.0, 3.0, 3.0, 3.0, 3.0, 2.0, 2.0])
 _RIDGE = np.diag([0.05] * (COUNT - 1) + [0.1])
@@ -89,6 +90,8 @@ def _autoregressive(x, phi, step):
 def _cycle(x, phi_1, phi_2):
     """Turn independent numbers into an AR(2) process of variance one."""
     new = np.sqrt((1 + phi_2) * ((1 - phi_2) ** 2 - phi_1**2) / (1 - phi_2))
+    first = phi_1 / (1 - phi_2)
+    x[1] = first * x[0] + np.sqrt(1 - first**2) * x[1]
     for t in range(2, len(x)):
         x[t] = phi_1 * x[t - 1] + phi_2 * x[t - 2] + new * x[t]
 
@@ -116,9 +119,10 @@ class Components:
         return {days: _habit_amplitudes(self.slots, days, self.hours) for days in (1, 7)}
 
     @cached_property
-    def _cycle_coefficients(self) -> tuple[float, float]:
-        modulus = np.exp(-1 / CYCLE_MEMORY_INTERVALS)
-        return 2 * modulus * np.cos(2 * np.pi / CYCLE_INTERVALS), -(modulus**2)
+    def _cycles(self) -> list[tuple[float, float]]:
+        """Coefficients of the AR(2) processes."""
+        kinds = (WAVE_HOURS / self.hours, WAVE_MEMORY_HOURS / self.hours), (CYCLE_INTERVALS, CYCLE_MEMORY_INTERVALS)
+        return [(2 * np.exp(-1 / m) * np.cos(2 * np.pi / period), -np.exp(-2 / m)) for period, m in kinds]
 
     def room(self) -> np.ndarray:
         """Return an array for :meth:`draw` to fill, (COUNT, T)."""
@@ -142,7 +146,8 @@ class Components:
         _autoregressive(rest[0], DRIFT, self.slots)
         for series, hours in zip(rest[1:], DEVIATION_HOURS, strict=False):
             _autoregressive(series, np.exp(-self.hours / hours), 1)
-        _cycle(rest[-1], *self._cycle_coefficients)
+        for series, coefficients in zip(rest[-2:], self._cycles, strict=True):
+            _cycle(series, *coefficients)
 
     @cached_property
     def correlations(self) -> np.ndarray:
@@ -158,11 +163,12 @@ class Components:
             days = np.round(lag / slots)
             return DRIFT**days * np.exp(-np.abs(lag - days * slots) * self.hours / DRIFT_HOURS)
 
-        phi_1, phi_2 = self._cycle_coefficients
-        of_cycle = [1.0, phi_1 / (1 - phi_2)]
-        for _ in range(8 * slots):
-            of_cycle.append(phi_1 * of_cycle[-1] + phi_2 * of_cycle[-2])
-        of_cycle = np.array(of_cycle)
+        def cycle(phi_1: float, phi_2: float):
+            out = [1.0, phi_1 / (1 - phi_2)]
+            for _ in range(8 * slots):
+                out.append(phi_1 * out[-1] + phi_2 * out[-2])
+            out = np.array(out)
+            return lambda lag: out[lag]
 
         functions = [
             *(lambda lag, m=memory: _day_correlation(m, lag / slots) for memory in DAY_MEMORY_DAYS),
@@ -171,7 +177,7 @@ class Components:
             drifting,
             *(lambda lag, h=hours: np.exp(-lag * self.hours / h) for hours in DEVIATION_HOURS),
             lambda lag: 1.0 * (lag == 0),
-            lambda lag: of_cycle[lag],
+            *(cycle(*coefficients) for coefficients in self._cycles),
         ]
         return np.array([lags.of(function) for function in functions]).T
 

@@ -69,7 +69,7 @@ def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
 
 
 def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the households (H,) of a part of ``log_load``, their vectors (H, d) and deviations of days (H, days)."""
+    """Return the households (H,) of a part of ``log_load``, vectors (H, d) and deviations (H, days * blocks)."""
     export = config["export"]
     load = read_log_load([path], None, export["interval_minutes"], export["time_zone"])
     if load.calendar is None:
@@ -78,7 +78,7 @@ def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vectors (H, d) and the deviations of days (H, days) of the households of a shard.
+    """Return the vectors (H, d) and the deviations of blocks of days (H, days * blocks) of the households of a shard.
 
     They are of their readings within the public period.
 
@@ -90,7 +90,7 @@ def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tupl
         kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
     kwh = _on(settings.calendar, load.calendar, kwh)
     vectors = household_vectors(kwh, settings)
-    return vectors, block_deviations(kwh, vectors, settings, blocks=1)[..., 0]
+    return vectors, block_deviations(kwh, vectors, settings).reshape(len(vectors), -1)
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:

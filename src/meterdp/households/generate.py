@@ -188,8 +188,7 @@ class _Wanted:
     def of(cls, vectors, quantile_function, expected, table: Covariances, settings: VectorSettings) -> _Wanted:
         daily, acf = settings.parts(vectors)["daily"], settings.autocorrelations(vectors)
         slots = settings.calendar.slots_per_day
-        mean = quantile_function @ marginal.CELL_PROBABILITIES
-        variance = quantile_function**2 @ marginal.CELL_PROBABILITIES - mean**2
+        variance = marginal.variances(quantile_function)
         about = expected - expected.mean(axis=1, keepdims=True)
         rows = []
         for i in range(len(expected)):

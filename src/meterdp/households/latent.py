@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from meterdp.core.compiled import njit
-from meterdp.households.marginal import CELL_PROBABILITIES, SCORE_STEP, SCORES
+from meterdp.households.marginal import SCORE_STEP, SCORES, variances
 
 _STEP = 1 / 16
 # Latent means and latent values.
@@ -135,10 +135,8 @@ class Readings:
 
 def _first_means(quantile_function: np.ndarray, share: np.ndarray, middle: np.ndarray) -> np.ndarray:
     """Return normal scores of the expected loads, spread as their share of the variance of readings asks for."""
-    mean = quantile_function @ CELL_PROBABILITIES
-    variance = quantile_function**2 @ CELL_PROBABILITIES - mean**2
     explained = (share * (middle - (share * middle).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    ratio = np.clip(explained / np.maximum(variance, 1e-12), 0.0, 0.95)
+    ratio = np.clip(explained / np.maximum(variances(quantile_function), 1e-12), 0.0, 0.95)
     scores = ndtri(np.clip(np.cumsum(share, axis=1) - share / 2, 1e-4, 1 - 1e-4))
     return scores * np.sqrt(ratio / (1 - ratio))[:, None]
 

@@ -44,6 +44,12 @@ def _cell_probabilities() -> np.ndarray:
 CELL_PROBABILITIES = _cell_probabilities()
 
 
+def variances(quantile_functions: np.ndarray) -> np.ndarray:
+    """Return those of readings with (H, len(SCORES)) quantile functions, (H,)."""
+    mean = quantile_functions @ CELL_PROBABILITIES
+    return quantile_functions**2 @ CELL_PROBABILITIES - mean**2
+
+
 def _increasing(values: np.ndarray) -> np.ndarray:
     """Return rows that do not decrease and are unchanged where they did not: noise may have swapped quantiles."""
     rising = np.maximum.accumulate(values, axis=1)

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from scipy.fft import dct, idct
 
 from meterdp.errors import InputError
-from meterdp.households.common import LARGEST_DEVIATION, CommonSeries
+from meterdp.households.common import BLOCKS, LARGEST_DEVIATION, CommonSeries
 from meterdp.mechanisms.proven.marginals import Directions, LinearReference, sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes, noise_entries
@@ -42,9 +43,11 @@ MOST_CLASSES = 6
 # Shares: of the mu^2 of a stratum for the distributions of linear functions; of all mu^2 for what homes do together.
 MARGINAL_SHARE, COMMON_SHARE = 0.5, 0.1
 # A household's deviations are clipped to a ball of so many times the root of their number.
-COMMON_RADIUS = 0.5
+COMMON_RADIUS = 0.6
 # Correlation of what homes do together on one day and on the next, public knowledge: that of weather.
 DAY_CORRELATION = 0.7
+# What homes do together counts if it is more than noise by so many standard errors.
+MARGIN = 2.0
 # A stratum of fewer listed meters is joined with others.
 FEWEST_OF_STRATUM = 300
 OTHERS = "other"
@@ -96,7 +99,7 @@ class HouseholdsPublic:
     directions: Directions = ()
     prior_mixture: PriorMixture | None = None  # of vectors, in their own units
     grid: float = 0.0
-    # Local days of the period, of which what all homes do together is measured; 0 measures none.
+    # Local days of the period, of whose blocks what all homes do together is measured; 0 measures none.
     days: int = 0
 
     @property
@@ -107,6 +110,11 @@ class HouseholdsPublic:
     def sizes(self) -> tuple[int, ...]:
         """Households of every stratum, (S,)."""
         return tuple(np.bincount(self.stratum).tolist())
+
+    @property
+    def deviations(self) -> int:
+        """Number of deviations of a household."""
+        return self.days * BLOCKS
 
 
 @dataclass(frozen=True)
@@ -149,16 +157,16 @@ class Households:
         """Return the query for what homes do together, with the noise that what mixtures leave of mu allows."""
         delta = public.delta
         if public.grid > 0:
-            entries = public.days + max(
+            entries = public.deviations + max(
                 noise_entries(part.plan.classes, part.public.dimension, part.public.sound) for part in parts
             )
             delta = delta_beside_the_grid(public.epsilon, delta, entries, public.records)
         whole, spent = gaussian.mu_for(public.epsilon, delta), max(part.mu for part in parts)
         if not whole > spent:
             raise noise_too_small("decrease epsilon")
-        reach = gaussian.rounded(2 * common_radius(public.days), public.days, public.grid)
+        reach = gaussian.rounded(2 * common_radius(public.deviations), public.deviations, public.grid)
         query = NoisyQuery("common", reach, reach / math.sqrt(whole**2 - spent**2))
-        check_grid(query, public.records * common_radius(public.days), public.grid)
+        check_grid(query, public.records * common_radius(public.deviations), public.grid)
         return query
 
     @property
@@ -181,15 +189,15 @@ class Households:
 
     @property
     def total_variation(self) -> float:
-        of_parts, days, grid = max(part.total_variation for part in self.parts), self.public.days, self.public.grid
+        of_parts, grid = max(part.total_variation for part in self.parts), self.public.grid
         if self.common is None or grid == 0:
             return of_parts
-        return of_parts + days * gaussian.total_variation(self.common.noise_std / grid)
+        return of_parts + self.public.deviations * gaussian.total_variation(self.common.noise_std / grid)
 
     def release(self, records: np.ndarray, noise: GaussianSource | Metered) -> Answers:
         """Return what is released of every stratum and of all, from the records of all households.
 
-        A record is a vector and, if they are measured, the deviations of every day: (N, d + days).
+        A record is a vector and, if they are measured, the deviations, block after block: (N, d + days * blocks).
         """
         common = self.run_common(records, measure_with(noise, self.public.grid))
         sources = apart(noise, len(self.parts))
@@ -198,16 +206,18 @@ class Households:
     def run_common(self, records: np.ndarray, measure: Measure) -> CommonSeries | None:
         """Measure what homes do together; records are touched in the argument of ``measure`` alone."""
         self._check(records)
-        days, grid = self.public.days, self.public.grid
-        if not days:
+        entries, grid = self.public.deviations, self.public.grid
+        if not entries:
             return None
-        rows = clipped(np.clip(records[:, -days:], -LARGEST_DEVIATION, LARGEST_DEVIATION), common_radius(days))
+        rows = np.clip(records[:, -entries:], -LARGEST_DEVIATION, LARGEST_DEVIATION)
+        rows = clipped(rows, common_radius(entries))
         total = np.rint(rows / grid).sum(axis=0) * grid if grid > 0 else rows.sum(axis=0)
         n = self.public.records
-        return denoised(measure(self.common, total) / n, self.common.noise_std / n)
+        noisy = measure(self.common, total).reshape(self.public.days, BLOCKS)
+        return denoised(noisy / n, self.common.noise_std / n)
 
     def _check(self, records: np.ndarray) -> None:
-        if records.shape != (self.public.records, self.public.box.dimension + self.public.days):
+        if records.shape != (self.public.records, self.public.box.dimension + self.public.deviations):
             raise InputError(
                 "are not of the public number of households and entries",
                 field="records",
@@ -227,24 +237,34 @@ class Households:
         return tuple(found)
 
 
-def common_radius(days: int) -> float:
-    return COMMON_RADIUS * math.sqrt(days)
+def common_radius(deviations: int) -> float:
+    return COMMON_RADIUS * math.sqrt(deviations)
 
 
 def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
-    """Return what a noisy mean of deviations of days (days,) says, ``std`` of its noise known: a Wiener filter.
+    """Return what noisy means of deviations (days, blocks) say, ``std`` of their noise known: Wiener filters.
 
-    The series is an AR(1) process of the public correlation; its variance is what is more than noise, and None is
-    returned where nothing is.
+    Over the blocks of a day a discrete cosine transform leaves series that hardly depend on each other: the mean of
+    the day, late against early, and so on. Each is an AR(1) process of the public correlation, and its variance is
+    what is more than noise. Returns None where nothing is.
     """
-    centred = noisy - noisy.mean()
-    share = max(float((centred**2).mean()) - std**2, 0.0)
-    if share == 0.0:
+    days = len(noisy)
+    series = dct(noisy - noisy.mean(axis=0), axis=1, norm="ortho")
+    angle = 2 * np.pi * np.fft.fftfreq(days)[:, None]
+    # Of an AR(1) process of variance one; its mean over frequencies is one.
+    spectrum = (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
+    found = np.fft.fft(series, axis=0)
+    above = np.abs(found) ** 2 / days - std**2
+    # Least squares looks where the process has its power, and tells best whether there is more than noise; how much
+    # there is, is told by the mean, whatever the process.
+    error = std**2 * math.sqrt(2 / (spectrum**2).sum())
+    there = (spectrum * above).sum(axis=0) / (spectrum**2).sum() > MARGIN * error
+    share = np.where(there, np.maximum(above.mean(axis=0), error), 0.0)
+    if not share.any():
         return None
-    angle = 2 * np.pi * np.fft.rfftfreq(len(noisy))
-    spectrum = share * (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
-    found = np.fft.irfft(np.fft.rfft(centred) * spectrum / (spectrum + std**2), len(noisy))
-    return CommonSeries(found / max(float(found.std()), 1e-12), share)
+    filtered = found * (share * spectrum) / (share * spectrum + std**2)
+    z = idct(np.fft.ifft(filtered, axis=0).real, axis=1, norm="ortho")
+    return CommonSeries(z / max(float(z.std()), 1e-12), float(share.mean()))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.households.common import CommonSeries
 from meterdp.households.configured import calendar_of, days_off
+from meterdp.households.consistent import consistent
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import MEASURED, Population, directions_of
 from meterdp.households.vector import VectorSettings
@@ -20,6 +21,15 @@ from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
 FILE = "households.json"
+
+
+def drawn_vectors(
+    population: Population, settings: VectorSettings, households: int, noise: NoiseSource
+) -> np.ndarray:
+    """Return the vectors of so many synthetic households of a stratum, (n, d), within their bounds."""
+    drawn = population.draw(directions_of(settings.names), households, noise)
+    mixture = population.mixture
+    return consistent(drawn, settings, mixture.weights @ mixture.means)
 
 
 @dataclass(frozen=True)
@@ -68,11 +78,11 @@ class ReleasedHouseholds:
         meters = np.array([self.listed[name] if stratum in (None, name) else 0 for name in names], dtype=float)
         below = np.cumsum(meters) / meters.sum()
         of = np.searchsorted(below, noise.uniform((households,)), side="right")
-        vectors, directions = np.empty((households, len(self.settings.names))), directions_of(self.settings.names)
+        vectors = np.empty((households, len(self.settings.names)))
         for s, population in enumerate(self.populations):
             own = of == s
-            vectors[own] = population.draw(directions, int(own.sum()), noise)
-        return [names[s] for s in of], np.clip(vectors, *self.settings.bounds)
+            vectors[own] = drawn_vectors(population, self.settings, int(own.sum()), noise)
+        return [names[s] for s in of], vectors
 
     @property
     def stated(self) -> dict:
@@ -102,7 +112,7 @@ class ReleasedHouseholds:
                 }
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
-            "common": self.common and {"daily_z": self.common.z.tolist(), "share": self.common.share},
+            "common": self.common and {"z": self.common.z.tolist(), "share": self.common.share},
             "reweighting": {"functions": MEASURED, "cosines": LINEAR_COSINES},
         }
 
@@ -130,7 +140,7 @@ class ReleasedHouseholds:
             )
             common = stated["common"]
             if common is not None:
-                common = CommonSeries(np.array(common["daily_z"], float), float(common["share"]))
+                common = CommonSeries(np.array(common["z"], float), float(common["share"]))
             listed = {one["name"]: one["listed_meters"] for one in strata}
             return cls(settings, stated["holidays_of"], listed, populations, common)
         except (ValueError, LookupError, TypeError, RecursionError):

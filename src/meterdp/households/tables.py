@@ -11,7 +11,7 @@ HOUSEHOLD_VECTORS = Table(
     (
         Column("household", INT, "1", "number of the household in the study, from 0"),
         Column("vector", VECTOR, "1", "entries of meterdp.households.vector, in order, within public bounds"),
-        Column("deviation", VECTOR, "1", "deviation of every day from its expected load, in standard deviations"),
+        Column("deviation", VECTOR, "1", "deviation of every third of a day from its expected load, in its own unit"),
     ),
     file_name="release/household_vectors/part-*.parquet",
 )

@@ -11,6 +11,7 @@ import numpy as np
 
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     MEASURED,
@@ -56,7 +57,7 @@ DOES_NOT_HIDE = (
 class ReleasedPopulation(Calibrated):
     """The households of a configuration, released.
 
-    Records are their vectors and deviations of days, (N, d + days), in the order of the list.
+    Records are their vectors and deviations of blocks of days, (N, d + days * blocks), in the order of the list.
     """
 
     mechanism: Households
@@ -89,6 +90,7 @@ class ReleasedPopulation(Calibrated):
                 "strata": dict(zip(self.strata, public.sizes, strict=True)),
                 "measured": MEASURED,
                 "days": public.days,
+                "blocks_of_a_day": BLOCKS,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,
             },
             **self.service.records(profile_keys=("clip_kwh_per_hour",)),
@@ -141,7 +143,7 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     table, settings = read_parts(files["records"], HOUSEHOLD_VECTORS), settings_of(config)
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
-    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count)), (len(known), 1))
+    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count * BLOCKS)), (len(known), 1))
     if len(table):
         parts = [np.stack(table[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
         out[table["household"].to_numpy()] = np.hstack(parts)

@@ -51,8 +51,9 @@ def test_expected_load_is_the_household_s(homes, drawn):
 
 def test_autocorrelations_are_the_household_s(vectors, drawn):
     again = household_vectors(drawn, SETTINGS)
-    assert SETTINGS.autocorrelations(again) == pytest.approx(SETTINGS.autocorrelations(vectors), abs=0.1)
-    assert SETTINGS.parts(again)["daily"] == pytest.approx(SETTINGS.parts(vectors)["daily"], abs=0.07)
+    for of in (SETTINGS.autocorrelations, lambda x: SETTINGS.parts(x)["daily"]):
+        error = np.abs(of(again) - of(vectors))
+        assert error.mean() < 0.03 and error.max() < 0.12
 
 
 def test_a_series_depends_on_seed_and_number_alone(vectors, drawn):
@@ -221,7 +222,7 @@ def test_components_have_the_correlations_that_weights_are_found_from():
 
 def test_weights_that_can_be_met_are_found():
     components = Components(SETTINGS.columns)
-    weights = np.array([0.1, 0.1, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.1, 0.2, 0.0])
+    weights = np.array([0.1, 0.1, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.05, 0.2, 0.05, 0.0])
     wanted = (Components.rows(components.correlations, 0.8) @ weights)[1:]
     found = components.weights(wanted, 0.8, np.zeros(11), 0.0)
     assert found.sum() == pytest.approx(1.0) and (found >= 0).all()
