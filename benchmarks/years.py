@@ -152,7 +152,7 @@ def released_errors(
             (population,), common = mechanism.release(x, noise)
             generator = HouseholdGenerator(settings, common=common)
             drawn = drawn_vectors(population, settings, DRAWN, noise)
-            summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings.columns)
+            summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings)
             for row in compare(real, summary):
                 errors.setdefault((row.statistic, row.detail), []).append(abs(row.error))
         found[n] = {key: float(np.mean(values)) for key, values in errors.items()}
@@ -171,8 +171,8 @@ def table_of(
     common = common_series(block_deviations(kwh, vectors, settings, blocks)) if blocks else None
     generator = HouseholdGenerator(settings, common=common)
     generator.kwh(vectors[:1], SEED)
-    real = summarise([kwh], len(kwh), settings.columns)
-    floor = floors(kwh, settings.columns)
+    real = summarise([kwh], len(kwh), settings)
+    floor = floors(kwh, settings)
     draw_s, scores = 0.0, []
     for draw in progress(range(draws), f"draws of {name} homes"):
         begin = time.process_time()
@@ -180,7 +180,7 @@ def table_of(
         draw_s += (time.process_time() - begin) / draws
         # What was not read of the real homes is not looked at in the drawn ones.
         drawn = np.where(np.isfinite(kwh), np.concatenate(batches), np.nan)
-        scores.append(compare(real, summarise([drawn], len(drawn), settings.columns)))
+        scores.append(compare(real, summarise([drawn], len(drawn), settings)))
     records = (
         np.hstack([vectors, block_deviations(kwh, vectors, settings).reshape(len(kwh), -1)]) if released else vectors
     )

@@ -12,6 +12,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "readings as Parquet or CSV: household, start of the interval in UTC, energy in kWh"
     parser.add_argument("real", type=Path, help=words)
     parser.add_argument("synthetic", type=Path, help="the same of synthetic households, over the same intervals")
+    parser.add_argument(
+        "--others", type=Path, help="the same of real homes that the synthetic ones were not made from, for an attack"
+    )
     parser.add_argument("--time-zone", default="UTC", help="of the homes (%(default)s)")
     parser.add_argument("--holidays", metavar="COUNTRY", help="whose public holidays are days off, such as CH")
 
@@ -19,7 +22,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import lines, score_files
 
-    print("\n".join(lines(score_files(arguments.real, arguments.synthetic, arguments.time_zone, arguments.holidays))))
+    asked = arguments
+    rows = score_files(asked.real, asked.synthetic, asked.time_zone, asked.holidays, asked.others)
+    print("\n".join(lines(rows)))
     return 0
 
 
@@ -28,6 +33,7 @@ COMMANDS = {
         (
             "meterdp score homes.parquet synthetic.parquet",
             "meterdp score homes.csv synthetic.parquet --time-zone Australia/Sydney --holidays AU-NSW",
+            "meterdp score members.parquet synthetic.parquet --others strangers.parquet",
         ),
         _add_arguments,
         _score,

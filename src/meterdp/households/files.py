@@ -14,11 +14,11 @@ from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import open_table
 from meterdp.core.regular import check_file, contents
 from meterdp.errors import InputError
-from meterdp.households.columns import Columns
 from meterdp.households.configured import days_off
 from meterdp.households.released import FILE, ReleasedHouseholds
-from meterdp.households.score import Score, compare, floors, summarise, with_floors
+from meterdp.households.score import Score, compare, floors, membership, summarise, with_floors
 from meterdp.households.tables import DRAWN_READINGS
+from meterdp.households.vector import VectorSettings
 from meterdp.profiles.grid import Calendar
 
 _MOST_BYTES = 2**30
@@ -56,27 +56,32 @@ def draw_years(
             first += len(kwh)
 
 
-def score_files(real, synthetic, time_zone: str, country: str | None = None) -> list[Score]:
+def score_files(real, synthetic, time_zone: str, country: str | None = None, others=None) -> list[Score]:
     """Return the scorecard of two files of readings, floors beside: of real households against each other.
 
-    Both are Parquet or CSV with columns of household, start of the interval in UTC and energy in kWh, over the same
-    period and interval. InputError if they are not.
+    ``others`` is a file of real households like them that the synthetic ones were not made from; with it, an attack
+    tells these from the real ones. All are Parquet or CSV with columns of household, start of the interval in UTC and
+    energy in kWh, over the same period and interval. InputError if they are not.
     """
-    (real_kwh, calendar), (drawn_kwh, other) = (read_years(path, time_zone) for path in (real, synthetic))
-    if (calendar.start, calendar.slot_count, calendar.interval_minutes) != (
-        other.start,
-        other.slot_count,
-        other.interval_minutes,
-    ):
-        raise InputError(
-            "has other intervals than the real readings",
-            file=synthetic,
-            hint="draw the synthetic households for the same period and interval",
-        )
+    paths = [real, synthetic] + ([] if others is None else [others])
+    read = [read_years(path, time_zone) for path in paths]
+    real_kwh, calendar = read[0]
+    for path, (_, other) in zip(paths, read, strict=True):
+        if any(
+            getattr(calendar, name) != getattr(other, name) for name in ("start", "slot_count", "interval_minutes")
+        ):
+            raise InputError(
+                "has other intervals than the real readings",
+                file=path,
+                hint="give readings of the same period and interval, and draw synthetic households for it",
+            )
     days = calendar.days
-    columns = Columns(calendar, days_off(country, days[0], days[-1]))
-    rows = compare(*(summarise([kwh], len(kwh), columns) for kwh in (real_kwh, drawn_kwh)))
-    floor = floors(real_kwh, columns)
+    settings = VectorSettings(calendar, days_off(country, days[0], days[-1]), bool((real_kwh < 0).any()))
+    summaries = [summarise([kwh], len(kwh), settings) for kwh, _ in read]
+    rows = compare(*summaries[:2])
+    if others is not None:
+        rows.append(membership(*(summary.homes for summary in summaries)))
+    floor = floors(real_kwh, settings)
     return with_floors(rows, floor)
 
 

@@ -15,8 +15,10 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from meterdp.core.noise import keyed_generator
+from meterdp.households.closeness import membership_odds, nearest
 from meterdp.households.columns import Columns
 from meterdp.households.correlations import lag_products, lags_of
+from meterdp.households.vector import VectorSettings, household_vectors
 
 QUANTILES = (0.1, 0.5, 0.9)
 GROUP_SIZES = (1, 10, 50, 100)
@@ -30,6 +32,39 @@ HOURS_OF_YEAR = 8760
 ZERO_KWH = 0.0005
 # Random halves of the real households whose differences are averaged.
 HALVES = 10
+# Quantiles of the distance to the closest real household.
+CLOSEST = (0.05, 0.5)
+# Harmonics of the day in the regression that forecasts a day ahead.
+_HARMONICS = 2
+
+
+@dataclass(frozen=True)
+class Homes:
+    """Numbers of H households, each from its own readings."""
+
+    mean_kw: np.ndarray  # (H,)
+    peak_kw: np.ndarray  # (H,)
+    peak_hour: np.ndarray  # local hour of the day, (H,)
+    ramp: np.ndarray  # standard deviation of changes between intervals over the mean size, (H,)
+    zero_share: np.ndarray  # (H,)
+    autocorrelation: np.ndarray  # (H, 4)
+    vector: np.ndarray  # of vector.py, in half widths of the public bounds, (H, d)
+    moments: np.ndarray  # mean products of what a forecast knows and what then comes, (H, p, p)
+
+    @classmethod
+    def of(cls, kwh: np.ndarray, settings: VectorSettings) -> Homes:
+        vector = (household_vectors(kwh, settings) - settings.typical) / (np.ptp(settings.bounds, axis=0) / 2)
+        known = _known_a_day_ahead(settings.columns)
+        rows = [_of_household(row / settings.hours, known, settings) for row in kwh]
+        *numbers, acf, moments = (np.array(values) for values in zip(*rows, strict=True))
+        return cls(*numbers, acf, vector, moments)
+
+    def only(self, rows) -> Homes:
+        return Homes(**{name: values[rows] for name, values in vars(self).items()})
+
+    @classmethod
+    def join(cls, parts: list[Homes]) -> Homes:
+        return cls(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])})
 
 
 @dataclass(frozen=True)
@@ -37,18 +72,13 @@ class Summary:
     """Numbers of H households and their sums on a grid of T intervals."""
 
     columns: Columns
-    mean_kw: np.ndarray  # (H,)
-    peak_kw: np.ndarray  # (H,)
-    peak_hour: np.ndarray  # local hour of the day, (H,)
-    autocorrelation: np.ndarray  # (H, 4)
-    ramp: np.ndarray  # standard deviation of changes between intervals over the mean size, (H,)
-    zero_share: np.ndarray  # (H,)
+    homes: Homes
     group_peak_kw: np.ndarray  # mean over groups of the peak of a group's mean, of GROUP_SIZES below H and of all
     mean_load_kw: np.ndarray  # mean of all households, (T,)
 
     @property
     def households(self) -> int:
-        return len(self.mean_kw)
+        return len(self.homes.mean_kw)
 
     @property
     def group_sizes(self) -> list[int]:
@@ -98,43 +128,83 @@ def _memberships(households: int) -> list[np.ndarray]:
     return [*out, np.ones((1, households))]
 
 
-def summarise(batches: Iterable[np.ndarray], households: int, columns: Columns) -> Summary:
+def summarise(batches: Iterable[np.ndarray], households: int, settings: VectorSettings) -> Summary:
     """Summarise so many households from batches of (h, T) kWh per interval, NaN where missing."""
-    slots = columns.calendar.slots_per_day
-    hours = 24 / slots
-    members = np.concatenate(_memberships(households))
-    load = np.zeros((len(members), columns.calendar.slot_count))
-    known = np.zeros_like(load)
-    rows = []
-    begin = 0
+    loads, parts = _Loads(households, settings), []
     for batch in batches:
-        kw = np.asarray(batch, float) / hours
-        finite = np.isfinite(kw)
-        weights = members[:, begin : begin + len(kw)]
-        load += weights @ np.where(finite, kw, 0.0)
-        known += weights @ finite
-        rows += [_of_household(row, hours, slots, columns) for row in kw]
-        begin += len(kw)
-    # A mean of few is no load of the group: it would peak where hardly anybody was read.
-    enough = known >= members.sum(axis=1, keepdims=True) / 2
-    means = np.divide(load, known, out=np.full(load.shape, np.nan), where=enough & (known > 0))
-    peaks = np.nanmax(means, axis=1)
-    sizes = np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS))
-    mean, peak, hour, ramp, zero, *acf = np.array(rows).T
-    return Summary(
-        columns, mean, peak, hour, np.array(acf).T, ramp, zero, np.array([p.mean() for p in sizes]), means[-1]
-    )
+        kwh = np.asarray(batch, float)
+        loads.add(kwh)
+        parts.append(Homes.of(kwh, settings))
+    return Summary(settings.columns, Homes.join(parts), *loads.found)
 
 
-def _of_household(kw: np.ndarray, hours: float, slots: int, columns: Columns) -> list[float]:
-    """Return mean, peak, hour of the peak, ramp, share of zeros and autocorrelations of one household."""
-    mean = np.nanmean(kw)
+class _Loads:
+    """Mean loads of groups of households, which come in batches."""
+
+    def __init__(self, households: int, settings: VectorSettings):
+        self._members, self._hours = np.concatenate(_memberships(households)), settings.hours
+        self._sum = np.zeros((len(self._members), settings.calendar.slot_count))
+        self._known, self._seen = np.zeros_like(self._sum), 0
+
+    def add(self, kwh: np.ndarray) -> None:
+        finite = np.isfinite(kwh)
+        weights = self._members[:, self._seen : self._seen + len(kwh)]
+        self._sum += weights @ np.where(finite, kwh, 0.0) / self._hours
+        self._known += weights @ finite
+        self._seen += len(kwh)
+
+    @property
+    def found(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean peak of the groups of every size, and the mean load of all, kW."""
+        # A mean of few is no load of the group: it would peak where hardly anybody was read.
+        enough = (self._known >= self._members.sum(axis=1, keepdims=True) / 2) & (self._known > 0)
+        means = np.divide(self._sum, self._known, out=np.full(self._sum.shape, np.nan), where=enough)
+        peaks = np.nanmax(means, axis=1)
+        return np.array([p.mean() for p in np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS))]), means[-1]
+
+
+def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -> list:
+    """Return mean, peak, hour of the peak, ramp, share of zeros, autocorrelations and moments of one household."""
+    mean, hours, slots = np.nanmean(kw), settings.hours, settings.calendar.slots_per_day
+    size = max(float(np.nanmean(np.abs(kw))), 1e-9)
     variance = max(float(np.nanvar(kw)), 1e-12)
     top = int(np.nanargmax(kw))
-    ramp = np.nanstd(np.diff(kw)) / max(float(np.nanmean(np.abs(kw))), 1e-9)
     zero = np.mean(np.abs(kw[np.isfinite(kw)]) * hours < ZERO_KWH)
-    hour = (columns.calendar.slot_of_day[top] + 0.5) * hours
-    return [mean, kw[top], hour, ramp, zero, *(lag_products(kw - mean, lags_of(slots)) / variance)]
+    hour = (settings.calendar.slot_of_day[top] + 0.5) * hours
+    acf = lag_products(kw - mean, lags_of(slots)) / variance
+    return [mean, kw[top], hour, np.nanstd(np.diff(kw)) / size, zero, acf, _moments(kw / size, known, slots)]
+
+
+def _known_a_day_ahead(columns: Columns) -> np.ndarray:
+    """Return what is known of every interval from the calendar, (T, 3 + 2 harmonics)."""
+    hour = 2 * np.pi * columns.calendar.minute_of_day / (24 * 60)
+    off = columns.is_off[columns.day].astype(float)
+    before = columns.is_off[np.maximum(columns.day - 1, 0)].astype(float)
+    waves = [wave(k * hour) for k in range(1, _HARMONICS + 1) for wave in (np.cos, np.sin)]
+    return np.column_stack([np.ones(len(off)), off, before, *waves])
+
+
+def _moments(ratio: np.ndarray, known: np.ndarray, slots: int) -> np.ndarray:
+    """Return mean products of the calendar, readings a day and a week before, the mean of the day up to then, and the
+    reading that comes, (p, p); of intervals for which all are known."""
+    week, filled = 7 * slots, np.where(np.isfinite(ratio), ratio, 0.0)
+    total, count = (np.concatenate([[0.0], np.cumsum(of)]) for of in (filled, np.isfinite(ratio)))
+    at = np.arange(week, len(ratio))
+    day_mean = (total[at - slots + 1] - total[at - 2 * slots + 1]) / np.maximum(
+        count[at - slots + 1] - count[at - 2 * slots + 1], 1
+    )
+    rows = np.column_stack([known[week:], ratio[at - slots], ratio[at - week], day_mean, ratio[at]])
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    return rows.T @ rows / max(len(rows), 1)
+
+
+def _forecast_rmse(train: np.ndarray, test: np.ndarray) -> float:
+    """Return the root mean squared error, in multiples of a household's mean size, of a linear forecast a day ahead
+    that is fitted to some households' moments (h, p, p) and judged on others'."""
+    mean = train.mean(axis=0)
+    ridge = 1e-6 * np.eye(len(mean) - 1)
+    coefficients = np.append(-np.linalg.solve(mean[:-1, :-1] + ridge, mean[:-1, -1]), 1.0)
+    return float(np.sqrt(coefficients @ test.mean(axis=0) @ coefficients))
 
 
 @dataclass(frozen=True)
@@ -152,7 +222,10 @@ class Score:
 
 
 def compare(real: Summary, synthetic: Summary) -> list[Score]:
-    """Return all rows without floors. Monthly energy and profiles are compared as means over all households."""
+    """Return all rows without floors. Monthly energy and profiles are compared as means over all households.
+
+    The forecast is judged on every other real household, which those it is trained on are none of.
+    """
     rows = []
 
     def relative(statistic, details, unit, one, other):
@@ -171,16 +244,14 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
         error = 100 * np.sqrt(np.mean((other - one) ** 2)) / one.mean()
         rows.append(Score(statistic, "", "kW", one.mean(), other.mean(), float(error), "% rms"))
 
-    year = HOURS_OF_YEAR
-    quantiles("energy, quantiles of homes", "kWh a year", real.mean_kw * year, synthetic.mean_kw * year)
-    quantiles("peak, quantiles of homes", "kW", real.peak_kw, synthetic.peak_kw)
-    distance("hour of the peak", "", real.peak_hour, synthetic.peak_hour)
-    quantiles(
-        "load factor, quantiles of homes", "1", real.mean_kw / real.peak_kw, synthetic.mean_kw / synthetic.peak_kw
-    )
+    year, both = HOURS_OF_YEAR, (real.homes, synthetic.homes)
+    quantiles("energy, quantiles of homes", "kWh a year", *(homes.mean_kw * year for homes in both))
+    quantiles("peak, quantiles of homes", "kW", *(homes.peak_kw for homes in both))
+    distance("hour of the peak", "", *(homes.peak_hour for homes in both))
+    quantiles("load factor, quantiles of homes", "1", *(homes.mean_kw / homes.peak_kw for homes in both))
     sizes = [size for size in real.group_sizes if size in synthetic.group_sizes]
-    both = [dict(zip(s.group_sizes, s.group_peak_kw, strict=True)) for s in (real, synthetic)]
-    relative("diversified peak, homes", sizes, "kW a home", *([peaks[size] for size in sizes] for peaks in both))
+    of_size = [dict(zip(s.group_sizes, s.group_peak_kw, strict=True)) for s in (real, synthetic)]
+    relative("diversified peak, homes", sizes, "kW a home", *([peaks[size] for size in sizes] for peaks in of_size))
     if real.households != synthetic.households:
         relative(
             "diversified peak, homes", ["all"], "kW a home", real.group_peak_kw[-1:], synthetic.group_peak_kw[-1:]
@@ -189,7 +260,7 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     loads = [np.nanquantile(s.mean_load_kw, levels) for s in (real, synthetic)]
     relative("load duration of all, share of time", DURATIONS, "kW a home", *loads)
     for k, name in enumerate(LAG_NAMES):
-        distance("autocorrelation", name, real.autocorrelation[:, k], synthetic.autocorrelation[:, k])
+        distance("autocorrelation", name, *(homes.autocorrelation[:, k] for homes in both))
     shape("monthly energy", real.monthly_kw, synthetic.monthly_kw)
     off = real.columns.is_off
     shape("profile of working days", real.profile(~off), synthetic.profile(~off))
@@ -197,21 +268,38 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     hours = real.profile_peak_hour, synthetic.profile_peak_hour
     later = 60 * ((hours[1] - hours[0] + 12) % 24 - 12)
     rows.append(Score("peak hour of the mean profile", "", "h", *hours, later, "min"))
-    quantiles("ramps, quantiles of homes", "1", real.ramp, synthetic.ramp)
-    relative("share of zeros", [""], "1", [real.zero_share.mean()], [synthetic.zero_share.mean()])
+    quantiles("ramps, quantiles of homes", "1", *(homes.ramp for homes in both))
+    relative("share of zeros", [""], "1", *([homes.zero_share.mean()] for homes in both))
+    trained_on, judged = (real.homes.moments[::2], synthetic.homes.moments), real.homes.moments[1::2]
+    if len(judged):
+        errors = ([_forecast_rmse(moments, judged)] for moments in trained_on)
+        relative("forecast a day ahead, trained on them", ["rms error"], "of the mean", *errors)
+        of_real = real.homes.vector
+        closest = nearest(of_real, of_real, itself=True), nearest(synthetic.homes.vector, of_real)
+        relative("distance to the closest real home", CLOSEST, "1", *(np.quantile(d, CLOSEST) for d in closest))
     return rows
 
 
-def floors(energy_kwh: np.ndarray, columns: Columns, halves: int = HALVES) -> dict[tuple[str, str], float]:
+def membership(members: Homes, synthetic: Homes, others: Homes) -> Score:
+    """Return the row of the attack that asks whether a household is among those the synthetic ones were made from."""
+    found = membership_odds(members.vector, others.vector, synthetic.vector)
+    return Score("membership attack", "odds that it is right", "to 1", 1.0, found, found - 1, "above a guess", 0.0)
+
+
+def floors(energy_kwh: np.ndarray, settings: VectorSettings, halves: int = HALVES) -> dict[tuple[str, str], float]:
     """Return the mean absolute error of every row between random halves of (H, T) real readings in memory."""
     errors: dict[tuple[str, str], list[float]] = {}
+    homes = Homes.of(energy_kwh, settings)
+
+    def part_of(rows: np.ndarray) -> Summary:
+        loads = _Loads(len(rows), settings)
+        loads.add(energy_kwh[rows])
+        return Summary(settings.columns, homes.only(rows), *loads.found)
+
     for k in range(halves):
         order = keyed_generator(0, "halves of a scorecard", k).permutation(len(energy_kwh))
         middle = len(order) // 2
-        one, other = (
-            summarise([energy_kwh[np.sort(part)]], len(part), columns) for part in (order[:middle], order[middle:])
-        )
-        for row in compare(one, other):
+        for row in compare(*(part_of(np.sort(rows)) for rows in (order[:middle], order[middle:]))):
             errors.setdefault((row.statistic, row.detail), []).append(abs(row.error))
     return {key: float(np.nanmean(values)) for key, values in errors.items()}
 
