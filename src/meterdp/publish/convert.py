@@ -30,7 +30,7 @@ from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
-from meterdp.publish.tables import RELEASED_PROFILES
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_PROFILES
 
 # The most readings that are drawn and converted: 2 GB of text, more than the tools read in one go.
 MOST_READINGS = 200_000_000
@@ -126,6 +126,9 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
         raise InputError("holds forecasts, whose day is known", file=folder, hint="leave --date out")
+    if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
+        hint = "draw some with `meterdp households draw`, and convert the file"
+        raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
     beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
     names = sorted(name for name in digests if name.endswith(".parquet") and name not in beside)
     # Names end up in scripts, so none but those a release gives are taken.
@@ -195,23 +198,25 @@ def _drawn(path: Path, day: date | None) -> LoadProfiles:
     if day is not None:
         raise InputError("holds readings, whose days are known", file=path, hint="leave --date out")
     start, energy_kwh = _drawn_readings(path)
+    minutes = _whole_minutes(path, start)
     raw, manifest, guarantee = read_passed_on(path)
-    count = len(energy_kwh)
     try:
-        return LoadProfiles(
-            tuple(f"household_{number:0{len(str(count))}d}" for number in range(1, count + 1)),
-            energy_kwh,
-            start,
-            _whole_minutes(start),
-            manifest["public_parameters"]["export"]["time_zone"],
-            "the intervals drawn",
-            guarantee,
-            manifest,
-            raw,
-            drawn=True,
-        )
+        zone = ZoneInfo(manifest["public_parameters"]["export"]["time_zone"]).key
     except (LookupError, TypeError, ValueError):
-        raise _not_as_drawn(path, "does not have one regular interval") from None
+        raise _not_as_drawn(path, f"carries a {MANIFEST} that names no time zone") from None
+    width = len(str(len(energy_kwh)))
+    return LoadProfiles(
+        tuple(f"household_{number:0{width}d}" for number in range(1, len(energy_kwh) + 1)),
+        energy_kwh,
+        start,
+        minutes,
+        zone,
+        "the intervals drawn",
+        guarantee,
+        manifest,
+        raw,
+        drawn=True,
+    )
 
 
 def _drawn_readings(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -228,30 +233,42 @@ def _drawn_readings(path: Path) -> tuple[np.ndarray, np.ndarray]:
     steps = int((household == household[:1]).sum())
     if steps < 2:
         raise _not_as_drawn(path, "has no two readings of a household")
-    start = first["interval_start_utc"].to_numpy()[:steps].astype("datetime64[s]")
-    energy_kwh = np.memmap(tempfile.TemporaryFile(), float, "w+", shape=(-(-readings // steps), steps))
-    done = 0
-    for group in progress(chain([first], groups), f"{readings:,} readings"):
-        columns = [group[column.name].to_numpy() for column in DRAWN_READINGS.columns]
-        if len(group) % steps:
-            raise _not_as_drawn(path, "has other intervals for some households")
-        household, stamps, kwh = (column.reshape(-1, steps) for column in columns)
-        number = np.arange(done + 1, done + 1 + len(kwh))
-        if (household != number[:, None]).any() or (stamps.astype("datetime64[s]") != start).any():
-            raise _not_as_drawn(path, "has other intervals for some households")
-        if not np.isfinite(kwh).all():
-            raise _not_as_drawn(path, "has an energy that is not finite")
-        energy_kwh[done : done + len(kwh)] = kwh
-        done += len(kwh)
-    return start, energy_kwh
+    start, done = first["interval_start_utc"].to_numpy()[:steps].astype("datetime64[s]"), 0
+    try:
+        with tempfile.TemporaryFile() as file:
+            for group in progress(chain([first], groups), f"{readings:,} readings"):
+                kwh = _whole_households(path, group, start, done)
+                file.write(kwh.tobytes())
+                done += len(kwh)
+            file.flush()
+            return start, np.memmap(file, float, "r", shape=(done, steps))
+    except OSError as error:
+        raise InputError(
+            f"cannot be read, or copied to {tempfile.gettempdir()} ({error.strerror or type(error).__name__})",
+            file=path,
+            hint=f"free {8 * readings / 1e9:.1f} GB there, or name another folder as TMPDIR",
+        ) from None
 
 
-def _whole_minutes(start: np.ndarray) -> int:
-    """Return the minutes between all starts; ValueError if they differ or are no whole number."""
-    (apart,) = set(np.diff(start).tolist())
-    minutes, rest = divmod(apart, timedelta(minutes=1))
-    if minutes < 1 or rest:
-        raise ValueError("no whole number of minutes")
+def _whole_households(path: Path, group: pa.Table, start: np.ndarray, before: int) -> np.ndarray:
+    """Return the energy of the households of a row group, (h, T); refused if they are not the next ones, whole."""
+    household, stamps, kwh = (group[column.name].to_numpy() for column in DRAWN_READINGS.columns)
+    number = before + 1 + np.arange(len(group)) // len(start)
+    if len(group) % len(start) or (household != number).any():
+        raise _not_as_drawn(path, "has other intervals for some households")
+    if (stamps.reshape(-1, len(start)).astype("datetime64[s]") != start).any():
+        raise _not_as_drawn(path, "has other intervals for some households")
+    if not np.isfinite(kwh).all():
+        raise _not_as_drawn(path, "has an energy that is not finite")
+    return kwh.reshape(-1, len(start))
+
+
+def _whole_minutes(path: Path, start: np.ndarray) -> int:
+    """Return the minutes between all starts; refused if they differ or are no whole number."""
+    apart = np.diff(start)
+    minutes = int(apart[0] / np.timedelta64(1, "m"))
+    if minutes < 1 or (apart != np.timedelta64(minutes, "m")).any():
+        raise _not_as_drawn(path, "does not have one regular interval")
     return minutes
 
 

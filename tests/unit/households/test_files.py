@@ -88,7 +88,9 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     assert not (tmp_path / "none.parquet").exists()
 
 
-def test_a_drawn_file_carries_the_release_and_becomes_files_of_a_tool(folder, tmp_path):
+def test_a_drawn_file_carries_the_release_and_becomes_files_of_a_tool(folder, tmp_path, capsys):
+    assert main(["release", "convert", str(folder), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
+    assert "no readings are drawn yet; draw some with `meterdp households draw`" in capsys.readouterr().err
     assert main(["households", "draw", str(folder), "--n", "3", "--to", str(tmp_path / "drawn.parquet")]) == 0
     metadata = metadata_of(tmp_path / "drawn.parquet")
     assert metadata["guarantee"] == GUARANTEE and metadata["manifest"] == (folder / "manifest.json").read_text()

@@ -1,6 +1,7 @@
 """Files for other tools: the energy of the release, under its names and guarantee, as the tools load it."""
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -383,10 +384,18 @@ def test_a_drawn_year_is_written_in_short_numbers_and_little_memory(released, tm
     assert max(len(each.split(".")[1]) for each in numbers) == {"gridlabd": 3, "opendss": 6}.get(tool, 9)
 
 
-def test_memory_does_not_grow_with_the_readings(released, tmp_path):
-    """The readings of all homes lie on disk; blocks of them are in memory."""
-    write_drawn(tmp_path / "year.parquet", np.ones((6, 8760)), passed_on(released / "mixture"), 60)
-    assert isinstance(read_release(tmp_path / "year.parquet").energy_kwh, np.memmap)
+def test_readings_lie_on_disk_and_a_full_one_is_one_sentence(released, monkeypatch):
+    assert isinstance(read_release(released / DRAWN).energy_kwh, np.memmap)
+
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(convert.tempfile, "TemporaryFile", Full)
+    with pytest.raises(
+        InputError, match=r"cannot be read, or copied to .* \(No space left on device\); free 0\.0 GB there"
+    ):
+        read_release(released / DRAWN)
 
 
 def odd(change):
@@ -432,6 +441,7 @@ def test_readings_that_do_not_say_where_they_come_from_are_refused(released, tmp
         ({"guarantee": STUDY_MODE}, "not for release"),
         ({"guarantee": metadata["guarantee"]}, "does not say what release it was drawn from"),
         (metadata | {"manifest": "{}"}, "does not say what release it was drawn from"),
+        (metadata | {"manifest": metadata["manifest"].replace("Los_Angeles", "Atlantis")}, "names no time zone"),
         (metadata | {"guarantee": "(9, 1e-05)-differential privacy for all"}, "states another guarantee"),
     ):
         write_table(path, DRAWN_READINGS, odd(lambda columns: None), said)
