@@ -99,7 +99,7 @@ docs: dev
 		--fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site && \
 		echo "The documentation is at build/site/index.html"
 
-benchmark: dev $(PEERS:=/.installed)
+benchmark: dev $(PEERS:=/.installed) $(TOOLS)/.installed
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
 
 tools: $(TOOLS)/.installed

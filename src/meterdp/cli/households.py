@@ -20,12 +20,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _draw(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import draw_years
+    from meterdp.publish.received import passed_on
 
     if arguments.n < 1:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
     if arguments.year is not None and not 1970 <= arguments.year <= 2200:
         raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
-    draw_years(arguments.folder, arguments.to, arguments.n, arguments.seed, arguments.year, arguments.stratum)
+    draw_years(
+        arguments.folder,
+        arguments.to,
+        arguments.n,
+        arguments.seed,
+        arguments.year,
+        arguments.stratum,
+        passed_on(arguments.folder),
+    )
     print(f"{arguments.to}: readings of {arguments.n:,} synthetic households")
     return 0
 

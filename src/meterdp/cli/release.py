@@ -224,7 +224,11 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _convert_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="a released folder: results/release/mixture or results/release/forecasts")
+    parser.add_argument(
+        "folder",
+        help="a released folder: results/release/mixture or results/release/forecasts; or the Parquet file that "
+        "`meterdp households draw` wrote",
+    )
     parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("publish.convert.TOOLS")))
     parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not there")
     parser.add_argument(
@@ -247,9 +251,8 @@ def _convert(arguments: argparse.Namespace) -> int:
     from meterdp.publish.convert import TOOLS, converted, read_release, write_folder
 
     profiles = read_release(arguments.folder, arguments.date)
-    files = converted(profiles, TOOLS[arguments.tool])
-    write_folder(files, arguments.to)
-    print(f"{len(files):,} files are in {arguments.to}; its README.md says what they are.")
+    files = write_folder(converted(profiles, TOOLS[arguments.tool]), arguments.to)
+    print(f"{files:,} files are in {arguments.to}; its README.md says what they are.")
     return 0
 
 
@@ -265,7 +268,10 @@ COMMANDS = {
         _verify,
     ),
     "convert": Command(
-        ("meterdp release convert results/release/mixture --as opendss --to for-opendss --date 2025-11-17",),
+        (
+            "meterdp release convert results/release/mixture --as opendss --to for-opendss --date 2025-11-17",
+            "meterdp release convert homes.parquet --as pypsa --to for-pypsa",
+        ),
         _convert_takes,
         _convert,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +29,18 @@ ENERGY = ("energy_kwh", "kwh", "target", "value")
 
 
 def draw_years(
-    folder, target, households: int, seed: int, year: int | None = None, stratum: str | None = None
+    folder,
+    target,
+    households: int,
+    seed: int,
+    year: int | None = None,
+    stratum: str | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write readings of synthetic households of a released folder as Parquet, some at a time.
 
-    The same seed, number and stratum give the same households. InputError if the folder holds no released households,
-    or the stratum is none of theirs.
+    The same seed, number and stratum give the same households. ``metadata`` are what the file says of the release.
+    InputError if the folder holds no released households, or the stratum is none of theirs.
     """
     source = Path(folder) / FILE
     released = ReleasedHouseholds.of(
@@ -43,7 +49,7 @@ def draw_years(
     _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
     generator = released.generator(year)
     stamps, first = pa.array(generator.columns.calendar.start_utc, pa.timestamp("us", tz="UTC")), 1
-    with open_table(target, DRAWN_READINGS, {"synthetic": "yes"}) as add:
+    with open_table(target, DRAWN_READINGS, {"synthetic": "yes", **(metadata or {})}) as add:
         for kwh in progress(generator.batches(vectors, seed), f"readings of {households:,} households"):
             number = np.repeat(np.arange(first, first + len(kwh), dtype=np.int32), kwh.shape[1])
             add(

@@ -1,17 +1,20 @@
 """Released profiles as other tools want them: a folder with their files, the manifest of the release, and a page.
 
 What is converted is what was released: the checksums of the manifest are compared, bytes are read once, and names are
-those of the release (random ids of forecast files, numbers of synthetic profiles). Each tool is one function and a
-line in ``TOOLS``; CSV files hold numbers that read back as the same numbers.
+those of the release (random ids of forecast files, numbers of synthetic profiles). Readings that were drawn from
+released households carry the manifest of that release. Each tool is one function and a line in ``TOOLS``; CSV files
+hold numbers that read back as the same numbers, those of drawn readings to a milliwatt. Files are made while they are
+written, so that years of many homes need not fit into memory.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import chain
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -20,12 +23,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.core.job import progress
+from meterdp.core.parquet import read_row_groups
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
+from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
 from meterdp.publish.kinds import KINDS, is_of_a_household
-from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest
-from meterdp.publish.tables import RELEASED_PROFILES
+from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_PROFILES
+
+# The most readings that are drawn and converted: 2 GB of text, more than the tools read in one go.
+MOST_READINGS = 200_000_000
+# Intervals of a block, of which all homes are in memory at once.
+_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of power: how much of it a kilowatt is, and how many decimals a milliwatt has."""
+
+    of_kw: float
+    decimals: int
+
+
+W, KW, MW = Unit(1e3, 3), Unit(1.0, 6), Unit(1e-3, 9)
 
 
 @dataclass(frozen=True)
@@ -33,7 +54,7 @@ class LoadProfiles:
     """Load profiles of equal length."""
 
     names: tuple[str, ...]  # (n,), of letters, digits and _; they begin with a letter, as tools demand
-    energy_kwh: np.ndarray  # (n, T), within the public bounds of the release
+    energy_kwh: np.ndarray  # (n, T), within the public bounds of the release; may lie on disk
     interval_start_utc: np.ndarray  # (T,) datetime64[s], evenly spaced
     interval_minutes: int
     time_zone: str  # where the households live
@@ -41,11 +62,27 @@ class LoadProfiles:
     guarantee: str  # the sentence of the release
     manifest: Mapping  # its text fit for a page
     manifest_as_it_was: bytes
+    drawn: bool = False  # from released households
 
-    @property
-    def power_kw(self) -> np.ndarray:
-        """Mean power of each interval, (n, T), kW."""
-        return self.energy_kwh * (60 / self.interval_minutes)
+    def power(self, energy_kwh: np.ndarray, unit: Unit) -> np.ndarray:
+        """Return the mean power of intervals of some energy, to a milliwatt if it was drawn."""
+        power = energy_kwh * (60 / self.interval_minutes) * unit.of_kw
+        return np.round(power, unit.decimals) if self.drawn else power
+
+    def power_of_homes(self, unit: Unit) -> Iterator[tuple[str, list[float]]]:
+        """Yield the name and the power (T,) of every home."""
+        for name, row in zip(self.names, self.energy_kwh, strict=True):
+            yield name, self.power(row, unit).tolist()
+
+    def power_of_steps(self, unit: Unit) -> Iterator[tuple[int, list[float]]]:
+        """Yield the number, from 0, and the power of all homes (n,) of every interval."""
+        for begin in range(0, self.energy_kwh.shape[1], _BLOCK):
+            block = self.power(self.energy_kwh[:, begin : begin + _BLOCK], unit)
+            yield from enumerate(block.T.tolist(), begin)
+
+    def highest_power(self, unit: Unit) -> list[tuple[str, float]]:
+        """Return the name and the highest power of every home."""
+        return list(zip(self.names, self.power(self.energy_kwh.max(axis=1), unit).tolist(), strict=True))
 
     @property
     def end_utc(self) -> np.datetime64:
@@ -60,11 +97,14 @@ class LoadProfiles:
 def read_release(folder, day: date | None = None) -> LoadProfiles:
     """Read the synthetic profiles or the forecasts of a released folder, such as ``results/release/mixture``.
 
-    Synthetic profiles have hours but no day; they begin on ``day``, or else on that the release says they are of
-    (``profiles.date``), or on the first of its period. Forecasts have their own stamps. Refused if the folder is no
-    release, is marked not for release, or differs from its manifest; or if ``day`` does not fit.
+    Or the readings in a file that ``meterdp households draw`` wrote. Synthetic profiles have hours but no day; they
+    begin on ``day``, or else on that the release says they are of (``profiles.date``), or on the first of its period.
+    Forecasts and readings have their own stamps. Refused if the folder is no release, is marked not for release, or
+    differs from its manifest; if a file does not carry one; or if ``day`` does not fit.
     """
     folder = Path(folder)
+    if folder.is_file():
+        return _drawn(folder, day)
     raw, manifest = read_manifest(folder)
     try:
         return _profiles_of(folder, raw, manifest, day)
@@ -86,6 +126,9 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
         raise InputError("holds forecasts, whose day is known", file=folder, hint="leave --date out")
+    if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
+        hint = "draw some with `meterdp households draw`, and convert the file"
+        raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
     beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
     names = sorted(name for name in digests if name.endswith(".parquet") and name not in beside)
     # Names end up in scripts, so none but those a release gives are taken.
@@ -151,6 +194,88 @@ def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) ->
     )
 
 
+def _drawn(path: Path, day: date | None) -> LoadProfiles:
+    if day is not None:
+        raise InputError("holds readings, whose days are known", file=path, hint="leave --date out")
+    start, energy_kwh = _drawn_readings(path)
+    minutes = _whole_minutes(path, start)
+    raw, manifest, guarantee = read_passed_on(path)
+    try:
+        zone = ZoneInfo(manifest["public_parameters"]["export"]["time_zone"]).key
+    except (LookupError, TypeError, ValueError):
+        raise _not_as_drawn(path, f"carries a {MANIFEST} that names no time zone") from None
+    width = len(str(len(energy_kwh)))
+    return LoadProfiles(
+        tuple(f"household_{number:0{width}d}" for number in range(1, len(energy_kwh) + 1)),
+        energy_kwh,
+        start,
+        minutes,
+        zone,
+        "the intervals drawn",
+        guarantee,
+        manifest,
+        raw,
+        drawn=True,
+    )
+
+
+def _drawn_readings(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stamps (T,) of drawn readings and their energy (n, T), which lies on disk."""
+    groups = read_row_groups(path, DRAWN_READINGS)
+    first, readings = next(groups), pq.read_metadata(path).num_rows
+    if readings > MOST_READINGS:
+        raise InputError(
+            f"holds {readings:,} readings, and text of more than {MOST_READINGS:,} is too large for the tools",
+            file=path,
+            hint="draw fewer households, or several files with different seeds",
+        )
+    household = first["household"].to_numpy()
+    steps = int((household == household[:1]).sum())
+    if steps < 2:
+        raise _not_as_drawn(path, "has no two readings of a household")
+    start, done = first["interval_start_utc"].to_numpy()[:steps].astype("datetime64[s]"), 0
+    try:
+        with tempfile.TemporaryFile() as file:
+            for group in progress(chain([first], groups), f"{readings:,} readings"):
+                kwh = _whole_households(path, group, start, done)
+                file.write(kwh.tobytes())
+                done += len(kwh)
+            file.flush()
+            return start, np.memmap(file, float, "r", shape=(done, steps))
+    except OSError as error:
+        raise InputError(
+            f"cannot be read, or copied to {tempfile.gettempdir()} ({error.strerror or type(error).__name__})",
+            file=path,
+            hint=f"free {8 * readings / 1e9:.1f} GB there, or name another folder as TMPDIR",
+        ) from None
+
+
+def _whole_households(path: Path, group: pa.Table, start: np.ndarray, before: int) -> np.ndarray:
+    """Return the energy of the households of a row group, (h, T); refused if they are not the next ones, whole."""
+    household, stamps, kwh = (group[column.name].to_numpy() for column in DRAWN_READINGS.columns)
+    number = before + 1 + np.arange(len(group)) // len(start)
+    if len(group) % len(start) or (household != number).any():
+        raise _not_as_drawn(path, "has other intervals for some households")
+    if (stamps.reshape(-1, len(start)).astype("datetime64[s]") != start).any():
+        raise _not_as_drawn(path, "has other intervals for some households")
+    if not np.isfinite(kwh).all():
+        raise _not_as_drawn(path, "has an energy that is not finite")
+    return kwh.reshape(-1, len(start))
+
+
+def _whole_minutes(path: Path, start: np.ndarray) -> int:
+    """Return the minutes between all starts; refused if they differ or are no whole number."""
+    apart = np.diff(start)
+    minutes = int(apart[0] / np.timedelta64(1, "m"))
+    if minutes < 1 or (apart != np.timedelta64(minutes, "m")).any():
+        raise _not_as_drawn(path, "does not have one regular interval")
+    return minutes
+
+
+def _not_as_drawn(path: Path, problem: str) -> InputError:
+    return InputError(problem, file=path, hint="convert the file as `meterdp households draw` wrote it")
+
+
 def _profiles(names, energy_kwh, start, minutes, *words, least_kwh: float) -> LoadProfiles:
     """Check what every tool relies on."""
     if not (np.isfinite(energy_kwh).all() and (energy_kwh >= least_kwh).all()):
@@ -180,19 +305,27 @@ def hours_of_day(day: date, start_hour: int, hours: int, time_zone: str) -> np.n
 
 def number(value: float) -> str:
     """Return the shortest text without an exponent that reads back as the same float."""
-    return np.format_float_positional(value, trim="-")
+    text = repr(value)  # three times as fast
+    return np.format_float_positional(value, trim="-") if "e" in text else text.removesuffix(".0")
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence]) -> bytes:
-    """Return rows under a header; floats by :func:`number`, text as it is."""
-    lines = [",".join(header)]
-    lines += [",".join(number(v) if isinstance(v, float) else str(v) for v in row) for row in rows]
-    return "".join(f"{line}\n" for line in lines).encode()
+def text_lines(lines: Iterable[str]) -> Iterator[bytes]:
+    return (f"{line}\n".encode() for line in lines)
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence]) -> Iterator[bytes]:
+    """Yield rows under a header; floats by :func:`number`, text as it is."""
+    cells = (",".join(number(v) if isinstance(v, float) else str(v) for v in row) for row in rows)
+    return text_lines(chain([",".join(header)], cells))
 
 
 def utc_text(stamps: np.ndarray) -> list[str]:
     """Return stamps as ``2025-11-17 08:15:00``, UTC."""
     return [text.replace("T", " ") for text in np.datetime_as_string(np.atleast_1d(stamps), "s")]
+
+
+# Names and contents of files, made while they are written.
+Files = Iterator[tuple[str, Iterable[bytes]]]
 
 
 GRIDLABD_HOW = (
@@ -202,13 +335,11 @@ GRIDLABD_HOW = (
 )
 
 
-def gridlabd_files(profiles: LoadProfiles) -> dict[str, bytes]:
+def gridlabd_files(profiles: LoadProfiles) -> Files:
     start = utc_text(profiles.interval_start_utc)
-    power_w = profiles.power_kw * 1000
-    players = {
-        f"{name}.player": "".join(f"{s} UTC,{number(w)}\n" for s, w in zip(start, row, strict=True)).encode()
-        for name, row in zip(profiles.names, power_w.tolist(), strict=True)
-    }
+    for name, power_w in profiles.power_of_homes(W):
+        lines = (f"{s} UTC,{number(w)}" for s, w in zip(start, power_w, strict=True))
+        yield f"{name}.player", text_lines(lines)
     model = f"""// {profiles.guarantee}
 // First interval: {profiles.local_start[0]}
 clock {{
@@ -239,7 +370,7 @@ object meter {{
     }};
 }}
 """
-    return {"loads.glm": model.encode(), **players}
+    yield "loads.glm", [model.encode()]
 
 
 OPENDSS_HOW = (
@@ -249,25 +380,26 @@ OPENDSS_HOW = (
 )
 
 
-def opendss_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    power_kw = profiles.power_kw
-    steps, minutes = power_kw.shape[1], number(profiles.interval_minutes)
+def opendss_files(profiles: LoadProfiles) -> Files:
+    """A file for each shape: of a file of all shapes, OpenDSS would read the whole for every one of them.
+
+    Years of 200 homes are read in 1 s; it was 136 s.
+    """
+    for name, power_kw in profiles.power_of_homes(KW):
+        yield f"{name}.csv", text_lines(map(number, power_kw))
+    steps, minutes = profiles.energy_kwh.shape[1], number(profiles.interval_minutes)
     note = f"! {profiles.guarantee}\n! First interval: {profiles.local_start[0]}\n"
     shapes = "".join(
-        f"New LoadShape.{name} npts={steps} minterval={minutes} "
-        f"mult=(file=power_kw.csv, col={column}, header=yes) UseActual=yes\n"
-        for column, name in enumerate(profiles.names, start=1)
+        f"New LoadShape.{name} npts={steps} minterval={minutes} mult=(file={name}.csv) UseActual=yes\n"
+        for name in profiles.names
     )
     loads = "".join(
         f"New Load.{name} bus1=homes.1 phases=1 kV=0.23 kW={number(peak)} pf=1 model=1 "
         f"yearly={name} daily={name} duty={name}\n"
-        for name, peak in zip(profiles.names, power_kw.max(axis=1), strict=True)
+        for name, peak in profiles.highest_power(KW)
     )
-    return {
-        "power_kw.csv": csv_bytes(profiles.names, power_kw.T.tolist()),
-        "loadshapes.dss": (note + shapes).encode(),
-        "loads.dss": (note + loads).encode(),
-    }
+    yield "loadshapes.dss", [(note + shapes).encode()]
+    yield "loads.dss", [(note + loads).encode()]
 
 
 PANDAPOWER_HOW = (
@@ -277,22 +409,14 @@ PANDAPOWER_HOW = (
 )
 
 
-def pandapower_files(profiles: LoadProfiles) -> dict[str, bytes]:
-    power_mw = profiles.power_kw / 1000
+def pandapower_files(profiles: LoadProfiles) -> Files:
     stamps = zip(utc_text(profiles.interval_start_utc), profiles.local_start, strict=True)
-    return {
-        "p_mw.csv": csv_bytes(
-            ("time_step", *profiles.names), [(step, *row) for step, row in enumerate(power_mw.T.tolist())]
-        ),
-        "loads.csv": csv_bytes(
-            ("name", "p_mw", "q_mvar"),
-            [(name, peak, 0.0) for name, peak in zip(profiles.names, power_mw.max(axis=1).tolist(), strict=True)],
-        ),
-        "time_steps.csv": csv_bytes(
-            ("time_step", "interval_start_utc", "interval_start_local", "hours"),
-            [(step, *stamp, profiles.interval_minutes / 60) for step, stamp in enumerate(stamps)],
-        ),
-    }
+    power = ((step, *power_mw) for step, power_mw in profiles.power_of_steps(MW))
+    highest = ((*each, 0.0) for each in profiles.highest_power(MW))
+    steps = ((step, *stamp, profiles.interval_minutes / 60) for step, stamp in enumerate(stamps))
+    yield "p_mw.csv", csv_lines(("time_step", *profiles.names), power)
+    yield "loads.csv", csv_lines(("name", "p_mw", "q_mvar"), highest)
+    yield "time_steps.csv", csv_lines(("time_step", "interval_start_utc", "interval_start_local", "hours"), steps)
 
 
 LAYOUT = "1.2.4"  # version of PyPSA whose layout this is; later ones know how to read it
@@ -303,20 +427,16 @@ PYPSA_HOW = (
 )
 
 
-def pypsa_files(profiles: LoadProfiles) -> dict[str, bytes]:
+def pypsa_files(profiles: LoadProfiles) -> Files:
     snapshots, hours = utc_text(profiles.interval_start_utc), profiles.interval_minutes / 60
-    power_mw = (profiles.power_kw / 1000).T.tolist()
-    return {
-        "network.csv": csv_bytes(("name", "pypsa_version"), [("homes", LAYOUT)]),
-        "snapshots.csv": csv_bytes(
-            ("", "snapshot", "objective", "stores", "generators"),
-            [(i, s, hours, hours, hours) for i, s in enumerate(snapshots)],
-        ),
-        "buses.csv": csv_bytes(("name", "carrier", "v_nom"), [("homes", "AC", 0.4)]),
-        "carriers.csv": csv_bytes(("name",), [("AC",)]),
-        "loads.csv": csv_bytes(("name", "bus"), [(name, "homes") for name in profiles.names]),
-        "loads-p_set.csv": csv_bytes(("", *profiles.names), [(i, *row) for i, row in enumerate(power_mw)]),
-    }
+    of_snapshots = ((i, start, hours, hours, hours) for i, start in enumerate(snapshots))
+    power = ((i, *power_mw) for i, power_mw in profiles.power_of_steps(MW))
+    yield "network.csv", csv_lines(("name", "pypsa_version"), [("homes", LAYOUT)])
+    yield "snapshots.csv", csv_lines(("", "snapshot", "objective", "stores", "generators"), of_snapshots)
+    yield "buses.csv", csv_lines(("name", "carrier", "v_nom"), [("homes", "AC", 0.4)])
+    yield "carriers.csv", csv_lines(("name",), [("AC",)])
+    yield "loads.csv", csv_lines(("name", "bus"), [(name, "homes") for name in profiles.names])
+    yield "loads-p_set.csv", csv_lines(("", *profiles.names), power)
 
 
 @dataclass(frozen=True)
@@ -324,7 +444,7 @@ class Tool:
     """One tool: what makes its files by name, and how to load them, in Markdown."""
 
     title: str
-    files: Callable[[LoadProfiles], dict[str, bytes]]
+    files: Callable[[LoadProfiles], Files]
     how: str
 
 
@@ -339,19 +459,20 @@ TOOLS = {
 PROVENANCE = "release_manifest.json"
 
 
-def converted(profiles: LoadProfiles, tool: Tool) -> dict[str, bytes]:
-    """Return the files of a folder for ``tool`` by name: its own, the manifest of the release and a page."""
+def converted(profiles: LoadProfiles, tool: Tool) -> Files:
+    """Yield the files of a folder for ``tool``: its own, the manifest of the release and a page."""
     manifest = profiles.manifest
     privacy, simulated = manifest["privacy"], " The households are simulated." if manifest["simulated_data"] else ""
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
     error = expected_error(manifest)
     expected = f"**How far they are off:** {error}.\n\n" if error else ""
+    are = "drawn from released households, to a milliwatt" if profiles.drawn else "the released ones in other units"
     page = f"""# Load profiles for {tool.title}
 
-{count:,} load profiles in {steps} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]} on
-({profiles.time_zone}; {profiles.dated}).
-They are the released ones in other units: the mean power of each interval is its energy over its length.{simulated}
+{count:,} load profiles in {steps:,} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]}
+on ({profiles.time_zone}; {profiles.dated}).
+They are {are}: the mean power of each interval is its energy over its length.{simulated}
 
 {tool.how}
 
@@ -366,11 +487,13 @@ What it does not hide:
 `{PROVENANCE}` is the manifest of the release these files were made from, as it was released; making them took
 nothing else and costs no privacy.
 """
-    return {**tool.files(profiles), PROVENANCE: profiles.manifest_as_it_was, "README.md": page.encode()}
+    yield from tool.files(profiles)
+    yield PROVENANCE, [profiles.manifest_as_it_was]
+    yield "README.md", [page.encode()]
 
 
-def write_folder(files: Mapping[str, bytes], folder) -> None:
-    """Write a folder that appears whole or not at all, where nothing is yet."""
+def write_folder(files: Files, folder) -> int:
+    """Write a folder that appears whole or not at all, where nothing is yet; return how many files it has."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("is there already", file=folder, hint="name a folder that is empty or not there")
@@ -379,9 +502,12 @@ def write_folder(files: Mapping[str, bytes], folder) -> None:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as staging:
             whole = Path(staging) / "whole"
             whole.mkdir()
-            for name, data in files.items():
-                (whole / name).write_bytes(data)
+            for name, data in files:
+                with open(whole / name, "wb") as file:
+                    file.writelines(data)
+            count = len(list(whole.iterdir()))
             os.replace(whole, folder)
+            return count
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror or type(error).__name__})",

@@ -74,17 +74,11 @@ def read_manifest(folder) -> tuple[bytes, dict]:
     folder = Path(folder)
     try:
         raw = _contents(folder / MANIFEST)
-        manifest = _printable(json.loads(raw))
-        digests = manifest["sha256"] = dict(manifest["sha256"])
-        manifest["public_parameters"], manifest["population"], manifest["simulated_data"]
-        _, _ = manifest["period"]
-        privacy = manifest["privacy"]
-        privacy |= {key: list(privacy[key]) for key in ("hides", "does_not_hide")}
-        if not (_is_positive(privacy["epsilon"]) and _is_positive(privacy["delta"]) and privacy["adjacency"]):
-            raise ValueError("no guarantee")
+        manifest = _manifest_in(raw)
     except _MALFORMED:
         _refuse_studies(folder)
         raise InputError("has no manifest of a release", file=folder, hint=RELEASED) from None
+    digests = manifest["sha256"]
     for name in digests:
         if name in BESIDE or not is_for_release(name):
             raise InputError("is declared, but no release holds such a file", file=folder / name, hint=RELEASED)
@@ -92,6 +86,43 @@ def read_manifest(folder) -> tuple[bytes, dict]:
         problem = "declares no Parquet file, and every release has one"
         raise InputError(problem, file=folder / MANIFEST, hint=RELEASED)
     return raw, manifest
+
+
+def _manifest_in(raw: bytes) -> dict:
+    manifest = _printable(json.loads(raw))
+    manifest["sha256"] = dict(manifest["sha256"])
+    manifest["public_parameters"], manifest["population"], manifest["simulated_data"]
+    _, _ = manifest["period"]
+    privacy = manifest["privacy"]
+    privacy |= {key: list(privacy[key]) for key in ("hides", "does_not_hide")}
+    if not (_is_positive(privacy["epsilon"]) and _is_positive(privacy["delta"]) and privacy["adjacency"]):
+        raise ValueError("no guarantee")
+    return manifest
+
+
+def passed_on(folder) -> dict[str, str]:
+    """Return what a Parquet file made from a released folder says of it in its metadata: guarantee and manifest.
+
+    Refused if the folder is none, or a file of it is not what was released.
+    """
+    raw, manifest = read_manifest(folder)
+    guarantees = [checked(Path(folder), name, manifest)[1] for name in sorted(manifest["sha256"])]
+    return {"guarantee": next(filter(None, guarantees)), "manifest": raw.decode()}
+
+
+def read_passed_on(path: Path) -> tuple[bytes, dict, str]:
+    """Return what :func:`passed_on` wrote into a file: the manifest, as it was and as JSON, and the guarantee."""
+    metadata = metadata_of(path)
+    _refuse_a_study(path, metadata)
+    try:
+        raw, guarantee = metadata["manifest"].encode(), _on_one_line(metadata["guarantee"])
+        manifest = _manifest_in(raw)
+    except _MALFORMED:
+        raise InputError(
+            "does not say what release it was drawn from", file=path, hint="draw it again from the released folder"
+        ) from None
+    _check_stated(path, b"", guarantee, manifest["privacy"])
+    return raw, manifest, guarantee
 
 
 def _contents(path: Path) -> bytes:
@@ -147,12 +178,16 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
         except (OSError, ValueError):
             raise InputError("is not a readable Parquet file", file=path, hint=RELEASED) from None
         _refuse_a_study(path, metadata)
-        # On one line, because it becomes a comment in the scripts of other tools.
-        guarantee = shown(" ".join(metadata["guarantee"].split()))
+        guarantee = _on_one_line(metadata["guarantee"])
     if not is_for_release(name, data):
         raise InputError("has columns that no release has", file=path, hint=RELEASED)
     _check_stated(path, data, guarantee, manifest["privacy"])
     return data, guarantee
+
+
+def _on_one_line(guarantee: str) -> str:
+    """Return a guarantee fit for a comment in the scripts of other tools."""
+    return shown(" ".join(guarantee.split()))
 
 
 def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mapping) -> None:

@@ -1,12 +1,14 @@
 """Readings drawn from a release as a file, and two files of readings compared."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.core.parquet import read_table
+from meterdp.core.parquet import metadata_of, read_table, table_bytes
 from meterdp.errors import InputError
 from meterdp.households.files import draw_years, lines, read_years, score_files
 from meterdp.households.mechanism import Population
@@ -14,10 +16,12 @@ from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mixture.draws import Mixture
-from meterdp.release.service import as_json
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS
+from meterdp.release.service import as_json, checksums
 from tests.unit.households.homes import EIGHT_WEEKS, simulated
 
 SETTINGS = VectorSettings(EIGHT_WEEKS)
+GUARANTEE = "(1, 1e-05)-differential privacy for all readings of one listed meter"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,21 @@ def folder(tmp_path_factory):
     )
     place = tmp_path_factory.mktemp("households")
     found = ReleasedHouseholds(SETTINGS, None, {"flat": 300, "house": 100}, populations, None)
-    (place / FILE).write_bytes(as_json(found.stated))
+    vectors = {"household": [1], "stratum": ["flat"], "vector": [x]}
+    files = {
+        FILE: as_json(found.stated),
+        "household_vectors.parquet": table_bytes(RELEASED_HOUSEHOLDS, vectors, {"guarantee": GUARANTEE}),
+    }
+    manifest = {
+        "privacy": {"epsilon": 1, "delta": 1e-5, "adjacency": "replace_one", "hides": [], "does_not_hide": []},
+        "public_parameters": {"export": {"time_zone": "UTC"}},
+        "population": "town",
+        "period": ["2025-01-06", "2025-03-02"],
+        "simulated_data": True,
+        "sha256": checksums(files),
+    }
+    for name, data in {**files, "manifest.json": as_json(manifest)}.items():
+        (place / name).write_bytes(data)
     return place
 
 
@@ -68,6 +86,30 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     assert main([*words[:4], "0", "--to", str(tmp_path / "none.parquet")]) != 0
     assert main([*words[:-2], "20270", "--to", str(tmp_path / "none.parquet")]) != 0
     assert not (tmp_path / "none.parquet").exists()
+
+
+def test_a_drawn_file_carries_the_release_and_becomes_files_of_a_tool(folder, tmp_path, capsys):
+    assert main(["release", "convert", str(folder), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
+    assert "no readings are drawn yet; draw some with `meterdp households draw`" in capsys.readouterr().err
+    assert main(["households", "draw", str(folder), "--n", "3", "--to", str(tmp_path / "drawn.parquet")]) == 0
+    metadata = metadata_of(tmp_path / "drawn.parquet")
+    assert metadata["guarantee"] == GUARANTEE and metadata["manifest"] == (folder / "manifest.json").read_text()
+    words = ["release", "convert", str(tmp_path / "drawn.parquet"), "--as", "pypsa", "--to", str(tmp_path / "out")]
+    assert main(words) == 0
+    kwh, calendar = read_years(tmp_path / "drawn.parquet", "UTC")
+    power_mw = pd.read_csv(tmp_path / "out/loads-p_set.csv", index_col=0)
+    np.testing.assert_allclose(power_mw.to_numpy().T * 1000, kwh, rtol=0, atol=0.5001e-6)
+    snapshots = pd.read_csv(tmp_path / "out/snapshots.csv", index_col=0)["snapshot"]
+    assert (pd.to_datetime(snapshots).to_numpy() == calendar.start_utc).all()
+
+
+def test_nothing_is_drawn_from_a_folder_that_is_not_what_was_released(folder, tmp_path, capsys):
+    shutil.copytree(folder, tmp_path / "changed")
+    (tmp_path / "changed" / FILE).write_bytes((folder / FILE).read_bytes() + b" ")
+    for given, words in ((tmp_path / "changed", "not what was released"), (tmp_path, "has no manifest of a release")):
+        assert main(["households", "draw", str(given), "--n", "3", "--to", str(tmp_path / "drawn.parquet")]) == 1
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "drawn.parquet").exists()
 
 
 def test_files_of_other_names_and_kinds_are_compared_beside_their_own_halves(tmp_path, capsys):

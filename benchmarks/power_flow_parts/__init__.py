@@ -1,0 +1,3 @@
+"""What benchmarks/power_flow.py is made of; in a folder of its own because `make benchmark` runs every file beside
+it.
+"""
