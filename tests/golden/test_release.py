@@ -23,7 +23,7 @@ from meterdp.groupforecast.study import cells_of
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import SafeNoise
-from meterdp.release import forecasts, mixture
+from meterdp.release import forecasts, households, mixture
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
 from tests.golden.requests import HERE, ROOT, merged
@@ -54,6 +54,10 @@ CASES = {
             "feeder_days": 7,
         }
     },
+    "households": {
+        "export": {"first_day": "2025-01-06", "last_day": "2025-03-16"},
+        "release": {"what": ["households"], "household_holidays": "GB", "synthetic_households": 20},
+    },
 }
 
 
@@ -81,7 +85,8 @@ class FixedNumbers:
 def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Return the files of a case."""
     patch.setattr(privacy_release, "SafeNoise", MadeUp)
-    patch.setattr(mixture, "FreshNumbers", FixedNumbers)
+    for module in (mixture, households):
+        patch.setattr(module, "FreshNumbers", FixedNumbers)
     patch.setattr(forecasts, "new_ids", lambda count: [f"{number:016x}" for number in range(count)])
     with tempfile.TemporaryDirectory() as folder:
         given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
@@ -96,6 +101,12 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
         elif case in ("forecasts", "forecasts by circuit"):
             kwh, cell = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1), cells_of(20_094, 28)
             records = household_records(kwh, cell, together[0].mechanism.public.cell_shape).x
+        elif case == "households":
+            settings = together[0].settings
+            scattered = np.clip(0.2 * fixed_normals("golden vectors", (60, len(settings.names))), -1, 1)
+            days = fixed_normals("golden days", (60, together[0].mechanism.public.deviations))
+            vectors = settings.typical + scattered * np.ptp(settings.bounds, axis=0) / 2
+            records = np.hstack([vectors, days])
         parts = [privacy_release.Part(service.request(one), one) for one in together]
         (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
     return files

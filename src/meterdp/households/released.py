@@ -23,6 +23,10 @@ from meterdp.privacy.noise import NoiseSource
 FILE = "households.json"
 
 
+def _words(stratum: str) -> set[str]:
+    return {word.strip() for word in stratum.split(",") if word.strip()}
+
+
 def drawn_vectors(
     population: Population, settings: VectorSettings, households: int, noise: NoiseSource
 ) -> np.ndarray:
@@ -66,16 +70,17 @@ class ReleasedHouseholds:
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.
 
-        Of one stratum, or of all by their shares of the public list. Raises InputError for one that there is not.
+        Of all strata by their shares of the public list, or of those that have all words of ``stratum``, which a
+        comma divides: ``flat`` or ``flat, panels``. Raises InputError if there is none.
         """
-        names = list(self.listed)
-        if stratum is not None and stratum not in names:
+        names, wanted = list(self.listed), _words(stratum or "")
+        meters = np.array([self.listed[name] if wanted <= _words(name) else 0 for name in names], dtype=float)
+        if not meters.any():
             raise InputError(
                 f"is '{stratum}', which was not released",
                 field="--stratum",
-                hint=f"use one of: {'; '.join(names)}",
+                hint=f"use one of these, or some of their words: {'; '.join(names)}",
             )
-        meters = np.array([self.listed[name] if stratum in (None, name) else 0 for name in names], dtype=float)
         below = np.cumsum(meters) / meters.sum()
         of = np.searchsorted(below, noise.uniform((households,)), side="right")
         vectors = np.empty((households, len(self.settings.names)))

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -85,8 +86,19 @@ def test_what_is_released_reads_back_and_draws_the_same_households_again(town):
     strata, flats = found.draw(2000, StudyNoise(1, "drawn"), "flat")
     _, houses = found.draw(2000, StudyNoise(1, "drawn"), "house")
     assert set(strata) == {"flat"} and houses[:, 0].mean() > flats[:, 0].mean()
-    with pytest.raises(InputError, match=r"field '--stratum': is 'barn', which was not released; use one of: flat"):
+    with pytest.raises(InputError, match=r"field '--stratum': is 'barn', which was not released; use one of these"):
         found.draw(3, StudyNoise(1, "drawn"), "barn")
+
+
+def test_strata_are_asked_for_by_some_of_their_words(town):
+    found = ReleasedHouseholds.of(released(town())[FILE])
+    listed = {"flat, no": 300, "flat, panels": 100, "house, panels": 400}
+    found = replace(found, listed=listed, populations=found.populations * 3)
+    strata, _ = found.draw(4000, StudyNoise(1, "drawn"), "flat")
+    assert strata.count("flat, no") / 4000 == pytest.approx(0.75, abs=0.04) and "house, panels" not in strata
+    assert set(found.draw(500, StudyNoise(1, "drawn"), "panels,flat")[0]) == {"flat, panels"}
+    with pytest.raises(InputError, match="is 'house, no', which was not released"):
+        found.draw(3, StudyNoise(1, "drawn"), "house, no")
 
 
 def test_what_homes_do_together_is_released_and_drawn_on_the_same_days_of_any_year(town):
