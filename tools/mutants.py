@@ -604,15 +604,15 @@ MUTANTS = (
     Mutant(
         "no clipping: what homes do together",
         "src/meterdp/households/mechanism.py",
-        "rows = clipped(np.clip(records[:, -days:], -LARGEST_DEVIATION, LARGEST_DEVIATION), common_radius(days))",
-        "rows = np.clip(records[:, -days:], -LARGEST_DEVIATION, LARGEST_DEVIATION)",
+        "rows = clipped(rows, common_radius(entries))",
+        "rows = rows + 0.0",
         "tests/unit/households/test_mechanism.py",
     ),
     Mutant(
         "sensitivity of adding for replacing: what homes do together",
         "src/meterdp/households/mechanism.py",
-        "gaussian.rounded(2 * common_radius(public.days)",
-        "gaussian.rounded(common_radius(public.days)",
+        "gaussian.rounded(2 * common_radius(public.deviations)",
+        "gaussian.rounded(common_radius(public.deviations)",
         "tests/unit/households/test_mechanism.py",
     ),
     Mutant(
