@@ -41,7 +41,7 @@ SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/elcons_15min_long.parquet"
 AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
 SEED = 7
 # Of released households.
-EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 3, 1000
+EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 5, 1000
 # Rows that have a goal, by the start of the statistic.
 GOALS = {
     "energy": 2.0,
