@@ -81,16 +81,22 @@ def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tupl
     """Return the vectors (H, d) and the deviations of days (H, days) of the households of a shard.
 
     They are of their readings within the public period.
+    """
+    kwh = readings_of(load, settings.calendar, config)
+    vectors = household_vectors(kwh, settings)
+    return vectors, block_deviations(kwh, vectors, settings, blocks=1)[..., 0]
+
+
+def readings_of(load: LogLoad, calendar: Calendar, config: Mapping) -> np.ndarray:
+    """Return the readings of a shard on the calendar of a period, (H, T) kWh, NaN where there are none.
 
     On a plain log an energy at the lower bound counts as zero: that is what it stands for.
     """
-    scale = LogScale.of_interval(config["profiles"], settings.calendar.interval_minutes)
+    scale = LogScale.of_interval(config["profiles"], calendar.interval_minutes)
     kwh = scale.kwh(load.log_kwh)
     if scale.kind == LOG:
         kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
-    kwh = _on(settings.calendar, load.calendar, kwh)
-    vectors = household_vectors(kwh, settings)
-    return vectors, block_deviations(kwh, vectors, settings, blocks=1)[..., 0]
+    return _on(calendar, load.calendar, kwh)
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
