@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.errors import InputError
@@ -106,4 +107,16 @@ def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
     begin, end = max(first, 0), min(first + given.slot_count, calendar.slot_count)
     if begin < end:
         out[:, begin:end] = kwh[:, begin - first : end - first]
+    return out
+
+
+def records_of(vectors: pa.Table, households: int, settings: VectorSettings) -> np.ndarray:
+    """Return the records of all households of an export, (N, d + days), from the table ``household_vectors``.
+
+    One that a quality rule leaves out is the public typical household.
+    """
+    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count)), (households, 1))
+    if len(vectors):
+        parts = [np.stack(vectors[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
+        out[vectors["household"].to_numpy()] = np.hstack(parts)
     return out

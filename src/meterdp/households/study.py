@@ -17,15 +17,25 @@ import numpy as np
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import read_table
+from meterdp.core.parquet import read_parts
 from meterdp.forecasting.select import choose_households
 from meterdp.households.columns import FEWEST_DAYS
 from meterdp.households.common import block_deviations, common_series
-from meterdp.households.configured import calendar_of, readings_of, settings_of
+from meterdp.households.configured import calendar_of, readings_of, records_of, settings_of
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
 from meterdp.households.score import Score, Summary, compare, floors, summarise
-from meterdp.households.tables import HOUSEHOLD_CURVES, HOUSEHOLD_SCORES, HOUSEHOLD_VECTORS, HOUSEHOLD_WEEKS
+from meterdp.households.tables import (
+    EXPORT,
+    HOUSEHOLD_CURVES,
+    HOUSEHOLD_SCORES,
+    HOUSEHOLD_VECTORS,
+    HOUSEHOLD_WEEKS,
+    OWN,
+    REAL_HOMES,
+    RELEASED,
+    SIMULATED_YEAR,
+)
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.profiles.dense import read_log_load
@@ -46,8 +56,6 @@ STUDIED = {
 }
 # Fewer homes are no sample.
 FEWEST_HOUSEHOLDS = 20
-EXPORT, SIMULATED_YEAR = "export", "simulated_year"
-REAL, OWN, RELEASED = "real", "own_vectors", "released"
 # Of the simulated year: its days, an hour an interval, at most so many homes.
 YEAR, YEAR_MINUTES, MOST_SIMULATED = (date(2025, 1, 1), date(2025, 12, 31)), 60, 2000
 # Larger than what a vector holds, and no homes.
@@ -96,8 +104,7 @@ def homes_of_export(
 ) -> tuple[Homes | None, str]:
     """Return the homes of an export, or None and why there are none.
 
-    ``log_load`` and ``vectors`` are the parts of the two tables, ``households`` how many the export has: as in a
-    release one that a quality rule leaves out is the public typical household.
+    ``log_load`` and ``vectors`` are the parts of the two tables, ``households`` is how many the export has.
     """
     export = config["export"]
     zone = export["interval_minutes"], export["time_zone"]
@@ -109,15 +116,9 @@ def homes_of_export(
     days = settings.columns.day_count
     if days < FEWEST_DAYS:
         return None, f"the period has {days} days, and households over a period need {FEWEST_DAYS}, eight weeks"
-    records = np.tile(np.append(settings.typical, np.zeros(days)), (households, 1))
-    known = []
-    for path in vectors:
-        table = read_table(path, HOUSEHOLD_VECTORS)
-        if len(table):
-            known.append(table["household"].to_numpy())
-            parts = [np.stack(table[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
-            records[known[-1]] = np.hstack(parts)
-    sample = choose_households(np.concatenate(known), STUDIED["households"])
+    table = read_parts(vectors, HOUSEHOLD_VECTORS)
+    records = records_of(table, households, settings)
+    sample = choose_households(table["household"].to_numpy(), STUDIED["households"])
     sample, kwh = _readings(log_load, sample, settings.calendar, config)
     if len(sample) < FEWEST_HOUSEHOLDS:
         return None, f"fewer than {FEWEST_HOUSEHOLDS} households were read for half of the period"
@@ -143,7 +144,7 @@ def study_tables(homes: Homes | None, delta: float, seed: int) -> dict[str, Rows
     """Return the rows of the three tables by name; none where there are no homes."""
     if homes is None:
         return {table.name: [] for table in (HOUSEHOLD_SCORES, HOUSEHOLD_WEEKS, HOUSEHOLD_CURVES)}
-    shown, curves = _weeks(homes, _real_weeks(homes), REAL), _curves(homes, homes.summary, REAL)
+    shown, curves = _weeks(homes, _real_weeks(homes), REAL_HOMES), _curves(homes, homes.summary, REAL_HOMES)
     floor, scores = floors(homes.energy_kwh, homes.settings.columns), []
     for epsilon in progress((None, *STUDIED["epsilons"]), "scorecards"):
         draws, summaries = list(_draws(homes, epsilon, delta, seed)), []
@@ -200,7 +201,7 @@ def _draws(homes: Homes, epsilon: float | None, delta: float, seed: int) -> Iter
 
 
 def mechanism_of(homes: Homes, epsilon: float, delta: float) -> Households:
-    """Return the mechanism of a release of all homes as one stratum, but for the grid of its noise."""
+    """Return the mechanism of a release of all homes, as one stratum and with noise that is on no grid."""
     settings = homes.settings
     box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
     return Households.calibrate(

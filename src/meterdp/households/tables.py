@@ -30,13 +30,15 @@ DRAWN_READINGS = Table(
     of_readings=True,
 )
 
+EXPORT, SIMULATED_YEAR = "export", "simulated_year"
+REAL_HOMES, OWN, RELEASED = "real", "own_vectors", "released"
 _PERIOD = Column(
-    "period", TEXT, "", "'export': that of the export; 'simulated_year': a simulated year of simulated homes"
+    "period", TEXT, "", f"'{EXPORT}': that of the export; '{SIMULATED_YEAR}': a simulated year of simulated homes"
 )
 _SOURCE = Column(
-    "source", TEXT, "", "'own_vectors': the homes' own vectors, without privacy; 'released': a proven release"
+    "source", TEXT, "", f"'{OWN}': the homes' own vectors, without privacy; '{RELEASED}': a proven release"
 )
-_SOURCE_OR_REAL = Column("source", TEXT, "", f"'real': readings; {_SOURCE.description}")
+_SOURCE_OR_REAL = Column("source", TEXT, "", f"'{REAL_HOMES}': readings; {_SOURCE.description}")
 _EPSILON = Column("epsilon", REAL, "1", "privacy parameter; null without noise", nullable=True)
 
 HOUSEHOLD_SCORES = Table(

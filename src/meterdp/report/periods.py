@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.households.tables import HOUSEHOLD_CURVES, HOUSEHOLD_SCORES, HOUSEHOLD_WEEKS
+from meterdp.households.tables import (
+    HOUSEHOLD_CURVES,
+    HOUSEHOLD_SCORES,
+    HOUSEHOLD_WEEKS,
+    OWN,
+    REAL_HOMES,
+    RELEASED,
+    SIMULATED_YEAR,
+)
 from meterdp.publish.kinds import KINDS
 from meterdp.report.hiding import interval_words
 from meterdp.report.numbers import MISSING, count, counted, plain, significant
@@ -26,7 +34,7 @@ _LIGHT, _DARK = np.array([0.35, 0.72, 0.56]), np.array([0.0, 0.32, 0.24])
 _DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DASHED = "--"
 _MOST_TICKS = 5
-# Peaks of so many homes together are said in words.
+# The highest load of so many homes together is put into a sentence.
 MANY_HOMES = 50
 _NONE = "there are no homes over eight weeks to compare"
 
@@ -59,7 +67,7 @@ def synthetic_homes(weeks: pd.DataFrame, curves: pd.DataFrame, scores: pd.DataFr
             axes.set_axis_off()
             axes.text(0.5, 0.5, _NONE, ha="center", va="center")
         return
-    with canvas(output, f"Synthetic homes beside real ones: {_period(scores)}", 9.4) as drawing:
+    with canvas(output, f"Synthetic homes beside real ones, here of {_period(scores)}", 9.4) as drawing:
         above, below = drawing.subfigures(2, 1, height_ratios=(1.6, 1))
         _weeks(above, weeks)
         left, middle, right = below.subplots(1, 3)
@@ -72,22 +80,20 @@ def synthetic_homes(weeks: pd.DataFrame, curves: pd.DataFrame, scores: pd.DataFr
 def _period(scores: pd.DataFrame) -> str:
     """Return how the period is called: ``a simulated year``, ``364 days of the export``."""
     row = scores.iloc[0]
-    return (
-        "a simulated year" if row["period"] == "simulated_year" else f"{count(row['day_count'])} days of the export"
-    )
+    return "a simulated year" if row["period"] == SIMULATED_YEAR else f"{count(row['day_count'])} days of the export"
 
 
 def _weeks(drawing: SubFigure, weeks: pd.DataFrame) -> None:
     """Draw a row for every home, real left and synthetic right, on one axis."""
     drawing.suptitle("Do synthetic homes live like real ones?", x=0.01, ha="left", fontsize=10.5, fontweight="normal")
     epsilon = plain(weeks["epsilon"].dropna().iloc[0])
-    sources = {"real": "ten real homes", "released": f"ten synthetic homes, ε = {epsilon}"}
+    sources = {REAL_HOMES: "ten real homes", RELEASED: f"ten synthetic homes, ε = {epsilon}"}
     homes = sorted(weeks["home"].unique())
     grid = drawing.subplots(len(homes), 2, sharex=True, sharey="row", squeeze=False)
     for row, home in zip(grid, homes, strict=True):
         for axes, (source, words) in zip(row, sources.items(), strict=True):
             week = weeks[(weeks["home"] == home) & (weeks["source"] == source)]
-            colour = BLACK if source == "real" else _green(0)
+            colour = BLACK if source == REAL_HOMES else _green(0)
             axes.plot(week["hours_from_monday"], week["power_kw"], color=colour, linewidth=0.8)
             axes.grid(False, axis="y")
             axes.spines["left"].set_visible(False)
@@ -122,8 +128,8 @@ def _green(position: float):
 def _styles(rows: pd.DataFrame) -> list[tuple[pd.DataFrame, dict]]:
     """Return the rows of every source with how they are drawn, the real homes last so that they lie on top."""
     epsilons = sorted(rows["epsilon"].dropna().unique(), reverse=True)
-    found = [(rows[rows["source"] == "real"], {"color": BLACK, "label": "real homes", "zorder": 4})]
-    own = rows[rows["source"] == "own_vectors"]
+    found = [(rows[rows["source"] == REAL_HOMES], {"color": BLACK, "label": "real homes", "zorder": 4})]
+    own = rows[rows["source"] == OWN]
     found.append((own, {"color": GREY, "label": "synthetic, no privacy", "linestyle": _DASHED, "zorder": 5}))
     for number, epsilon in enumerate(epsilons):
         position = 1 - number / max(len(epsilons) - 1, 1)
@@ -171,10 +177,10 @@ def _energy(axes: Axes, rows: pd.DataFrame) -> None:
 
 # Rows of the short table: a statistic of the scorecard, the words for it, and the details that are left out.
 _SHOWN = {
-    "energy, quantiles of homes": ("energy a year, quantiles {} of homes", ()),
-    "peak, quantiles of homes": ("largest reading, quantiles {} of homes", ()),
-    "diversified peak, homes": ("peak of {} homes together, for each", ("1", "all")),
-    "autocorrelation": ("autocorrelation after {}", ()),
+    "energy, quantiles of homes": ("energy, quantile of homes", ()),
+    "peak, quantiles of homes": ("largest reading, quantile of homes", ()),
+    "diversified peak, homes": ("highest load of homes together", ("1", "all")),
+    "autocorrelation": ("autocorrelation after", ("2 intervals",)),
     "monthly energy": ("mean load of the months", ()),
     "profile of working days": ("mean profile of working days", ()),
 }
@@ -182,42 +188,45 @@ _SHOWN = {
 
 @printed(HOUSEHOLD_SCORES)
 def household_grid(data: pd.DataFrame, tables: Tables) -> Grid:
-    """How far synthetic homes are off, a row for each of the numbers a planner asks for first."""
-    own = data[data["source"] == "own_vectors"]
+    """How far synthetic homes are off, for the numbers a planner asks for first."""
     epsilons = sorted(data["epsilon"].dropna().unique(), reverse=True)
-    sources = (own, *(data[data["epsilon"] == epsilon] for epsilon in epsilons))
+    own, *released = (
+        rows.set_index(["statistic", "detail"])
+        for rows in (data[data["source"] == OWN], *(data[data["epsilon"] == epsilon] for epsilon in epsilons))
+    )
     rows = []
-    for statistic, (words, left_out) in _SHOWN.items():
-        shown = [one[(one["statistic"] == statistic) & ~one["detail"].isin(left_out)] for one in sources]
-        if shown[0].empty:
-            continue
-        unit, off = shown[0]["unit"].iloc[0], shown[0]["error_unit"].iloc[0]
-        rows.append(
-            (
-                words.format(_joined(shown[0]["detail"])),
-                f"{_joined(map(significant, shown[0]['real']))} {unit.removesuffix('1')}".strip(),
-                *(_errors(one["absolute_error"], off) for one in shown),
-                _errors(shown[0]["floor"], off),
-            )
-        )
+    for (statistic, detail), row in own.iterrows():
+        words, left_out = _SHOWN.get(statistic, ("", ()))
+        # Halves of the homes have no group of as many as all of them.
+        if words and detail not in left_out and np.isfinite(row["floor"]):
+            errors = (one.loc[(statistic, detail), "absolute_error"] for one in (own, *released))
+            real = f"{significant(row['real'])} {row['unit'].removesuffix('1')}".strip()
+            off = (_error(error, row["error_unit"]) for error in (*errors, row["floor"]))
+            rows.append((words, _detail(detail), real, *off))
+    order = [words for words, _ in _SHOWN.values()]
     return Grid(
-        "By how much synthetic homes are off",
-        ("", "real homes", "no privacy", *(f"ε = {plain(e)}" for e in epsilons), "real against real"),
-        rows,
+        f"By how much synthetic homes are off: {_period(data)}",
+        ("", "", "real homes", "no privacy", *(f"ε = {plain(e)}" for e in epsilons), "real against real"),
+        sorted(rows, key=lambda row: order.index(row[0])),
+        words=2,
         note=(
-            "Mean absolute errors of some draws. KS is the distance of Kolmogorov and Smirnov between the distributions "
-            "over homes, from 0 (the same) to 1. ‘Real against real’ is one random half of the real homes against the "
-            "other: what is no worse than that may be chance. study/household_scores.parquet has more rows."
+            "Mean absolute errors of some draws; of months and profiles root mean squares. KS is the distance of "
+            "Kolmogorov and Smirnov between the distributions over homes, from 0 (the same) to 1. ‘Real against "
+            "real’ is one random half of the real homes against the other: what is no worse may be chance. "
+            "household_scores.parquet has more rows."
         ),
     )
 
 
-def _joined(words) -> str:
-    return " / ".join(words)
+def _detail(detail: str) -> str:
+    """Write a quantile as a percentage and a number of homes with its noun."""
+    if detail.startswith("0."):
+        return f"{100 * float(detail):.0f} %"
+    return counted(int(detail), "home") if detail.isdigit() else detail
 
 
-def _errors(values: pd.Series, unit: str) -> str:
-    return f"{_joined(_size(value, unit) for value in values)} {unit}"
+def _error(value: float, unit: str) -> str:
+    return f"{_size(value, unit)} {unit.removesuffix(' rms')}"
 
 
 def _size(value: float, unit: str) -> str:
@@ -257,10 +266,10 @@ def _what(data: pd.DataFrame) -> str:
     row = data.iloc[0]
     homes, sample = count(row["household_count"]), count(row["sample_count"])
     every = f"a reading every {interval_words(int(row['interval_minutes']))}"
-    if row["period"] == "simulated_year":
+    if row["period"] == SIMULATED_YEAR:
         whence = (
             f"There is no export of eight weeks or more, so a year of {homes} homes was simulated for this section "
-            f"({every})."
+            f"({every}): what is called real here is simulated, too."
         )
     else:
         whence = f"The {count(row['day_count'])} days of the export have {homes} homes ({every})."
@@ -274,7 +283,7 @@ def _worth(data: pd.DataFrame) -> str:
     """Say how far the peak of many homes together and the median energy are off, at every epsilon and without."""
     size, peak = together(data)
     energy = data[(data["statistic"] == "energy, quantiles of homes") & (data["detail"] == "0.5")]
-    what = {f"The peak of {counted(size, 'home')} together": peak, "The energy of the median home": energy}
+    what = {f"The highest load of {counted(size, 'home')} together": peak, "The energy of the median home": energy}
     return " ".join(_off(rows, words) for words, rows in what.items() if not rows.empty)
 
 
@@ -287,14 +296,10 @@ def together(data: pd.DataFrame) -> tuple[int, pd.DataFrame]:
 
 def errors_of(rows: pd.DataFrame) -> tuple[str, dict[float, str], str]:
     """Return by how much one statistic is off: without privacy, at every epsilon, and real homes among themselves."""
-
-    def written(value: float) -> str:
-        return f"{_size(value, '%')} %"
-
-    own = rows[rows["source"] == "own_vectors"]["absolute_error"].iloc[0]
+    own = rows[rows["source"] == OWN]["absolute_error"].iloc[0]
     released = rows[rows["epsilon"].notna()].sort_values("epsilon", ascending=False)
-    at = {row.epsilon: written(row.absolute_error) for row in released.itertuples()}
-    return written(own), at, written(rows["floor"].iloc[0])
+    at = {row.epsilon: _error(row.absolute_error, "%") for row in released.itertuples()}
+    return _error(own, "%"), at, _error(rows["floor"].iloc[0], "%")
 
 
 def _off(rows: pd.DataFrame, what: str) -> str:
