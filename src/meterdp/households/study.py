@@ -81,6 +81,14 @@ class Homes:
         return self.settings.columns.day_count
 
     @cached_property
+    def week(self) -> np.ndarray:
+        """Slots of the week that is shown: the middle one of the period, from a Monday to a Sunday."""
+        day = self.settings.calendar.local_day
+        middle = int(day[0]) + self.days // 2
+        monday = middle - (middle + 3) % 7  # 1970-01-01 was a Thursday
+        return np.flatnonzero((day >= monday) & (day < monday + 7))
+
+    @cached_property
     def summary(self) -> Summary:
         return summarise([self.energy_kwh], len(self.energy_kwh), self.settings.columns)
 
@@ -254,15 +262,16 @@ def _ranked(mean_kw: np.ndarray) -> np.ndarray:
 
 
 def _real_weeks(homes: Homes) -> np.ndarray:
-    return homes.energy_kwh[_ranked(homes.summary.mean_kw)]
+    """Return the readings of the real homes that are shown, (k, T): of those that were read in that week, if enough."""
+    read = np.isfinite(homes.energy_kwh[:, homes.week]).mean(axis=1) > 0.5
+    some = np.flatnonzero(read) if read.sum() >= STUDIED["weeks"] else np.arange(len(read))
+    return homes.energy_kwh[some[_ranked(homes.summary.mean_kw[some])]]
 
 
 def _weeks(homes: Homes, energy_kwh: np.ndarray, source: str, epsilon: float | None = None) -> Rows:
-    """Return the rows of the middle week, from a Monday to a Sunday, of (k, T) readings."""
-    calendar = homes.settings.calendar
-    middle = int(calendar.local_day[0]) + homes.days // 2
-    monday = middle - (middle + 3) % 7
-    slots = np.flatnonzero((calendar.local_day >= monday) & (calendar.local_day < monday + 7))
+    """Return the rows of the week that is shown of (k, T) readings."""
+    calendar, slots = homes.settings.calendar, homes.week
+    monday = calendar.local_day[slots[0]]
     hours = (calendar.local_day[slots] - monday) * 24 + calendar.minute_of_day[slots] / 60
     facts = {"period": homes.period, "source": source, "epsilon": epsilon}
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _LIGHT, _DARK = np.array([0.35, 0.72, 0.56]), np.array([0.0, 0.32, 0.24])
 _DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DASHED = "--"
-_MOST_TICKS = 5
+_MOST_TICKS, _APART = 5, 1.6
 # The highest load of so many homes together is put into a sentence.
 MANY_HOMES = 50
 _NONE = "there are no homes over eight weeks to compare"
@@ -142,7 +143,9 @@ def _diversity(axes: Axes, rows: pd.DataFrame) -> None:
     for curve, style in _styles(rows):
         axes.plot(curve["home_count"], curve["power_kw"], marker="o", markersize=4, **style)
     axes.set_xscale("log")
-    plain_log_ticks(axes.xaxis, sorted(rows["home_count"].unique()))
+    sizes = sorted(rows["home_count"].unique())
+    # There is no room for two labels of about the same number.
+    plain_log_ticks(axes.xaxis, [n for n, more in pairwise([*sizes, np.inf]) if more > _APART * n])
     axes.set_ylim(bottom=0)
     axes.set_title("How high do many homes\npeak together?")
     axes.set_xlabel("homes")
@@ -305,7 +308,9 @@ def errors_of(rows: pd.DataFrame) -> tuple[str, dict[float, str], str]:
 def _off(rows: pd.DataFrame, what: str) -> str:
     own, at, floor = errors_of(rows)
     protected = " and ".join(f"{error} at ε = {plain(epsilon)}" for epsilon, error in at.items())
-    return f"{what} is off by {own} without privacy, {protected}; two halves of the real homes differ by {floor}."
+    words = f"{what} is off by {own} without privacy, {protected}; two halves of the real homes differ by {floor}."
+    # No line break between a number and its percent sign.
+    return words.replace(" %", "\u00a0%").replace("ε = ", "ε\u00a0=\u00a0")
 
 
 def _release(settings: Mapping) -> str | None:
@@ -315,7 +320,7 @@ def _release(settings: Mapping) -> str | None:
         return None
     made = {what: f"{kind.holds} ({what}, ε = {plain(release[kind.epsilon])})" for what, kind in KINDS.items()}
     own = " and ".join(made[what] for what in release["what"])
-    words = f"With these settings a release makes {own}."
+    words = f"With these settings a release makes {own}; meterdp plan says what that is expected to be worth."
     if "households" not in release["what"]:
         words += f" It would make {made['households']} if release.what named households."
     if "mixture" not in release["what"]:

@@ -138,8 +138,7 @@ def _homes_together(tables: Tables, settings: Mapping) -> Price | None:
     epsilon = min(released, key=lambda e: abs(e - wanted))
     where = "a simulated year" if scores["period"].iloc[0] == SIMULATED_YEAR else "the whole period"
     return Price(
-        f"Highest load of {counted(size, 'synthetic home')} together in {where}; of real ones "
-        f"{significant(rows['real'].iloc[0])} kW a home",
+        f"Highest load of {counted(size, 'home')} together in {where}: {significant(rows['real'].iloc[0])} kW a home",
         f"off by {own}",
         f"ε = {plain(epsilon)}: off by {released[epsilon]}",
         f"one half of the homes against the other: {floor}",

@@ -120,6 +120,15 @@ def test_the_week_is_the_middle_one_of_homes_from_the_least_to_the_most_use(home
     assert synthetic["power_kw"].min() >= 0
 
 
+def test_homes_that_were_not_read_in_the_week_are_not_shown_while_there_are_enough_others():
+    kwh = simulated(HOMES, EIGHT_WEEKS)
+    kwh[:12, 28 * 24 : 35 * 24] = np.nan
+    shown = study._real_weeks(homes_of(kwh))
+    assert np.isfinite(shown).all() and len(np.unique(shown, axis=0)) == 10
+    kwh[12:15, 28 * 24 : 35 * 24] = np.nan
+    assert np.isnan(study._real_weeks(homes_of(kwh))).any()
+
+
 def test_weeks_of_synthetic_homes_are_of_those_that_were_scored(homes):
     (draw,) = study._draws(homes, 4, DELTA, SEED)
     whole = np.concatenate(list(draw.batches(homes)))

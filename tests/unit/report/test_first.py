@@ -92,9 +92,7 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     # Shares of 22.2 kWh, 0.01 and 0.11 more, with a deviation of 0.06 each.
     assert synthetic.without == "no difference found (0.22 kWh more, ± 1.3 kWh)"
     assert synthetic.protected == "ε = 2: no difference found (2.4 kWh more, ± 1.3 kWh)"
-    assert together.what == (
-        "Highest load of 50 synthetic homes together in a simulated year; of real ones 4.44 kW a home"
-    )
+    assert together.what == "Highest load of 50 homes together in a simulated year: 4.44 kW a home"
     assert (together.without, together.protected) == ("off by 0.46 %", "ε = 1: off by 23 %")
     assert together.beside == "one half of the homes against the other: 12 %"
     assert forecast.what == "Forecast of one customer, an hour at a time"
@@ -140,7 +138,7 @@ def test_a_difference_beyond_its_error_is_said_with_its_size():
     rows = (fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == "sound")
     fidelity.loc[rows, ["value", "se"]] = [-0.25, 0.05]
     (synthetic,) = (
-        p for p in first_page(tables(fidelity=fidelity), settings(), False).prices if "synthetic customers" in p.what
+        p for p in first_page(tables(fidelity=fidelity), settings(), False).prices if "synthetic" in p.what
     )
     assert synthetic.protected == "ε = 2: 5.6 kWh less (25 %)"
 

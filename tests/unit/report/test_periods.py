@@ -64,6 +64,13 @@ def test_weeks_take_the_place_of_months_in_a_short_period_of_an_export(draw):
     assert "Synthetic homes beside real ones, here of 56 days of the export" in words
 
 
+def test_numbers_of_homes_that_are_nearly_the_same_have_one_label(draw):
+    curves = made_up.household_curves().replace({"home_count": {300: 73}})
+    curves = curves[curves["home_count"] != 100]
+    figure = draw(synthetic_homes, made_up.household_weeks(), curves, made_up.household_scores())
+    assert panels_of(figure)[1][0].get_xticks().tolist() == [1, 10, 73]
+
+
 def test_what_cannot_be_compared_is_said_instead_of_drawn(draw):
     made = (made_up.household_weeks(), made_up.household_curves(), made_up.household_scores())
     figure = draw(synthetic_homes, *(data.iloc[:0] for data in made), saved=True)
