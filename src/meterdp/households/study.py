@@ -262,7 +262,7 @@ def _ranked(mean_kw: np.ndarray) -> np.ndarray:
 
 
 def _real_weeks(homes: Homes) -> np.ndarray:
-    """Return the readings of the real homes that are shown, (k, T): of those that were read in that week, if enough."""
+    """Return the readings of the real homes that are shown, (k, T); if enough were, of homes read in that week."""
     read = np.isfinite(homes.energy_kwh[:, homes.week]).mean(axis=1) > 0.5
     some = np.flatnonzero(read) if read.sum() >= STUDIED["weeks"] else np.arange(len(read))
     return homes.energy_kwh[some[_ranked(homes.summary.mean_kw[some])]]

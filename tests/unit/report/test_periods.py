@@ -65,8 +65,8 @@ def test_weeks_take_the_place_of_months_in_a_short_period_of_an_export(draw):
 
 
 def test_numbers_of_homes_that_are_nearly_the_same_have_one_label(draw):
-    curves = made_up.household_curves().replace({"home_count": {300: 73}})
-    curves = curves[curves["home_count"] != 100]
+    curves = made_up.household_curves()
+    curves = curves[~curves["home_count"].isin([100])].replace({"home_count": {300: 73}})
     figure = draw(synthetic_homes, made_up.household_weeks(), curves, made_up.household_scores())
     assert panels_of(figure)[1][0].get_xticks().tolist() == [1, 10, 73]
 
