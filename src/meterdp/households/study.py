@@ -39,7 +39,6 @@ from meterdp.households.tables import (
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.grid import Calendar
 from meterdp.simulate.load import simulated_kwh
 from meterdp.simulate.parameters import SimulationParameters
 
@@ -114,38 +113,24 @@ def homes_of_export(
 
     ``log_load`` and ``vectors`` are the parts of the two tables, ``households`` is how many the export has.
     """
-    export = config["export"]
-    zone = export["interval_minutes"], export["time_zone"]
-    calendars = (read_log_load([path], np.empty(0), *zone).calendar for path in log_load)
-    calendar = next((c for c in calendars if c is not None), None)
-    if calendar is None:
+    table, export = read_parts(vectors, HOUSEHOLD_VECTORS), config["export"]
+    sample = choose_households(table["household"].to_numpy(), STUDIED["households"])
+    parts = progress(log_load, "parts of the readings")
+    loads = [read_log_load([path], sample, export["interval_minutes"], export["time_zone"]) for path in parts]
+    loads = [load for load in loads if len(load.household)]
+    if not loads:
         return None, "no household has readings"
-    settings = settings_of(config, calendar)
+    settings = settings_of(config, loads[0].calendar)
     days = settings.columns.day_count
     if days < FEWEST_DAYS:
         return None, f"the period has {days} days, and households over a period need {FEWEST_DAYS}, eight weeks"
-    table = read_parts(vectors, HOUSEHOLD_VECTORS)
-    records = records_of(table, households, settings)
-    sample = choose_households(table["household"].to_numpy(), STUDIED["households"])
-    sample, kwh = _readings(log_load, sample, settings.calendar, config)
-    if len(sample) < FEWEST_HOUSEHOLDS:
+    kwh = np.concatenate([readings_of(load, settings.calendar, config) for load in loads])
+    read = np.isfinite(kwh).mean(axis=1) > 0.5
+    if read.sum() < FEWEST_HOUSEHOLDS:
         return None, f"fewer than {FEWEST_HOUSEHOLDS} households were read for half of the period"
-    return Homes(EXPORT, settings, records, records[sample, : len(settings.names)], kwh), ""
-
-
-def _readings(
-    log_load: Sequence, sample: np.ndarray, calendar: Calendar, config: Mapping
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return those of a sample that were read for half of the period, and their readings, (n, T) kWh."""
-    households, rows = [np.empty(0, int)], [np.empty((0, calendar.slot_count))]
-    for path in progress(log_load, "parts of the readings"):
-        load = read_log_load([path], sample, config["export"]["interval_minutes"], config["export"]["time_zone"])
-        if len(load.household):
-            kwh = readings_of(load, calendar, config)
-            read = np.isfinite(kwh).mean(axis=1) > 0.5
-            households.append(load.household[read])
-            rows.append(kwh[read])
-    return np.concatenate(households), np.concatenate(rows)
+    sample = np.concatenate([load.household for load in loads])[read]
+    records = records_of(table, households, settings)
+    return Homes(EXPORT, settings, records, records[sample, : len(settings.names)], kwh[read]), ""
 
 
 def study_tables(homes: Homes | None, delta: float, seed: int) -> dict[str, Rows]:

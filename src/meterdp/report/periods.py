@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -98,27 +98,29 @@ def _weeks(drawing: SubFigure, weeks: pd.DataFrame) -> None:
             axes.plot(week["hours_from_monday"], week["power_kw"], color=colour, linewidth=0.8)
             axes.grid(False, axis="y")
             axes.spines["left"].set_visible(False)
-            axes.tick_params(axis="both", length=0)
+            axes.tick_params(axis="both", which="both", length=0)
             if home == homes[0]:
                 axes.set_title(words, fontsize=10)
-        low, high = row[0].get_ylim()
-        row[0].set_ylim(min(low, 0.0) if low < -0.05 * high else 0.0, high)
-        _top_alone(row[0])
+        _from_zero(row)
     for axes in grid[-1]:
         axes.set_xlim(0, 168)
         axes.set_xticks(np.arange(0, 168, 24), [])
         axes.set_xticks(np.arange(12, 168, 24), _DAY_NAMES, minor=True)
-        axes.tick_params(axis="x", which="minor", length=0, labelsize=9)
+        axes.tick_params(axis="x", which="minor", labelsize=9)
     drawing.supylabel("kW", fontsize=10)
 
 
-def _top_alone(axes: Axes) -> None:
-    """Label only zero and a round number near the top of a low panel."""
-    high = axes.get_ylim()[1]
-    top = max(
-        step for power in range(-2, 4) for step in (10.0**power, 2 * 10.0**power, 5 * 10.0**power) if step < high
-    )
-    axes.set_yticks([0, top], ["", plain(top)])
+def _from_zero(row: Sequence[Axes]) -> None:
+    """Let both panels of a row stand on zero, or have a line there where energy is fed in; label a round number."""
+    low, high = row[0].get_ylim()
+    fed_in = low < -0.1 * high
+    row[0].set_ylim(low if fed_in else 0.0, high)
+    for axes in row if fed_in else ():
+        axes.spines["bottom"].set_visible(False)
+        axes.axhline(0, color=BLACK, linewidth=0.8)
+    steps = np.outer(10.0 ** np.arange(-3, 5), (1, 2, 5))
+    top = steps[steps < high].max(initial=1e-3)
+    row[0].set_yticks([0, top], ["", plain(top)])
 
 
 def _green(position: float):
@@ -318,7 +320,10 @@ def _release(settings: Mapping) -> str | None:
     release = settings.get("release")
     if not release:
         return None
-    made = {what: f"{kind.holds} ({what}, ε = {plain(release[kind.epsilon])})" for what, kind in KINDS.items()}
+    made = {}
+    for what, kind in KINDS.items():
+        name = "" if what == kind.holds else f"{what}, "
+        made[what] = f"{kind.holds} ({name}ε = {plain(release[kind.epsilon])})"
     own = " and ".join(made[what] for what in release["what"])
     words = f"With these settings a release makes {own}; meterdp plan says what that is expected to be worth."
     if "households" not in release["what"]:

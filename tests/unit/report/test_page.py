@@ -408,7 +408,7 @@ def test_homes_over_a_period_are_told_with_their_errors_and_what_a_release_makes
     inputs = {"household_scores": write("household_scores", made_up.household_scores("export"))}
     words = words_of(page_of(tmp_path, inputs, settings=defaults))
     assert "The 365 days of the export have 1,409 homes" in words and "simulated for this section" not in words
-    assert "a release makes typical load profiles (mixture, ε = 1) and forecasts (forecasts, ε = 1); meterdp" in words
+    assert "a release makes typical load profiles (mixture, ε = 1) and forecasts (ε = 1); meterdp" in words
     assert "It would make synthetic households over the whole period (households, ε = 1) if release.what" in words
 
 

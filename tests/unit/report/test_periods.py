@@ -71,6 +71,15 @@ def test_numbers_of_homes_that_are_nearly_the_same_have_one_label(draw):
     assert panels_of(figure)[1][0].get_xticks().tolist() == [1, 10, 73]
 
 
+def test_weeks_with_feed_in_have_a_line_at_zero(draw):
+    weeks = made_up.household_weeks()
+    weeks["power_kw"] -= 1.0 * (weeks["home"] == 3)
+    panels, _ = panels_of(draw(synthetic_homes, weeks, made_up.household_curves(), made_up.household_scores()))
+    bottoms = [axes.get_ylim()[0] for axes in panels]
+    assert max(bottoms[4:6]) < -0.8 and set(bottoms[:4] + bottoms[6:]) == {0.0}
+    assert [len(axes.get_lines()) for axes in panels[:8]] == [1, 1, 1, 1, 2, 2, 1, 1]
+
+
 def test_what_cannot_be_compared_is_said_instead_of_drawn(draw):
     made = (made_up.household_weeks(), made_up.household_curves(), made_up.household_scores())
     figure = draw(synthetic_homes, *(data.iloc[:0] for data in made), saved=True)
