@@ -51,13 +51,9 @@ def populations(homes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return vectors[:homes], vectors[homes : 2 * homes], vectors[2 * homes :]
 
 
-def in_half_widths(vectors: np.ndarray) -> np.ndarray:
-    return (vectors - SETTINGS.typical) / (np.ptp(SETTINGS.bounds, axis=0) / 2)
-
-
 def fitted(vectors: np.ndarray) -> Mixture:
     """Return a mixture by EM, without privacy."""
-    model = GaussianMixture(CLASSES, reg_covar=1e-4, random_state=SEED).fit(in_half_widths(vectors))
+    model = GaussianMixture(CLASSES, reg_covar=1e-4, random_state=SEED).fit(SETTINGS.in_half_widths(vectors))
     return Mixture(model.weights_, model.means_, model.covariances_)
 
 
@@ -70,11 +66,11 @@ class Attacker:
     """Knows some homes, and judges members and strangers."""
 
     def __init__(self, members: np.ndarray, strangers: np.ndarray, known: np.ndarray):
-        self.targets = in_half_widths(members), in_half_widths(strangers)
-        self.known, self.of_known = in_half_widths(known), fitted(known)
+        self.targets = SETTINGS.in_half_widths(members), SETTINGS.in_half_widths(strangers)
+        self.known, self.of_known = SETTINGS.in_half_widths(known), fitted(known)
 
     def by_distance(self, synthetic: np.ndarray) -> float:
-        return odds(*(distance_scores(x, self.known, in_half_widths(synthetic)) for x in self.targets))
+        return odds(*(distance_scores(x, self.known, SETTINGS.in_half_widths(synthetic)) for x in self.targets))
 
     def by_likelihood(self, mixture: Mixture) -> float:
         return odds(*(log_density(x, mixture) - log_density(x, self.of_known) for x in self.targets))

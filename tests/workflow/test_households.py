@@ -5,8 +5,11 @@ import json
 import numpy as np
 
 from meterdp.__main__ import main
+from meterdp.core.parquet import read_table
 from meterdp.households.files import draw_years, read_years
 from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.households.tables import HOUSEHOLD_SCORES
+from meterdp.profiles.tables import QUALITY_SUMMARY
 
 CONFIG = {
     "simulate": {"households": 60, "circuits": 2, "days": 56},
@@ -19,6 +22,9 @@ CONFIG = {
         "synthetic_households": 20,
     },
 }
+
+
+STUDY = "results/study/household_scores.parquet"
 
 
 def test_households_are_released_once_and_any_year_is_drawn_from_them(runner, tmp_path):
@@ -40,3 +46,17 @@ def test_households_are_released_once_and_any_year_is_drawn_from_them(runner, tm
     assert len((tmp_path / "out/household_1.csv").read_text().split()) == 56 * 96 + 4
     again = runner.run(CONFIG, "--forcerun", "release_households", "--", "release")
     assert again.returncode == 0 and (folder / FILE).read_bytes() == first, "the same request draws nothing again"
+
+
+def test_a_study_of_eight_weeks_compares_the_homes_of_the_export_and_not_a_simulated_year(runner):
+    done = runner.run(CONFIG, STUDY, "results/study/quality_summary.parquet")
+    assert done.returncode == 0, done.stdout[-3000:]
+    scores = read_table(runner.folder / STUDY, HOUSEHOLD_SCORES).to_pandas()
+    assert set(scores["period"]) == {"export"} and set(scores["day_count"]) == {56}
+    assert set(scores["household_count"]) == {60}, "everybody of the list, whatever was read"
+    kept = read_table(runner.folder / "results/study/quality_summary.parquet", QUALITY_SUMMARY).to_pandas()
+    kept = kept[(kept["scope"] == "households") & (kept["reason"] == "kept")]["item_count"].iloc[0]
+    assert 20 <= scores["sample_count"].iloc[0] <= kept < 60
+    assert set(scores["source"]) == {"own_vectors", "released"} and set(scores["epsilon"].dropna()) == {1, 4}
+    energy = scores[(scores["statistic"] == "energy, quantiles of homes") & (scores["source"] == "own_vectors")]
+    assert energy["absolute_error"].max() < 2

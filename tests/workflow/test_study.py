@@ -160,3 +160,14 @@ def test_snakemakes_own_report_builds(tiny_study):
 def test_other_choices_run_to_the_report(planted_study):
     report = (planted_study.folder / "results/study/report.html").read_text()
     assert "SYNTHETIC" not in report and "NOT FOR RELEASE" in report
+    assert "eight weeks of readings, of twenty homes or more; this export has fewer" in " ".join(report.split())
+
+
+def test_homes_over_a_period_are_those_of_a_simulated_year_where_fewer_weeks_are_simulated(tiny_study):
+    from meterdp.households.tables import HOUSEHOLD_SCORES
+
+    scores = read_table(tiny_study.folder / "results/study/household_scores.parquet", HOUSEHOLD_SCORES).to_pandas()
+    assert set(scores["period"]) == {"simulated_year"} and set(scores["day_count"]) == {365}
+    assert set(scores["household_count"]) == {TINY["simulate"]["households"]}
+    report = (tiny_study.folder / "results/study/report.html").read_text()
+    assert "By how much synthetic homes are off: a simulated year" in report

@@ -1,5 +1,16 @@
-# From log load of the whole period to a vector for each household.
-# Needs:  private/log_load.    Gives:  private/release/household_vectors.
+# From log load of the whole period to a vector for each household, and to what synthetic households are worth.
+# Needs:  private/{log_load,meters.parquet}.
+# Gives:  private/release/household_vectors, study/household_{scores,weeks,curves}.parquet (seeded, not for release).
+from meterdp.households.columns import FEWEST_DAYS
+
+HOUSEHOLD_SETTINGS = {
+    "export": config["export"],
+    "profiles": config["profiles"],
+    "release": {
+        "household_holidays": lookup("household_holidays", within=config["release"])
+    },
+}
+OF_SIMULATED_YEAR = SIMULATED and config["simulate"]["days"] < FEWEST_DAYS
 
 
 rule household_vectors:
@@ -14,15 +25,41 @@ rule household_vectors:
     conda:
         "../envs/meterdp.yaml"
     params:
-        config={
-            "export": config["export"],
-            "profiles": config["profiles"],
-            "release": {
-                "household_holidays": lookup(
-                    "household_holidays", within=config["release"]
-                )
-            },
-        },
+        config=HOUSEHOLD_SETTINGS,
         code=code_of("household_vectors"),
     script:
         "../scripts/household_vectors.py"
+
+
+# Without an export the study's households are a simulated year, if fewer than eight weeks are simulated.
+rule household_study:
+    input:
+        meters=PRIVATE / "meters.parquet",
+        log_load=(
+            []
+            if OF_SIMULATED_YEAR
+            else expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS)
+        ),
+        vectors=(
+            []
+            if OF_SIMULATED_YEAR
+            else expand(rules.household_vectors.output.vectors, shard=SHARDS)
+        ),
+        simulator=shipped("resources/simulator.yaml") if OF_SIMULATED_YEAR else [],
+    output:
+        household_scores=STUDY / "household_scores.parquet",
+        household_weeks=STUDY / "household_weeks.parquet",
+        household_curves=STUDY / "household_curves.parquet",
+    log:
+        PRIVATE / "logs/household_study.log",
+    benchmark:
+        PRIVATE / "benchmarks/household_study.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        config=HOUSEHOLD_SETTINGS,
+        delta=lookup("delta", within=config["mechanisms"]),
+        seed=config["seed"],
+        code=code_of("household_study"),
+    script:
+        "../scripts/household_study.py"

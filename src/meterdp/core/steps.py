@@ -32,6 +32,7 @@ TYPICAL_S = {
     "simulate": 7,
     "feeder_study": 10,
     "group_forecast": 5,
+    "household_study": 20,
     "compare_forecasters": 15,
 }
 OTHERWISE_S = 2.5

@@ -21,6 +21,8 @@ import numpy as np
 from meterdp.profiles.grid import Calendar
 
 DAYS_OF_YEAR = 365.2425
+# Fewer local days say nothing of weeks that come again.
+FEWEST_DAYS = 56
 # Under nine months a season cannot be separated from a household's level: no yearly columns.
 LEAST_DAYS_OF_SEASONS = 270
 DAILY_HARMONICS = 8

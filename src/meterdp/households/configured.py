@@ -11,10 +11,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.errors import InputError
-from meterdp.households.common import block_deviations
+from meterdp.households.common import BLOCKS, block_deviations
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.profiles.dense import LogLoad, read_log_load
 from meterdp.profiles.grid import Calendar
@@ -81,16 +82,22 @@ def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tupl
     """Return the vectors (H, d) and the deviations of blocks of days (H, days * blocks) of the households of a shard.
 
     They are of their readings within the public period.
+    """
+    kwh = readings_of(load, settings.calendar, config)
+    vectors = household_vectors(kwh, settings)
+    return vectors, block_deviations(kwh, vectors, settings).reshape(len(vectors), -1)
+
+
+def readings_of(load: LogLoad, calendar: Calendar, config: Mapping) -> np.ndarray:
+    """Return the readings of a shard on the calendar of a period, (H, T) kWh, NaN where there are none.
 
     On a plain log an energy at the lower bound counts as zero: that is what it stands for.
     """
-    scale = LogScale.of_interval(config["profiles"], settings.calendar.interval_minutes)
+    scale = LogScale.of_interval(config["profiles"], calendar.interval_minutes)
     kwh = scale.kwh(load.log_kwh)
     if scale.kind == LOG:
         kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
-    kwh = _on(settings.calendar, load.calendar, kwh)
-    vectors = household_vectors(kwh, settings)
-    return vectors, block_deviations(kwh, vectors, settings).reshape(len(vectors), -1)
+    return _on(calendar, load.calendar, kwh)
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
@@ -100,4 +107,16 @@ def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
     begin, end = max(first, 0), min(first + given.slot_count, calendar.slot_count)
     if begin < end:
         out[:, begin:end] = kwh[:, begin - first : end - first]
+    return out
+
+
+def records_of(vectors: pa.Table, households: int, settings: VectorSettings) -> np.ndarray:
+    """Return the records of all households of an export, (N, d + days * blocks), from ``household_vectors``.
+
+    One that a quality rule leaves out is the public typical household.
+    """
+    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count * BLOCKS)), (households, 1))
+    if len(vectors):
+        parts = [np.stack(vectors[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
+        out[vectors["household"].to_numpy()] = np.hstack(parts)
     return out

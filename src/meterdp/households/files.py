@@ -86,7 +86,7 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     summaries = [summarise([kwh], len(kwh), settings) for kwh, _ in read]
     rows = compare(*summaries[:2])
     if others is not None:
-        rows.append(membership(*(summary.homes for summary in summaries)))
+        rows.append(membership(*(summary.homes.vector for summary in summaries)))
     floor = floors(real_kwh, settings)
     return with_floors(rows, floor)
 

@@ -53,7 +53,7 @@ class Homes:
 
     @classmethod
     def of(cls, kwh: np.ndarray, settings: VectorSettings) -> Homes:
-        vector = (household_vectors(kwh, settings) - settings.typical) / (np.ptp(settings.bounds, axis=0) / 2)
+        vector = settings.in_half_widths(household_vectors(kwh, settings))
         known = _known_a_day_ahead(settings.columns)
         rows = [_of_household(row / settings.hours, known, settings) for row in kwh]
         *numbers, acf, moments = (np.array(values) for values in zip(*rows, strict=True))
@@ -280,10 +280,13 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     return rows
 
 
-def membership(members: Homes, synthetic: Homes, others: Homes) -> Score:
-    """Return the row of the attack that asks whether a household is among those the synthetic ones were made from."""
-    found = membership_odds(members.vector, others.vector, synthetic.vector)
-    return Score("membership attack", "odds that it is right", "to 1", 1.0, found, found - 1, "above a guess", 0.0)
+def membership(members: np.ndarray, synthetic: np.ndarray, others: np.ndarray) -> Score:
+    """Return the row of the attack that asks whether a household is among those the synthetic ones were made from.
+
+    All are vectors in half widths, as of :class:`Homes`.
+    """
+    found = membership_odds(members, others, synthetic)
+    return Score("membership attack", "odds that it is right", "to 1", 1.0, found, found - 1, "above a guess")
 
 
 def floors(energy_kwh: np.ndarray, settings: VectorSettings, halves: int = HALVES) -> dict[tuple[str, str], float]:

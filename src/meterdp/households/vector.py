@@ -151,6 +151,11 @@ class VectorSettings:
     def typical(self) -> np.ndarray:
         return np.array([entry.typical for entry in self.entries])
 
+    def in_half_widths(self, vectors: np.ndarray) -> np.ndarray:
+        """Return (H, d) vectors about the middles of their bounds, in half widths of these."""
+        low, high = self.bounds
+        return (vectors - (low + high) / 2) / ((high - low) / 2)
+
     @property
     def hours(self) -> float:
         """Length of an interval."""

@@ -138,16 +138,11 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     """Return the records of all listed meters; one that a quality rule leaves out has the public typical vector."""
-    from meterdp.households.configured import settings_of
+    from meterdp.households.configured import records_of, settings_of
 
-    table, settings = read_parts(files["records"], HOUSEHOLD_VECTORS), settings_of(config)
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
-    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count * BLOCKS)), (len(known), 1))
-    if len(table):
-        parts = [np.stack(table[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
-        out[table["household"].to_numpy()] = np.hstack(parts)
-    return out
+    return records_of(read_parts(files["records"], HOUSEHOLD_VECTORS), len(known), settings_of(config))
 
 
 def plan(config: Mapping, meters: int, feeders: int) -> Plan:

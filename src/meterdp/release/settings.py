@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from meterdp.errors import InputError
+from meterdp.households.columns import FEWEST_DAYS
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.privacy.policy import refused
 
 SIMULATED = "simulated households"
 _PERIOD_NEEDED = "a release needs a public period, without which one stray stamp moves every record"
-# Less says nothing of weeks that come again.
-FEWEST_DAYS_OF_HOUSEHOLDS = 56
 _NEEDED = {
     "export.meters": "a release needs a public list of meters, without which the number of households is private",
     "export.first_day": _PERIOD_NEEDED,
@@ -104,10 +103,10 @@ def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:
     export = config["export"]
     if export["first_day"] and export["last_day"]:
         days = (date.fromisoformat(export["last_day"]) - date.fromisoformat(export["first_day"])).days + 1
-        if days < FEWEST_DAYS_OF_HOUSEHOLDS:
+        if days < FEWEST_DAYS:
             yield refused(
                 "export.last_day",
-                f"makes a period of {days} days: households need {FEWEST_DAYS_OF_HOUSEHOLDS}, eight weeks",
+                f"makes a period of {days} days: households need {FEWEST_DAYS}, eight weeks",
                 "use a longer period, or leave households out of release.what",
             )
     elif simulated:

@@ -14,7 +14,7 @@ from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.core.config import figure_epsilon
 from meterdp.core.parquet import read_table
 from meterdp.core.tables import Table
-from meterdp.report import cost, forecasts, hiding, intake, noise
+from meterdp.report import cost, forecasts, hiding, intake, noise, periods
 from meterdp.report.first import first_page
 from meterdp.report.numbers import plain
 from meterdp.report.pages import Tables, picture, write_page
@@ -66,6 +66,7 @@ def build_report(
         held_out="cost" in tables and cost.was_held_out(tables["cost"]),
         hours=intake.hours_sentence(tables),
         period=intake.period_sentence(settings),
+        period_homes=periods.said(tables, settings, asked="household_scores" in inputs),
         grids={name: write(tables) for name, write in GRIDS.items()},
         pictures={
             name: picture(path, figure_of(name), name.startswith("marginal_") and name not in OPEN_MARGINALS)

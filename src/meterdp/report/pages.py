@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 INTAKE = "1 Input"
 HOUSEHOLDS = "2 Who the households are"
 COSTS = "3 What each mechanism costs"
-FORECASTS = "4 Forecasts"
+PERIODS = "4 Homes over a whole period"
+FORECASTS = "5 Forecasts"
 
 Tables = Mapping[str, "pd.DataFrame"]
 STYLE = Path(__file__).with_name("pages.css")

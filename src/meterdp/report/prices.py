@@ -13,16 +13,18 @@ from meterdp.evaluation.tables import (
     HIDE_AMONG,
     HIDE_AMONG_YARDSTICKS,
 )
+from meterdp.households.tables import HOUSEHOLD_SCORES, SIMULATED_YEAR
 from meterdp.report.hiding import ERROR
 from meterdp.report.intake import hours_text
 from meterdp.report.numbers import count, counted, differs, plain, significant
 from meterdp.report.pages import Tables
+from meterdp.report.periods import errors_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-READS = (COST, FIDELITY, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
+READS = (COST, FIDELITY, HOUSEHOLD_SCORES, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
 NO_DIFFERENCE = "no difference found"
 SAYS_LITTLE = 0.5  # of the energy: an error beyond leaves little of what was asked
 HARDLY_BETTER = 0.97  # of the error of a public guess: above, a forecast says little more
@@ -45,6 +47,7 @@ def prices(tables: Tables, settings: Mapping) -> list[Price]:
     rows = (
         _average_use(tables, settings),
         _synthetic(tables),
+        _homes_together(tables, settings),
         _forecast(tables, settings),
         _hidden_among(tables),
     )
@@ -121,6 +124,25 @@ def _more_or_less(row: pd.Series, energy: float) -> str:
     if differs(row["value"], row["se"]):
         return f"{size}{_share(abs(row['value']), 1.0)}"
     return f"{NO_DIFFERENCE} ({size}, ± {_kwh(row['se'] * energy)})"
+
+
+def _homes_together(tables: Tables, settings: Mapping) -> Price | None:
+    scores = tables.get(HOUSEHOLD_SCORES.name)
+    if scores is None or scores.empty:
+        return None
+    size, rows = together(scores)
+    if rows.empty:
+        return None
+    own, released, floor = errors_of(rows)
+    wanted = settings.get("release", {}).get("household_epsilon") or max(released)
+    epsilon = min(released, key=lambda e: abs(e - wanted))
+    where = "a simulated year" if scores["period"].iloc[0] == SIMULATED_YEAR else "the whole period"
+    return Price(
+        f"Highest load of {counted(size, 'home')} together in {where}: {significant(rows['real'].iloc[0])} kW a home",
+        f"off by {own}",
+        f"ε = {plain(epsilon)}: off by {released[epsilon]}",
+        f"one half of the homes against the other: {floor}",
+    )
 
 
 def _forecast(tables: Tables, settings: Mapping) -> Price | None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from meterdp.core.tables import Table
-from meterdp.report import classes, cost, densities, federation, feeders, fidelity, forecasts, hiding, intake, noise
+from meterdp.report import (
+    classes,
+    cost,
+    densities,
+    federation,
+    feeders,
+    fidelity,
+    forecasts,
+    hiding,
+    intake,
+    noise,
+    periods,
+)
 from meterdp.report import first as first_page
 from meterdp.report.pages import Figure, tables_of
 
@@ -17,6 +29,7 @@ FIGURES: tuple[Figure, ...] = (
     densities.marginal_densities,
     fidelity.fidelity,
     feeders.feeder_totals,
+    periods.synthetic_homes,
     hiding.hide_among,
     noise.delta_curves,
     forecasts.forecast_examples,
@@ -26,7 +39,7 @@ FIGURES: tuple[Figure, ...] = (
 # Printed tables by the name that the page has for them.
 GRIDS = {
     name: write
-    for topic in (intake, classes, federation, cost, forecasts, noise, hiding)
+    for topic in (intake, classes, federation, cost, periods, forecasts, noise, hiding)
     for name, write in topic.GRIDS.items()
 }
 # What the report reads.

@@ -121,7 +121,7 @@ def test_copies_are_found_and_chance_is_not(homes):
 
 
 def test_the_attack_is_a_row_of_the_scorecard(homes):
-    parts = [summarise([part], 4, SETTINGS).homes for part in (homes[:4], homes[:4], homes[4:8])]
+    parts = [summarise([part], 4, SETTINGS).homes.vector for part in (homes[:4], homes[:4], homes[4:8])]
     assert membership(*parts).synthetic > 2
 
 

@@ -421,6 +421,61 @@ def feeder_rules(sizes=(5, 50, 500)) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def household_scores(period: str = "simulated_year") -> pd.DataFrame:
+    facts = {"period": period, "day_count": 365, "interval_minutes": 60, "household_count": 1409, "sample_count": 300}
+    quantiles, sizes = ("0.1", "0.5", "0.9"), ("1", "10", "50", "100", "300")
+    lags = ("1 interval", "2 intervals", "1 day", "1 week")
+    rows = []
+    for source, epsilon, factor in (("own_vectors", None, 0.04), ("released", 1.0, 2.0), ("released", 4.0, 0.9)):
+        at = facts | {"source": source, "epsilon": epsilon, "delta": epsilon and 1e-5, "draw_count": 3}
+        for statistic, details, unit, real, error_unit, error in (
+            ("energy, quantiles of homes", quantiles, "kWh a year", 5321.0, "%", 6.1),
+            ("peak, quantiles of homes", quantiles, "kW", 8.14, "%", 7.3),
+            ("diversified peak, homes", sizes, "kW a home", 4.44, "%", 9.2),
+            ("autocorrelation", lags, "1", 0.512, "KS", 0.11),
+            ("monthly energy", ("",), "kW", 1.23, "% rms", 8.7),
+            ("share of zeros", ("",), "1", 0.0, "%", np.nan),
+        ):
+            for number, detail in enumerate(details):
+                off = factor * error * (1 + number / 8)
+                row = {"statistic": statistic, "detail": detail, "unit": unit, "real": real, "error_unit": error_unit}
+                row |= {"synthetic": real * (1 - off / 100), "error": -off, "absolute_error": off}
+                rows.append(at | row | {"floor": None if detail == "300" else error * (1 + number / 8)})
+    return pd.DataFrame(rows)
+
+
+def household_weeks() -> pd.DataFrame:
+    hours, rows = np.arange(168.0), []
+    for source, epsilon in (("real", None), ("released", 1.0)):
+        for home in range(1, 11):
+            kw = 0.1 * home**2 * (1.2 + np.sin(2 * np.pi * (hours - 12) / 24 + home))
+            rows += [
+                ("simulated_year", source, epsilon, home, hour, power) for hour, power in zip(hours, kw, strict=True)
+            ]
+    data = pd.DataFrame(rows, columns=["period", "source", "epsilon", "home", "hours_from_monday", "power_kw"])
+    data.loc[5, "power_kw"] = None
+    return data
+
+
+def household_curves(days=tuple(f"2025-{month:02d}-01" for month in range(1, 13))) -> pd.DataFrame:
+    empty = dict.fromkeys(("home_count", "time_share", "first_day"))
+    shares, rows = np.linspace(0, 1, 201), []
+    for source, epsilon, factor in (
+        ("real", None, 1.0),
+        ("own_vectors", None, 1.02),
+        ("released", 1.0, 0.8),
+        ("released", 4.0, 0.95),
+    ):
+        at = {"period": "simulated_year", "source": source, "epsilon": epsilon} | empty
+        for size in (1, 10, 50, 100, 300):
+            rows.append(at | {"curve": "diversity", "home_count": size, "power_kw": factor * (4 + 8 / size)})
+        for share in shares:
+            rows.append(at | {"curve": "duration", "time_share": share, "power_kw": factor * (4.5 - 4 * share**0.2)})
+        for number, day in enumerate(days):
+            rows.append(at | {"curve": "energy", "first_day": day, "power_kw": factor * (1.2 + 0.1 * number)})
+    return pd.DataFrame(rows).astype({"home_count": "Int64"})
+
+
 def neighbourhood_summary() -> pd.DataFrame:
     sizes = np.array([41, 29, 14, 9, 5, 1])
     alone = (sizes == 1).astype(int)

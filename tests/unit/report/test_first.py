@@ -79,7 +79,7 @@ def test_the_day_of_a_pattern_is_said(page):
 
 
 def test_what_privacy_costs_is_said_in_kwh(page):
-    average, synthetic, forecast, hidden = page.prices
+    average, synthetic, together, forecast, hidden = page.prices
     row = made_up.cost(["sound"], [1.0]).iloc[0]  # at the epsilon of a release
     off, most = (f"{numbers.significant(row[f'energy_error_kwh_{name}'], 2)} kWh" for name in ("mean", "q95"))
     share = f"{numbers.significant(100 * row['energy_error_kwh_mean'] / 1.85, 2)} %"
@@ -92,6 +92,9 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     # Shares of 22.2 kWh, 0.01 and 0.11 more, with a deviation of 0.06 each.
     assert synthetic.without == "no difference found (0.22 kWh more, ± 1.3 kWh)"
     assert synthetic.protected == "ε = 2: no difference found (2.4 kWh more, ± 1.3 kWh)"
+    assert together.what == "Highest load of 50 homes together in a simulated year: 4.44 kW a home"
+    assert (together.without, together.protected) == ("off by 0.46 %", "ε = 1: off by 23 %")
+    assert together.beside == "one half of the homes against the other: 12 %"
     assert forecast.what == "Forecast of one customer, an hour at a time"
     assert forecast.without == "misses by 0.31 kWh"
     missed = "the released shape and the customer’s own level miss by 0.45 kWh, 1.5 times as much"

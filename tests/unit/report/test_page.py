@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from meterdp.catalogue import study_tables
+from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.report import numbers
 from meterdp.report.forecasts import off
 from meterdp.report.page import build_report
 from meterdp.report.registry import TABLES
 from tests import chromium
+from tests.conftest import ROOT
 from tests.unit.report import made_up
 
 SETTINGS = {
@@ -369,7 +371,7 @@ def test_a_link_opens_the_section_it_leads_to_and_no_other(report):
     found = dict(chromium.evaluate(report, SECTIONS, fragment="cost"))
     assert [name for name, is_open in found.items() if is_open] == ["cost"]
     links = re.findall(r'<li><a href="#(\w+)">', report.read_text(encoding="utf-8"))
-    assert links == list(found) and len(found) == 8
+    assert links == list(found) and len(found) == 9
 
 
 def test_no_table_is_cut_off_and_a_narrow_window_need_not_be_moved_sideways(report):
@@ -384,6 +386,37 @@ def test_the_first_page_is_one_sheet_and_the_rest_is_printed_unfolded(report):
     measured += "document.getElementById('glossary').checkVisibility({contentVisibilityAuto: true})]"
     bottom, glossary = chromium.evaluate(report, measured, width=688, media="print")
     assert 500 < bottom < 1017 and glossary
+
+
+def test_homes_over_a_period_are_told_with_their_errors_and_what_a_release_makes(report, write, tmp_path):
+    words, cells = words_of(report), cells_of(report)
+    assert "so a year of 1,409 homes was simulated for this section (a reading every hour): what is called" in words
+    error = numbers.significant(2.0 * 9.2 * 1.25, 2)
+    assert (
+        "The highest load of 50 homes together is off by 0.46 % without privacy, 10 % at ε = 4 and "
+        f"{error} % at ε = 1; two halves of the real homes differ by 12 %." in words
+    )
+    assert {"highest load of homes together", "50 homes", "4.44 kW a home", "energy, quantile of homes"} <= cells
+    scores = made_up.household_scores()
+    assert "300 homes" not in cells, "halves have no such group"
+    for row in scores[scores["statistic"].isin(["energy, quantiles of homes", "monthly energy"])].itertuples():
+        for value in (row.absolute_error, row.floor):
+            assert f"{numbers.significant(value, 2)} %" in cells
+    day = scores[(scores["statistic"] == "autocorrelation") & (scores["detail"] == "1 day")]
+    assert {f"{value:.2f} KS" for value in (*day["absolute_error"], day["floor"].iloc[0])} <= cells
+    defaults = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    inputs = {"household_scores": write("household_scores", made_up.household_scores("export"))}
+    words = words_of(page_of(tmp_path, inputs, settings=defaults))
+    assert "The 365 days of the export have 1,409 homes" in words and "simulated for this section" not in words
+    assert "a release makes typical load profiles (mixture, ε = 1) and forecasts (ε = 1); meterdp" in words
+    assert "It would make synthetic households over the whole period (households, ε = 1) if release.what" in words
+
+
+def test_a_period_that_is_too_short_for_homes_is_said(write, drawn, tmp_path):
+    inputs = {"household_scores": write("household_scores", made_up.household_scores().iloc[:0])}
+    page = page_of(tmp_path, inputs, {"synthetic_homes": drawn["synthetic_homes"]})
+    assert "need eight weeks of readings, of twenty homes or more; this export has fewer." in words_of(page)
+    assert "<img" not in page.read_text(), "no empty figure"
 
 
 def test_deltas_of_one_are_a_sentence_instead_of_rows(write, tmp_path):
