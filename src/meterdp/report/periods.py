@@ -188,6 +188,8 @@ _SHOWN = {
     "autocorrelation": ("autocorrelation after", ("2 intervals",)),
     "monthly energy": ("mean load of the months", ()),
     "profile of working days": ("mean profile of working days", ()),
+    "forecast a day ahead, trained on them": ("error of a forecast a day ahead, trained on them", ()),
+    "distance to the closest real home": ("distance to the closest real home", ()),
 }
 
 
@@ -263,7 +265,7 @@ def said(tables: Tables, settings: Mapping, asked: bool) -> Said:
             "Synthetic homes over a whole period need eight weeks of readings, of twenty homes or more; this export "
             "has fewer."
         )
-    sentences = () if data is None or data.empty else (_what(data), _worth(data))
+    sentences = () if data is None or data.empty else (_what(data), _worth(data), _attack(data))
     return Said(sentences, absent, _release(settings))
 
 
@@ -290,6 +292,17 @@ def _worth(data: pd.DataFrame) -> str:
     energy = data[(data["statistic"] == "energy, quantiles of homes") & (data["detail"] == "0.5")]
     what = {f"The highest load of {counted(size, 'home')} together": peak, "The energy of the median home": energy}
     return " ".join(_off(rows, words) for words, rows in what.items() if not rows.empty)
+
+
+def _attack(data: pd.DataFrame) -> str:
+    rows = data[data["statistic"] == "membership attack"].set_index("epsilon")["synthetic"]
+    own = rows[rows.index.isna()].iloc[0]
+    released = rows[rows.index.notna()].sort_index(ascending=False)
+    at = " and ".join(f"{odds:.1f} at ε = {plain(epsilon)}" for epsilon, odds in released.items())
+    return (
+        "An attacker who has a home's vector and asks whether the home was among those that were used is right with "
+        f"odds of {own:.1f} to 1 without privacy, {at}; a guess has 1 to 1."
+    ).replace("ε = ", "ε\u00a0=\u00a0")
 
 
 def together(data: pd.DataFrame) -> tuple[int, pd.DataFrame]:

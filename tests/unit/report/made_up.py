@@ -441,6 +441,10 @@ def household_scores(period: str = "simulated_year") -> pd.DataFrame:
                 row = {"statistic": statistic, "detail": detail, "unit": unit, "real": real, "error_unit": error_unit}
                 row |= {"synthetic": real * (1 - off / 100), "error": -off, "absolute_error": off}
                 rows.append(at | row | {"floor": None if detail == "300" else error * (1 + number / 8)})
+        attack = {"statistic": "membership attack", "detail": "odds that it is right", "unit": "to 1", "real": 1.0}
+        odds = {None: 9.5, 1.0: 1.01, 4.0: 1.24}[epsilon]
+        attack |= {"synthetic": odds, "error": odds - 1, "absolute_error": odds - 1, "error_unit": "above a guess"}
+        rows.append(at | attack | {"floor": None})
     return pd.DataFrame(rows)
 
 

@@ -396,6 +396,7 @@ def test_homes_over_a_period_are_told_with_their_errors_and_what_a_release_makes
         "The highest load of 50 homes together is off by 0.46 % without privacy, 10 % at ε = 4 and "
         f"{error} % at ε = 1; two halves of the real homes differ by 12 %." in words
     )
+    assert "right with odds of 9.5 to 1 without privacy, 1.2 at ε = 4 and 1.0 at ε = 1; a guess has 1 to 1." in words
     assert {"highest load of homes together", "50 homes", "4.44 kW a home", "energy, quantile of homes"} <= cells
     scores = made_up.household_scores()
     assert "300 homes" not in cells, "halves have no such group"
