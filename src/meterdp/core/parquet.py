@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -146,6 +147,23 @@ def _check(path, table: Table) -> None:
         raise InputError(
             f"does not have the columns of table '{table.name}'", file=path, hint="delete it and run again"
         )
+
+
+def read_batches(path, table: Table, column: str, rows: int) -> Iterator[np.ndarray]:
+    """Read one column of a Parquet file, so many rows at a time; the last may have fewer."""
+    _check(path, table)
+    kept = []
+    with pq.ParquetFile(path) as file:
+        # A batch ends with its row group.
+        for batch in file.iter_batches(rows, columns=[column]):
+            kept.append(batch.column(0).to_numpy(zero_copy_only=False))
+            while sum(map(len, kept)) >= rows:
+                values = np.concatenate(kept)
+                yield values[:rows]
+                kept = [values[rows:]]
+    rest = np.concatenate(kept or [np.empty(0)])
+    if rest.size:
+        yield rest
 
 
 def read_row_groups(path, table: Table) -> Iterator[pa.Table]:

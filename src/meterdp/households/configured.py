@@ -17,7 +17,7 @@ from meterdp.core.log_scale import LOG, LogScale
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, block_deviations
 from meterdp.households.vector import VectorSettings, household_vectors
-from meterdp.profiles.dense import LogLoad, read_log_load
+from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar
 
 
@@ -71,33 +71,38 @@ def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
 
 def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the households (H,) of a part of ``log_load``, vectors (H, d) and deviations (H, days * blocks)."""
-    export = config["export"]
-    load = read_log_load([path], None, export["interval_minutes"], export["time_zone"])
-    if load.calendar is None:
-        return load.household, np.empty((0, 0)), np.empty((0, 0))
-    return load.household, *vectors_of(load, settings_of(config, load.calendar), config)
+    export, parts = config["export"], []
+    settings = None
+    for household, log_kwh, calendar in log_load_batches(path, export["interval_minutes"], export["time_zone"]):
+        settings = settings or settings_of(config, calendar)
+        parts.append((household, *vectors_of(log_kwh, calendar, settings, config)))
+    if not parts:
+        return np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0))
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
-def vectors_of(load: LogLoad, settings: VectorSettings, config: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vectors (H, d) and the deviations of blocks of days (H, days * blocks) of the households of a shard.
+def vectors_of(
+    log_kwh: np.ndarray, calendar: Calendar, settings: VectorSettings, config: Mapping
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vectors (H, d) and the deviations of blocks of days (H, days * blocks) of (H, T) log load.
 
-    They are of their readings within the public period.
+    They are of the readings within the public period.
     """
-    kwh = readings_of(load, settings.calendar, config)
+    kwh = readings_of(log_kwh, calendar, settings.calendar, config)
     vectors = household_vectors(kwh, settings)
     return vectors, block_deviations(kwh, vectors, settings).reshape(len(vectors), -1)
 
 
-def readings_of(load: LogLoad, calendar: Calendar, config: Mapping) -> np.ndarray:
-    """Return the readings of a shard on the calendar of a period, (H, T) kWh, NaN where there are none.
+def readings_of(log_kwh: np.ndarray, given: Calendar, calendar: Calendar, config: Mapping) -> np.ndarray:
+    """Return (H, T) log load on its calendar as readings on that of a period, (H, T') kWh, NaN where there are none.
 
     On a plain log an energy at the lower bound counts as zero: that is what it stands for.
     """
     scale = LogScale.of_interval(config["profiles"], calendar.interval_minutes)
-    kwh = scale.kwh(load.log_kwh)
+    kwh = scale.kwh(log_kwh)
     if scale.kind == LOG:
-        kwh = np.where(load.log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
-    return _on(calendar, load.calendar, kwh)
+        kwh = np.where(log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
+    return _on(calendar, given, kwh)
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:

@@ -150,7 +150,11 @@ class _Loads:
         finite = np.isfinite(kwh)
         weights = self._members[:, self._seen : self._seen + len(kwh)]
         self._sum += weights @ np.where(finite, kwh, 0.0) / self._hours
-        self._known += weights @ finite
+        # The product is as dear as the first, and most homes miss nothing.
+        self._known += weights.sum(axis=1, keepdims=True)
+        some = ~finite.all(axis=1)
+        if some.any():
+            self._known -= weights[:, some] @ (~finite[some]).astype(float)
         self._seen += len(kwh)
 
     @property

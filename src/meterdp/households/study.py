@@ -125,7 +125,7 @@ def homes_of_export(
     days = settings.columns.day_count
     if days < FEWEST_DAYS:
         return None, f"the period has {days} days, and households over a period need {FEWEST_DAYS}, eight weeks"
-    kwh = np.concatenate([readings_of(load, settings.calendar, config) for load in loads])
+    kwh = np.concatenate([readings_of(load.log_kwh, load.calendar, settings.calendar, config) for load in loads])
     read = np.isfinite(kwh).mean(axis=1) > 0.5
     if read.sum() < FEWEST_HOUSEHOLDS:
         return None, f"fewer than {FEWEST_HOUSEHOLDS} households were read for half of the period"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC
 
 import numpy as np
 
-from meterdp.core.parquet import read_table
+from meterdp.core.parquet import read_batches, read_table
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.tables import LOG_LOAD
 
@@ -28,6 +29,31 @@ class LogLoad:
     def residual_log_kwh(self) -> np.ndarray:
         """Log load without its seasonal mean, (H, T)."""
         return self.log_kwh - self.seasonal_log_kwh
+
+
+# Numbers of a batch of households: 32 MB of readings.
+BATCH_NUMBERS = 1 << 22
+
+
+def log_load_batches(
+    path, interval_minutes: int, time_zone: str, numbers: int = BATCH_NUMBERS
+) -> Iterator[tuple[np.ndarray, np.ndarray, Calendar]]:
+    """Yield some households (h,) of a part of ``log_load`` at a time, their log load (h, T) and its calendar.
+
+    So many numbers at a time, at least one household; a long period of a whole part is a large array.
+    """
+    household = read_table(path, LOG_LOAD, columns=["household"])["household"].to_numpy()
+    if not household.size:
+        return
+    ids = household[np.flatnonzero(np.diff(household, prepend=household[0] - 1))]
+    slots = household.size // ids.size
+    (stamp,) = next(read_batches(path, LOG_LOAD, "interval_start_utc", 1))
+    calendar = Calendar(stamp.item().replace(tzinfo=UTC), slots, interval_minutes, time_zone)
+    size, begin = max(1, numbers // slots), 0
+    for values in read_batches(path, LOG_LOAD, "log_kwh", size * slots):
+        log = values.reshape(-1, slots)
+        yield ids[begin : begin + len(log)], log, calendar
+        begin += len(log)
 
 
 def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minutes: int, time_zone: str) -> LogLoad:

@@ -9,7 +9,6 @@ from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.households.configured import calendar_of, days_off, settings_of, vectors_of
 from meterdp.households.vector import household_vectors
-from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from tests.unit.households.homes import simulated
 from tests.unit.release.charged import config
@@ -21,10 +20,8 @@ def given(**profiles):
     return config(export=PERIOD, profiles=profiles)
 
 
-def load_of(kwh, calendar, of):
-    scale = LogScale.of_interval(of["profiles"], 60)
-    log = scale.clipped_log(kwh)
-    return LogLoad(np.arange(len(kwh)), log, np.zeros_like(log), calendar)
+def vectors(kwh, calendar, settings, of):
+    return vectors_of(LogScale.of_interval(of["profiles"], 60).clipped_log(kwh), calendar, settings, of)
 
 
 def test_a_period_is_from_local_midnight_to_local_midnight_with_its_clock_changes():
@@ -48,19 +45,17 @@ def test_vectors_are_those_of_the_readings_within_the_public_period():
     settings = settings_of(of)
     longer = Calendar(datetime(2024, 12, 30, tzinfo=UTC), 120 * 24, 60, "UTC")
     kwh = simulated(3, longer)
-    found = vectors_of(load_of(kwh, longer, of), settings, of)[0]
+    found = vectors(kwh, longer, settings, of)[0]
     begin, count = 7 * 24, settings.calendar.slot_count
     assert found == pytest.approx(household_vectors(kwh[:, begin : begin + count], settings), abs=1e-6)
     shorter = Calendar(datetime(2025, 1, 20, tzinfo=UTC), 30 * 24, 60, "UTC")
     part = kwh[:, 21 * 24 : 51 * 24]
     padded = np.full((3, count), np.nan)
     padded[:, 14 * 24 : 44 * 24] = part
-    found = vectors_of(load_of(part, shorter, of), settings, of)[0]
+    found = vectors(part, shorter, settings, of)[0]
     assert found == pytest.approx(household_vectors(padded, settings), abs=1e-6)
     elsewhere = Calendar(datetime(2026, 1, 1, tzinfo=UTC), 24, 60, "UTC")
-    assert vectors_of(load_of(kwh[:, :24], elsewhere, of), settings, of)[0] == pytest.approx(
-        np.tile(settings.typical, (3, 1))
-    )
+    assert vectors(kwh[:, :24], elsewhere, settings, of)[0] == pytest.approx(np.tile(settings.typical, (3, 1)))
 
 
 def test_the_lower_bound_of_a_plain_log_is_zero_and_net_load_is_known_by_the_bounds():
@@ -68,7 +63,7 @@ def test_the_lower_bound_of_a_plain_log_is_zero_and_net_load_is_known_by_the_bou
     settings = settings_of(of)
     kwh = simulated(2, settings.calendar)
     kwh[0, ::3] = 0.0
-    found, _ = vectors_of(load_of(kwh, settings.calendar, of), settings, of)
+    found, _ = vectors(kwh, settings.calendar, settings, of)
     at = settings.names.index("zero_share")
     assert found[:, at] == pytest.approx([1 / 3, 0.0], abs=1e-3)
     assert not settings.feed_in
@@ -81,12 +76,12 @@ def test_rewriting_one_household_leaves_the_vectors_of_others_as_they_are_to_the
     settings, rng = settings_of(of), np.random.default_rng(2)
     kwh = simulated(4, settings.calendar)
     kwh[2, rng.random(kwh.shape[1]) < 0.2] = np.nan
-    before = np.hstack(vectors_of(load_of(kwh, settings.calendar, of), settings, of))
+    before = np.hstack(vectors(kwh, settings.calendar, settings, of))
     for hostile in (np.nan, 0.0, 1e9, -1e9):
         changed = kwh.copy()
         changed[1] = hostile
         changed[1, rng.integers(kwh.shape[1], size=99)] = rng.normal(size=99) * 1e6
-        after = np.hstack(vectors_of(load_of(changed, settings.calendar, of), settings, of))
+        after = np.hstack(vectors(changed, settings.calendar, settings, of))
         assert np.array_equal(np.delete(after, 1, axis=0), np.delete(before, 1, axis=0))
-        alone = np.hstack(vectors_of(load_of(changed[2:3], settings.calendar, of), settings, of))
+        alone = np.hstack(vectors(changed[2:3], settings.calendar, settings, of))
         assert np.array_equal(alone[0], before[2]), "whatever else is in the shard"

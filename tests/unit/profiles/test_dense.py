@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.parquet import write_table
 from meterdp.core.stamps import utc_column
 from meterdp.ingest.tables import READINGS
-from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.dense import log_load_batches, read_log_load
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
@@ -72,6 +73,20 @@ def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
     assert nobody.log_kwh.shape[0] == 0 and nobody.residual_log_kwh.shape[0] == 0
 
 
+@pytest.mark.parametrize("numbers", [1, 4000, 10**9])
+def test_batches_of_households_are_the_part_whatever_its_row_groups(part, tmp_path, numbers):
+    path, _, calendar = part
+    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
+    write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
+    pq.write_table(pq.read_table(tmp_path / "log_load.parquet"), tmp_path / "cut.parquet", row_group_size=1001)
+    whole = read_log_load([tmp_path / "log_load.parquet"], None, 15, "Europe/Zurich")
+    found = list(log_load_batches(tmp_path / "cut.parquet", 15, "Europe/Zurich", numbers))
+    assert [len(ids) for ids, _, _ in found] == {1: [1] * 4, 4000: [2, 2], 10**9: [4]}[numbers]
+    assert np.concatenate([ids for ids, _, _ in found]).tolist() == whole.household.tolist() == [3, 5, 6, 7]
+    assert np.array_equal(np.concatenate([log for _, log, _ in found]), whole.log_kwh, equal_nan=True)
+    assert all(own == calendar for _, _, own in found)
+
+
 def test_a_part_without_households_passes_through(tmp_path):
     write_table(
         tmp_path / "empty.parquet", READINGS, {c: [] for c in ("household", "interval_start_utc", "energy_kwh")}
@@ -80,3 +95,4 @@ def test_a_part_without_households_passes_through(tmp_path):
     write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
     assert len(tables.quality) == 0 and len(tables.profiles["valid"]) == 0
     assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), 15, "UTC").calendar is None
+    assert list(log_load_batches(tmp_path / "log_load.parquet", 15, "UTC")) == []
