@@ -172,7 +172,7 @@ def _forecast(tables: Tables, settings: Mapping) -> Price | None:
         f"The released shape of a week (ε = {plain(scaled['epsilon'])}), times a customer’s own level, misses by "
         f"{significant(ratio, 2)} times as much as the customer’s own past"
         + (
-            ", hardly less than a public shape."
+            f", about as much as a public shape ({significant(guess / own, 2)} times)."
             if scaled["mae_kwh"] > HARDLY_BETTER * guess
             else f"; a public shape by {significant(guess / own, 2)} times."
         ),

@@ -148,7 +148,7 @@ def test_a_shape_no_better_than_a_public_one_is_said_to_be_so():
     for mae, said in ((0.465, True), (0.3, False)):
         errors.loc[errors["method"] == "scaled", "mae_kwh"] = mae
         words = " ".join(p.words for p in first_page(tables(group_forecast_errors=errors), settings(), False).prices)
-        assert ("hardly less than a public shape" in words) is said
+        assert ("about as much as a public shape" in words) is said
 
 
 def test_too_many_classes_are_said_with_the_hint(page):
