@@ -33,12 +33,11 @@ from peers_parts.records import available, pool
 from peers_parts.sources import LIBRARIES, OURS, REAL, SOURCES, Outcome
 from peers_parts.store import Store
 from peers_parts.verdict import markdown, verdicts
-from table import ROOT
+from table import ROOT, write_on_page
 
 from meterdp.core.parquet import atomic_path
 
 COLUMNS = [m.column for m in MEASURES]
-BEGIN, END = "<!-- written by benchmarks/peers.py --docs -->\n", "<!-- end of what is written -->"
 
 
 def records_of(cell: Cell, split: int) -> tuple[np.ndarray, np.ndarray]:
@@ -131,9 +130,7 @@ def main() -> None:
     draw(first, ROOT / "results/benchmarks/peers.svg")
     if asked.docs:
         draw(first, ROOT / "docs/pictures/peers.svg")
-        page = ROOT / "docs/peers.md"
-        before, rest = page.read_text().split(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n{markdown(table, found, judged)}\n{END}{rest.split(END)[1]}")
+        write_on_page("peers.md", "peers.py", markdown(table, found, judged))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ energy of the year, as planners have it. The floor is what random halves of the 
 A row per measure and source in results/benchmarks/power_flow.parquet: ``ours_s`` is what a year of 57 homes takes
 (power_flow_parts/feeder.py), ``other_s`` what pandapower takes for it; ``quality`` says the mean of the measure over
 arrangements, and how far that is from real homes. Voltages and loadings are checked against pandapower in random
-hours and in that of the highest load. ``make tools`` installs pandapower; ``--docs`` writes the picture of the page.
+hours and in that of the highest load. ``make tools`` installs pandapower; ``--docs`` writes what the page shows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from power_flow_parts.feeder import PYTHON, Feeder, Found, pandapower
-from table import ROOT, load, seconds, write
+from table import ROOT, load, seconds, write, write_on_page
 from years import simulated
 
 from meterdp.core.job import progress
@@ -31,6 +31,7 @@ from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import CommonSeries, block_deviations, common_series
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import Households, HouseholdsPublic, Population, directions_of
+from meterdp.households.released import drawn_vectors
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.mixture.draws import Mixture
@@ -99,28 +100,29 @@ def released(sizes: list[int], releases: int, records: np.ndarray, settings: Vec
 
     As in benchmarks/years.py, records are drawn from those that there are, so that noise is that of N homes.
     """
-    directions, box = directions_of(settings.names), Box(*map(tuple, settings.bounds.tolist()))
+    box = Box(*map(tuple, settings.bounds.tolist()))
     for n in sizes:
-        public = HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions, days=settings.columns.day_count)
+        directions, days = directions_of(settings.names), settings.columns.day_count
+        public = HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions, days=days)
         mechanism = Households.calibrate(public)
         for release in range(releases):
             noise = StudyNoise(SEED, "power flow", n, release)
             of_n = records[(noise.uniform((n,)) * len(records)).astype(int)]
             (population,), common = mechanism.release(of_n, noise)
-            yield f"released, {n:,} homes", population.draw(directions, len(records), noise), common
+            yield f"released, {n:,} homes", drawn_vectors(population, settings, len(records), noise), common
 
 
 def instead(kwh: np.ndarray, calendar: Calendar, sizes: list[int], releases: int) -> Iterator[tuple[str, np.ndarray]]:
     """Yield as many homes (H, hours) of every kind that stand in for the real ones, those of each release apart."""
     settings = VectorSettings(calendar)
     vectors = household_vectors(kwh, settings)
-    deviations = block_deviations(kwh, vectors, settings, 1)
+    deviations = block_deviations(kwh, vectors, settings)
 
     def drawn(vectors: np.ndarray, common: CommonSeries | None, seed: int) -> np.ndarray:
         generator = HouseholdGenerator(settings, common=common)
         return np.concatenate(list(generator.batches(np.clip(vectors, *settings.bounds), seed)))
 
-    records = np.hstack([vectors, deviations[..., 0]])
+    records = np.hstack([vectors, deviations.reshape(len(kwh), -1)])
     for seed, (name, found, common) in enumerate(released(sizes, releases, records, settings)):
         yield name, drawn(found, common, SEED + seed)
     without_privacy = common_series(deviations)
@@ -216,7 +218,7 @@ def main() -> None:
     )
     parser.add_argument("--arrangements", type=int, default=4, help="of all homes on the feeder")
     parser.add_argument("--releases", type=int, default=4)
-    parser.add_argument("--docs", action="store_true", help="write the picture of docs/howto/power_flow.md")
+    parser.add_argument("--docs", action="store_true", help="write table and picture of docs/howto/power_flow.md")
     options = parser.parse_args()
     if not PYTHON.exists():
         write("power_flow", [("a year of power flow", np.nan, "pandapower", np.nan, np.nan, "not installed", load())])
@@ -252,6 +254,7 @@ def main() -> None:
     draw(curves, ROOT / "results/benchmarks/power_flow.svg")
     if options.docs:
         draw(curves, ROOT / "docs/pictures/power_flow.svg")
+        write_on_page("howto/power_flow.md", "power_flow.py", "\n".join(markdown(table)))
 
 
 if __name__ == "__main__":

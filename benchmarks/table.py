@@ -22,6 +22,13 @@ def write(name: str, rows: list) -> None:
         pd.DataFrame(rows, columns=columns).to_parquet(temporary)
 
 
+def write_on_page(page: str, benchmark: str, text: str) -> None:
+    """Put text on a page of docs/, in the place of what the benchmark wrote there last."""
+    file, begin, end = ROOT / "docs" / page, f"<!-- written by benchmarks/{benchmark} --docs -->\n", "<!-- end -->"
+    before, rest = file.read_text().split(begin)
+    file.write_text(f"{before}{begin}\n{text}\n\n{end}{rest.split(end, 1)[1]}")
+
+
 def load() -> str:
     """Return how busy the machine is."""
     return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
