@@ -1,7 +1,7 @@
 """A script run by the Python of an environment beside the project's, with a limit of processor time.
 
 The script imports nothing of this project: it reads arrays of one file and writes those of another. What it could not
-do is a sentence, no error: `make benchmark` installs environments, and a user may do without.
+do is a sentence, no error: a user may do without such an environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def run_apart(environment: str, script: Path, limit_s: int, *words: str, **given
     """Run ``script WORDS GIVEN.npz WRITTEN.npz`` with arrays ``given``; return those written, or why none were."""
     python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{environment}") / "bin/python"
     if not python.exists():
-        return "not run: its environment is not installed (make benchmark installs it)"
+        how = "neural" if environment == "opensynth" else "benchmark"
+        return f"not run: its environment is not installed (make {how} installs it)"
     with tempfile.TemporaryDirectory() as folder:
         file, written = Path(folder) / "given.npz", Path(folder) / "written.npz"
         np.savez(file, **given)

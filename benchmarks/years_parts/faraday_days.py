@@ -19,7 +19,7 @@ import torch
 from opensynth.models.faraday import FaradayModel, FaradayVAE
 from torch.utils.data import DataLoader, IterableDataset
 
-# Of the tutorial, but for twelve times as many steps. The mixture is that of the library's own large run.
+# Of the tutorial, with twelve times as many steps. The mixture is that of the library's own large run.
 STEPS, BATCH, LATENT, MSE_WEIGHT = 30_000, 200, 16, 3
 COMPONENTS, COVARIANCE_REG, MIXTURE_EPOCHS = 200, 1e-4, 100
 # Days that the mixture is fitted to, at most.
