@@ -15,12 +15,12 @@ Each makes years of households of the same real homes, some of them without priv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-from peers_parts.apart import run_apart
+from peers_parts.apart import UNFINISHED, run_apart
 from peers_parts.grid import BINS, BINS_OF_FEW, FEW
 
 from meterdp.core.noise import keyed_generator
@@ -64,10 +64,12 @@ class Rivals:
     epsilon: float
     delta: float
     households: int
+    # Libraries that did not finish in time, which are not tried with as many records or more.
+    unfinished: set[str] = field(default_factory=set)
 
     def columns(self, sizes: list[int]) -> dict[str, Callable[[int], Years]]:
         """Return by column of the table what makes the years of a release, by its number."""
-        libraries = {f"{name}_{n}": partial(self.marginals, name, n) for n in sizes for name in LIBRARIES}
+        libraries = {f"{name}_{n}": partial(self.marginals, name, n) for n in sorted(sizes) for name in LIBRARIES}
         return {
             "one_gaussian": self.one_gaussian,
             "independent_days": self.independent_days,
@@ -86,6 +88,8 @@ class Rivals:
 
     def marginals(self, name: str, n: int, release: int) -> Years:
         """Marginals of ``n`` records that are drawn from those that there are."""
+        if name in self.unfinished:
+            return f"not tried: {UNFINISHED} with fewer records"
         rng = keyed_generator(SEED, "records of marginals", n, release)
         x = unit_of(self.vectors, self.settings)[rng.integers(len(self.vectors), size=n)]
         edges = np.linspace(-1, 1, (BINS_OF_FEW if n < FEW else BINS) + 1)
@@ -94,6 +98,8 @@ class Rivals:
         script = Path(__file__).parents[1] / f"peers_parts/{library}_release.py"
         found = run_apart(environment, script, LIMIT_S, "MST", **given)
         if isinstance(found, str):
+            if UNFINISHED in found:
+                self.unfinished.add(name)
             return found
         drawn = vectors_of(found["samples"].astype(float), self.settings)
         return HouseholdGenerator(self.settings).batches(drawn, SEED + release)
