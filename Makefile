@@ -27,6 +27,9 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, each in its own environment: they need other versions, and than each other.
 PEERS := $(addprefix $(VENV)-,benchmark opendp dpmm)
+# The same, with PyTorch: 3 GB on Linux, so that `make neural` asks for it. A build of the same version for processors
+# alone may be put into the environment instead.
+NEURAL := $(VENV)-opensynth
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
@@ -60,7 +63,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint docs benchmark tools lock dist install dev clean
+.PHONY: study check release audit report test slurm test-slurm lint docs benchmark neural tools lock dist install dev clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -101,6 +104,8 @@ docs: dev
 
 benchmark: dev $(PEERS:=/.installed) $(TOOLS)/.installed
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
+
+neural: $(NEURAL)/.installed
 
 tools: $(TOOLS)/.installed
 
@@ -145,4 +150,4 @@ $(VENV)-%/.installed: requirements-%.txt | install
 		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake build dist
+	rm -rf $(VENV) $(PEERS) $(NEURAL) $(TOOLS) .snakemake build dist

@@ -1,14 +1,16 @@
 """Real homes against homes drawn from their own vectors, without privacy, and from released ones.
 
-``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N] [--released N ...]``: of the data sets
-``simulated`` (a year of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15, 30 and 60
-minutes) and ``australian`` (a year), by default those that are here; or of canonical readings of a study,
+``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N] [--released N ...] [--rivals]``: of the
+data sets ``simulated`` (a year of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15,
+30 and 60 minutes) and ``australian`` (a year), by default those that are here; or of canonical readings of a study,
 ``--readings PART ... --time-zone ZONE --interval-minutes N``. One row per data set and statistic in
 results/benchmarks/years.parquet: real and drawn value, error (median, lowest and highest of some draws), the goal
 where there is one, and the floor: what random halves of the real homes give against each other. ``--blocks`` is the
 number of blocks of a day of the common series, 0 for none. ``--released`` adds mean absolute errors of a thousand
-households of releases at epsilon 1 with the noise of so many homes. The constants of the model were chosen on
-simulated and Swiss homes; Australian ones only judge.
+households of releases at epsilon 1 with the noise of so many homes. ``--rivals`` adds those of what a user would try
+instead (years_parts/rivals.py); a library is used where it is installed, `make benchmark` and `make neural`, and what
+was not made is named with its reason. The constants of the model were chosen on simulated and Swiss homes; Australian
+ones only judge.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from table import ROOT, load, write
+from table import ROOT, load, write, write_on_page
+from years_parts.errors import Errors, mean_errors
+from years_parts.page import markdown
+from years_parts.rivals import Rivals
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
@@ -42,6 +47,7 @@ AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
 SEED = 7
 # Of released households.
 EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 5, 1000
+NOT_MADE = "not made"
 # Rows that have a goal, by the start of the statistic.
 GOALS = {
     "energy": 2.0,
@@ -133,16 +139,15 @@ def goal_of(row: Score) -> float:
 
 def released_errors(
     records: np.ndarray, settings: VectorSettings, real: Summary, sizes: list[int]
-) -> dict[int, dict[tuple[str, str], float]]:
-    """Return by N the mean absolute errors of households released at epsilon 1, by row of the scorecard.
+) -> dict[str, Errors]:
+    """Return the errors of households released at epsilon 1, by column of the table.
 
     Records, vectors and deviations (H, d + days * blocks), are drawn from those of the homes that there are, so that
     noise and rules are those of N of them.
     """
-    found = {}
     box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
-    for n in sizes:
-        errors: dict[tuple[str, str], list[float]] = {}
+
+    def summaries(n: int) -> Iterator[Summary]:
         mechanism = Households.calibrate(
             HouseholdsPublic(EPSILON, DELTA, box, (0,) * n, directions, days=real.columns.day_count)
         )
@@ -152,17 +157,37 @@ def released_errors(
             (population,), common = mechanism.release(x, noise)
             generator = HouseholdGenerator(settings, common=common)
             drawn = drawn_vectors(population, settings, DRAWN, noise)
-            summary = summarise(generator.batches(drawn, SEED + release), DRAWN, settings)
-            for row in compare(real, summary):
-                errors.setdefault((row.statistic, row.detail), []).append(abs(row.error))
-        found[n] = {key: float(np.mean(values)) for key, values in errors.items()}
-    return found
+            yield summarise(generator.batches(drawn, SEED + release), DRAWN, settings)
+
+    return {f"released_{n}": mean_errors(real, summaries(n)) for n in sizes}
+
+
+def rival_errors(rivals: Rivals, real: Summary, sizes: list[int]) -> tuple[dict[str, Errors], dict[str, str]]:
+    """Return the errors of what a user would try instead, and why there are none, each by column of the table."""
+    errors, missing = {}, {}
+    for column, years_of_release in rivals.columns(sizes).items():
+        summaries = []
+        for release in progress(range(RELEASES), column):
+            years = years_of_release(release)
+            if isinstance(years, str):
+                missing[column] = years
+                break
+            summaries.append(summarise(years, DRAWN, rivals.settings))
+        if summaries:
+            errors[column] = mean_errors(real, summaries)
+    return errors, missing
 
 
 def table_of(
-    name: str, kwh: np.ndarray, calendar: Calendar, draws: int, blocks: int, released: list[int]
+    name: str,
+    kwh: np.ndarray,
+    calendar: Calendar,
+    draws: int,
+    blocks: int,
+    released: list[int],
+    with_rivals: bool,
 ) -> list[dict]:
-    """Return the rows of one data set; the first two are times of a core."""
+    """Return the rows of one data set; the first two are times of a core, the last what was not made, and why."""
     settings = VectorSettings(calendar)
     household_vectors(kwh[:1], settings)  # compiles
     begin = time.process_time()
@@ -184,7 +209,11 @@ def table_of(
     records = (
         np.hstack([vectors, block_deviations(kwh, vectors, settings).reshape(len(kwh), -1)]) if released else vectors
     )
-    private = released_errors(records, settings, real, released)
+    columns, missing = released_errors(records, settings, real, released), {}
+    if with_rivals:
+        rivals = Rivals(kwh, vectors, settings, common, EPSILON, DELTA, DRAWN)
+        of_rivals, missing = rival_errors(rivals, real, released)
+        columns |= of_rivals
     case = {"data": name, "homes": len(kwh), "load": load()}
     speeds = {"vector": vector_s, "draw": draw_s}
     rows = [
@@ -213,10 +242,10 @@ def table_of(
                 "error_unit": one.error_unit,
                 "floor": floor.get((one.statistic, one.detail), np.nan),
                 "goal": goal_of(one),
-                **{f"released_{n}": of.get((one.statistic, one.detail), np.nan) for n, of in private.items()},
+                **{column: of.get((one.statistic, one.detail), np.nan) for column, of in columns.items()},
             }
         )
-    return rows
+    return rows + [case | {"statistic": NOT_MADE, "detail": column, "unit": why} for column, why in missing.items()]
 
 
 def main() -> None:
@@ -226,14 +255,18 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--blocks", type=int, default=BLOCKS)
     parser.add_argument("--released", type=int, nargs="*", default=[], metavar="N", help="release so many homes, too")
+    parser.add_argument("--rivals", action="store_true", help="and what others would try instead; an hour and more")
+    parser.add_argument("--docs", action="store_true", help="write the tables of docs/households.md")
     parser.add_argument("--readings", type=Path, nargs="+")
     parser.add_argument("--time-zone", default="UTC")
     parser.add_argument("--interval-minutes", type=int, default=30)
     options = parser.parse_args()
     rows = []
     for name, kwh, calendar in data_sets(options):
-        rows += table_of(name, kwh, calendar, options.draws, options.blocks, options.released)
+        rows += table_of(name, kwh, calendar, options.draws, options.blocks, options.released, options.rivals)
     write("years", rows)
+    if options.docs:
+        write_on_page("households.md", "years.py", markdown(pd.DataFrame(rows)))
     table = pd.DataFrame(rows).drop(columns="load")
     with pd.option_context("display.max_rows", None, "display.width", 220):
         for name, part in table.groupby("data", sort=False):

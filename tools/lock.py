@@ -19,8 +19,16 @@ PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MUL
 STUDY = ("study", "federated")
 ADDED = {"dev": ("dev", "docs"), "slurm": ("slurm",)}
 # Separate environments, for packages that need other versions than the project or each other: a dependency group
-# each -> what they do without. SmartNoise's neural synthesizers need 5 GB of packages that its MST never imports.
-APART = {"uv": (), "benchmark": ("opacus", "torch"), "opendp": (), "dpmm": (), "tools": ()}
+# each -> what they do without. SmartNoise's neural synthesizers need 5 GB of packages that its MST never imports,
+# and OpenSynth's Faraday needs none of what its other model, its figures and its download of data do.
+APART = {
+    "uv": (),
+    "benchmark": ("opacus", "torch"),
+    "opendp": (),
+    "dpmm": (),
+    "opensynth": ("einops", "ema-pytorch", "matplotlib", "seaborn", "wget", "zstd"),
+    "tools": (),
+}
 
 
 def compile_lock(target: Path, *options: str) -> None:

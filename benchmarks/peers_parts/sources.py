@@ -7,11 +7,6 @@ library that is not installed is no error: `make benchmark` installs each into a
 from __future__ import annotations
 
 import math
-import os
-import resource
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +22,7 @@ from meterdp.mechanisms.proven.marginals import sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mixture.draws import sample
 
+from .apart import run_apart
 from .grid import BOUNDS_KWH, DELTA, START_HOUR, Cell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +31,6 @@ SEED = 777
 # Of processor time, on one core: a limit that other work on the machine does not move.
 LIMIT_S = 300
 MOST_ROWS = 4_000
-UNFINISHED = "did not finish"
 
 
 @dataclass(frozen=True)
@@ -94,30 +89,15 @@ def real(cell: Cell, x: np.ndarray, split: int) -> Outcome:
 
 def library(environment: str, name: str, algorithm: str) -> Source:
     """Return the source that runs ``NAME_release.py ALGORITHM`` in that environment of `make benchmark`."""
-    python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{environment}") / "bin/python"
     script = Path(__file__).with_name(f"{name}_release.py")
 
     def run(cell: Cell, x: np.ndarray, split: int) -> Outcome | str:
-        if not python.exists():
-            return "not run: its environment is not installed (make benchmark installs it)"
-        with tempfile.TemporaryDirectory() as folder:
-            given, written = Path(folder) / "given.npz", Path(folder) / "written.npz"
-            edges = np.linspace(*np.log(BOUNDS_KWH), cell.bins + 1)
-            np.savez(given, x=x, edges=edges, rows=rows_of(cell), epsilon=cell.epsilon, delta=DELTA)
-            done = subprocess.run(
-                [python, script, algorithm, given, written],
-                capture_output=True,
-                text=True,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S)),
-            )
-            if done.returncode < 0:
-                return f"{UNFINISHED} in {LIMIT_S} s"
-            if done.returncode:
-                return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}"
-            with np.load(written) as file:
-                settings = f"{file['settings']}, {cell.bins} equal bins"
-                return Outcome(file["samples"], float(file["seconds"]), settings)
+        edges = np.linspace(*np.log(BOUNDS_KWH), cell.bins + 1)
+        given = {"x": x, "edges": edges, "rows": rows_of(cell), "epsilon": cell.epsilon, "delta": DELTA}
+        found = run_apart(environment, script, LIMIT_S, algorithm, **given)
+        if isinstance(found, str):
+            return found
+        return Outcome(found["samples"], float(found["seconds"]), f"{found['settings']}, {cell.bins} equal bins")
 
     return run
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from meterdp.core.parquet import atomic_path
 
+from .apart import UNFINISHED
 from .grid import Cell
-from .sources import LIBRARIES, OURS, ROOT, UNFINISHED, Outcome
+from .sources import LIBRARIES, OURS, ROOT, Outcome
 
 MADE_OF = ("src/meterdp/mechanisms", "resources/prior_mixture", "benchmarks/peers_parts/sources.py")
 

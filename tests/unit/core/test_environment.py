@@ -137,7 +137,7 @@ def test_every_environment_beside_the_projects_is_locked_and_installed_by_make(r
     assert set(groups) == set(tool.APART)
     makefile = (repository / "Makefile").read_text()
     peers = re.search(r"^PEERS := \$\(addprefix \$\(VENV\)-,([^)]*)\)$", makefile, re.MULTILINE)[1].split()
-    tools = re.findall(r"^TOOLS := \$\(VENV\)-(\w+)$", makefile, re.MULTILINE)
+    tools = re.findall(r"^(?:NEURAL|TOOLS) := \$\(VENV\)-(\w+)$", makefile, re.MULTILINE)
     assert {"uv", *peers, *tools} == set(groups)
     for name, unneeded in tool.APART.items():
         locked = {canonicalize_name((pin := Requirement(p)).name): pin for p in lock_pins(repository, name)}
