@@ -49,7 +49,7 @@ def number(value: float, unit: str) -> str:
 
 
 def table(rows: pd.DataFrame, title: str, columns: list[str]) -> Iterator[str]:
-    """Yield one table: errors in words of some columns, without details that no column has."""
+    """Yield the lines of one table of errors, without details that there are none of."""
     names = [NAMES.get(column) or f"released, {int(column.split('_')[1]):,}" for column in columns]
     yield f"| {title} | " + " | ".join(names) + " |"
     yield "| --- |" + " --- |" * len(columns)

@@ -255,8 +255,8 @@ def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
     spectrum = (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
     found = np.fft.fft(series, axis=0)
     above = np.abs(found) ** 2 / days - std**2
-    # Least squares looks where the process has its power, and tells best whether there is more than noise; how much
-    # there is, is told by the mean, whatever the process.
+    # Least squares looks where the process has its power, and shows best whether there is more than noise; the mean
+    # shows how much, whatever the process.
     error = std**2 * math.sqrt(2 / (spectrum**2).sum())
     there = (spectrum * above).sum(axis=0) / (spectrum**2).sum() > MARGIN * error
     share = np.where(there, np.maximum(above.mean(axis=0), error), 0.0)
