@@ -70,7 +70,7 @@ class ReleasedHouseholds:
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.
 
-        Of all strata by their shares of the public list, or of those that have all words of ``stratum``, which a
+        Of all strata by their shares of the public list, or of those whose names have all parts of ``stratum``, which a
         comma divides: ``flat`` or ``flat, panels``. Raises InputError if there is none.
         """
         names, wanted = list(self.listed), _words(stratum or "")
