@@ -70,8 +70,8 @@ class ReleasedHouseholds:
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.
 
-        Of all strata by their shares of the public list, or of those whose names have all parts of ``stratum``, which a
-        comma divides: ``flat`` or ``flat, panels``. Raises InputError if there is none.
+        Of all strata by their shares of the public list, or of those whose names have all parts of ``stratum``:
+        ``flat``, or ``flat, panels``. Raises InputError if there is none.
         """
         names, wanted = list(self.listed), _words(stratum or "")
         meters = np.array([self.listed[name] if wanted <= _words(name) else 0 for name in names], dtype=float)
