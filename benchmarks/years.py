@@ -47,7 +47,7 @@ AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
 SEED = 7
 # Of released households.
 EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 5, 1000
-NOT_MADE = "not made"
+NOT_MADE = "not made, or fewer releases"
 # Rows that have a goal, by the start of the statistic.
 GOALS = {
     "energy": 2.0,
@@ -163,7 +163,7 @@ def released_errors(
 
 
 def rival_errors(rivals: Rivals, real: Summary, sizes: list[int]) -> tuple[dict[str, Errors], dict[str, str]]:
-    """Return the errors of what a user would try instead, and why there are none, each by column of the table."""
+    """Return the errors of what a user would try instead, and why there are none or fewer releases, by column."""
     errors, missing = {}, {}
     for column, years_of_release in rivals.columns(sizes).items():
         summaries = []

@@ -11,7 +11,7 @@ import pandas as pd
 ROWS = (
     ("energy of homes, quantiles 10 / 50 / 90 %", "energy, quantiles of homes", ("0.1", "0.5", "0.9"), " %"),
     ("largest readings, the same", "peak, quantiles of homes", ("0.1", "0.5", "0.9"), " %"),
-    ("highest load of 10 / 50 / 100 homes together", "diversified peak, homes", ("10", "50", "100"), " %"),
+    ("highest load of 10, 50 and, if there are, 100 homes", "diversified peak, homes", ("10", "50", "100"), " %"),
     (
         "autocorrelation after 1, 2 intervals, a day, a week (KS)",
         "autocorrelation",
@@ -75,8 +75,8 @@ def markdown(found: pd.DataFrame) -> str:
         if rivals:
             title = title.replace(", off by", " made otherwise, off by")
             parts.append("\n".join(table(rows, title, [*released[-1:], *rivals])))
-    missing = found[found["statistic"] == "not made"]
+    missing = found[found["statistic"].str.startswith("not made")]
     if len(missing):
         said = (f"{NAMES[row.detail]} ({row.data} homes): {row.unit}" for row in missing.itertuples())
-        parts.append("Not there: " + "; ".join(said) + ".")
+        parts.append("Not made, or fewer releases: " + "; ".join(said) + ".")
     return "\n\n".join(parts)

@@ -31,7 +31,7 @@ from meterdp.households.vector import VectorSettings
 from .days import DaysOfTheCalendar, IndependentDays, days_of, mixture_of_days, month_and_weekday
 
 SEED = 11
-# Of processor time, on one core.
+# Of processor time on one core: for all releases of a column, and for training.
 LIMIT_S, FARADAY_LIMIT_S = 600, 900
 # Environments and names of the scripts of peers_parts.
 LIBRARIES = {"smartnoise_mst": ("benchmark", "smartnoise"), "opendp_mst": ("opendp",) * 2, "dpmm_mst": ("dpmm",) * 2}
@@ -60,6 +60,8 @@ class Rivals:
     households: int
     # Libraries that did not finish in time, which are not tried with as many records or more.
     unfinished: set[str] = field(default_factory=set)
+    # What each release of a library took, by its name and the number of records.
+    seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
     def columns(self, sizes: list[int]) -> dict[str, Callable[[int], Years]]:
         """Return by column of the table what makes the years of a release, by its number."""
@@ -84,6 +86,9 @@ class Rivals:
         """Marginals of ``n`` records that are drawn from those that there are."""
         if name in self.unfinished:
             return f"not tried: {UNFINISHED} with fewer records"
+        spent = self.seconds.setdefault((name, n), [])
+        if spent and sum(spent) + max(spent) > LIMIT_S:
+            return f"releases: {len(spent)}, as {LIMIT_S} s of processor time are for all of a column"
         rng = keyed_generator(SEED, "records of marginals", n, release)
         x = self.settings.in_half_widths(self.vectors)[rng.integers(len(self.vectors), size=n)]
         edges = np.linspace(-1, 1, (BINS_OF_FEW if n < FEW else BINS) + 1)
@@ -95,6 +100,7 @@ class Rivals:
             if UNFINISHED in found:
                 self.unfinished.add(name)
             return found
+        spent.append(float(found["seconds"]))
         drawn = vectors_of(found["samples"].astype(float), self.settings)
         return HouseholdGenerator(self.settings).batches(drawn, SEED + release)
 

@@ -109,6 +109,29 @@ def test_vectors_go_to_the_range_of_bins_and_back(columns, rng):
     assert np.array_equal(vectors_of(np.full((1, len(low)), 1.2), settings)[0], high)
 
 
+def test_a_library_has_the_time_of_a_column_and_is_not_tried_with_more(columns, rng, monkeypatch):
+    from years_parts import rivals
+
+    settings = VectorSettings(columns.calendar)
+    vectors = np.repeat(settings.typical[None], 5, axis=0)
+
+    def run(environment, script, limit_s, *words, x, edges, rows, **given):
+        calls.append((environment, len(x), len(edges) - 1))
+        if environment == "dpmm":
+            return "did not finish in 600 s"
+        return {"samples": np.zeros((rows, x.shape[1]), np.float32), "seconds": np.array(250.0)}
+
+    calls = []
+    monkeypatch.setattr(rivals, "run_apart", run)
+    made = rivals.Rivals(np.ones((5, 400)), vectors, settings, None, 1.0, 1e-5, 3).columns([2000, 500])
+    assert not any(isinstance(made["opendp_mst_500"](release), str) for release in (0, 1))
+    assert made["opendp_mst_500"](2).startswith("releases: 2, as 600 s")
+    assert made["dpmm_mst_500"](0) == "did not finish in 600 s"
+    assert made["dpmm_mst_2000"](0).startswith("not tried")
+    assert not isinstance(made["smartnoise_mst_2000"](0), str)
+    assert calls == [("opendp", 500, 8), ("opendp", 500, 8), ("dpmm", 500, 8), ("benchmark", 2000, 16)]
+
+
 def test_a_library_that_is_not_installed_says_so_and_others_make_years(columns, rng, monkeypatch):
     from years_parts import rivals
     from years_parts.errors import mean_errors
