@@ -522,6 +522,8 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     "the size of the values leaves more than the sum.",
     "Components of honest nodes are found for every set of colluding nodes of a public size, and the smallest is "
     "reported.",
+    note="Before (10) the text has the honest nodes connected once all corrupt ones are gone, and puts nodes 1, 3 "
+    "and 5 into (10): the cycle alone is ruled out, so claim li-3 is judged with a chord between honest nodes.",
 )
 def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example(chord=False)

@@ -28,7 +28,7 @@ from meterdp_papers.common.scorecard import (
 )
 from meterdp_papers.ramakrishna.tables import PRINTED_NMSE
 
-CLAIMS = Claims("Ramakrishna et al. 2023")
+CLAIMS = Claims("Ramakrishna et al. 2023", "label of the class", "one release at the rho of the other design")
 NEAR = 0.05  # a printed delta counts as reached within this
 SURE_OF_ONE = 1e-6  # "delta is 1" up to this
 ACCURATE = 1.0  # squared error over the variance of the readings that a useful forecast stays below
