@@ -43,6 +43,7 @@ class Verdict:
     charge: str | None = None  # what is charged for, likewise
     on: str | None = None  # table whose first row says what it was measured on; None for those of the claim
     data: str | None = None  # what it was measured on where no table says it
+    deciding_trials: int | None = None  # how many would decide it, were means and spreads as they are
 
     def on_a_stand_in(self) -> Verdict:
         """Return the verdict on the paper's own data, which are not there."""
@@ -81,6 +82,17 @@ def judge(comparisons: Iterable[Comparison]) -> str:
     if any(c.lost and c.sure for c in comparisons):
         return FAILS
     return HOLDS if all(c.sure for c in comparisons) else OPEN
+
+
+def deciding(comparisons: Iterable[Comparison], trials: int) -> int | None:
+    """Return how many trials would make all comparisons sure, were means and spreads as they are after so many.
+
+    None where all are sure, or where no number of trials would do.
+    """
+    errors = [(abs(c.low - c.high), np.hypot(c.low_se, c.high_se)) for c in comparisons if not c.sure]
+    if not errors or any(difference == 0 or not np.isfinite(se) for difference, se in errors):
+        return None
+    return int(np.ceil(trials * max(SURE * se / difference for difference, se in errors) ** 2))
 
 
 def number(value: float) -> str:
@@ -125,6 +137,7 @@ def row(paper: Claims, claim: Claim, variant: str, verdict: Verdict, source: Sou
         "substitute": source.substitute,
         "measured": verdict.measured,
         "holds": verdict.holds,
+        "deciding_trials": verdict.deciding_trials if verdict.holds == OPEN else None,
     }
 
 

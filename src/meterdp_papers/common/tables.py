@@ -42,6 +42,13 @@ SCORECARD = table(
     Column("substitute", TEXT, "", "what they stand for; such a row is not judged; else null", nullable=True),
     Column("measured", TEXT, "", "what was measured"),
     Column("holds", TEXT, "", "'holds', 'does not hold' or 'cannot be judged'; a word, so that no verdict is a null"),
+    Column(
+        "deciding_trials",
+        REAL,
+        "1",
+        "trials that would decide it, were means and spreads as they are; null where none would, or none need to",
+        nullable=True,
+    ),
     source=(),
 )
 

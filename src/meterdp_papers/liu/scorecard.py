@@ -24,6 +24,7 @@ from meterdp_papers.common.scorecard import (
     Claims,
     Comparison,
     Verdict,
+    deciding,
     judge,
     listed,
     number,
@@ -103,6 +104,7 @@ def lowest(curve: pd.DataFrame) -> Verdict:
         f"{_where(unsure, everywhere)}; with a lower median: {_where(medians, everywhere)}. "
         f"A baseline is below it in {span(f'{share.min():.1%}', f'{share.max():.1%}')} of trials, depending "
         "on baseline and ε.",
+        deciding_trials=deciding(comparisons, curve["trials"].max()),
     )
 
 
@@ -142,6 +144,7 @@ def trend(curve: pd.DataFrame, rising: bool) -> Verdict:
         f"Mean KL as {curve['x_name'].iloc[0]} goes from {number(x.min())} to {number(x.max())}: {'; '.join(words)}. "
         f"Against the trend by more than two standard errors in some step: {listed(against) or 'none'}; ends less "
         f"than two apart: {listed(unsure) or 'none'}; medians not monotone: {listed(medians) or 'none'}.",
+        deciding_trials=deciding(spans, curve["trials"].max()),
     )
 
 
@@ -170,6 +173,7 @@ def sensitivity(curve: pd.DataFrame) -> Verdict:
         f"In nats the proposed mechanism's rises by {number(own_nats)}, a baseline's by at least "
         f"{number(min(rises_by.values()))}. "
         f"Data sets redrawn for {trials} trials: {', '.join(f'{r} at K = {number(k)}' for k, r in redrawn.items())}.",
+        deciding_trials=deciding(spans, trials),
     )
 
 
@@ -193,6 +197,7 @@ def nearest_to_histogram(distances: pd.DataFrame) -> Verdict:
         judge(comparisons),
         f"Total variation distance to the histogram, proposed against the best baseline: {'; '.join(words)}. "
         f"Baselines that are closer: {listed(lost) or 'none'}.",
+        deciding_trials=deciding(comparisons, distances["trials"].max()),
     )
 
 

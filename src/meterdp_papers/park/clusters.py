@@ -195,9 +195,15 @@ def prepared(records: Records, pictures: str) -> tuple[np.ndarray, float]:
     return x / largest, float(scale)
 
 
-def captured(free: Factors, private: Factors) -> float:
-    """Return how much of EM's loadings lies in the span of the private ones: mean squared cosine, from 0 to 1."""
-    basis, other = (np.linalg.qr(found.loadings)[0] for found in (private, free))
+def leading(matrix: np.ndarray) -> np.ndarray:
+    """Return the eigenvectors (d, q) of the largest eigenvalues of a symmetric matrix (d, d)."""
+    start = np.ones(len(matrix)) / np.sqrt(len(matrix))
+    return eigsh(matrix, k=LATENT, which="LA", v0=start, tol=1e-6)[1]
+
+
+def captured(free: Factors, private: np.ndarray) -> float:
+    """Return how much of EM's loadings lies in the span of columns (d, q): mean squared cosine, from 0 to 1."""
+    basis, other = (np.linalg.qr(columns)[0] for columns in (private, free.loadings))
     return float(np.linalg.norm(basis.T @ other) ** 2 / other.shape[1])
 
 
@@ -230,7 +236,8 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
                     "noise_std": std,
                     "noise_spectral_norm": std * norm_of_one,
                     "top_eigenvalue": top,
-                    "captured_share": captured(free, found),
+                    "captured_share": captured(free, found.loadings),
+                    "components_share": captured(free, leading(noisy)),
                 }
             )
             columns.append(_columns(key, found))

@@ -353,6 +353,7 @@ def faces(table: pd.DataFrame) -> Grid:
         "spectral norm": lambda row: f"{row.noise_spectral_norm:.2f}",
         "top eigenvalue without noise": lambda row: f"{row.top_eigenvalue:.3f}",
         "mean squared cosine with EM's loadings": lambda row: f"{row.captured_share:.3f}",
+        "of leading components": lambda row: f"{row.components_share:.3f}",
     }
     return grid_of("Fig. 5: noise beside the second moment of the faces", table, columns, words=3)
 

@@ -20,6 +20,7 @@ from meterdp_papers.common.scorecard import (
     Claims,
     Comparison,
     Verdict,
+    deciding,
     judge,
     listed,
     number,
@@ -93,6 +94,7 @@ def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
             f"median distance of private means to EM's falls from {words}. Rates are ours, as "
             "none are printed; that the married class has one person is the caption's.",
             charge="2 K + 1 answers of one iteration",
+            deciding_trials=deciding(closer, at["trials"].max()),
         )
     return found
 
@@ -141,6 +143,7 @@ def gaussian_better(runs: pd.DataFrame) -> Verdict:
     return Verdict(
         judge(compared),
         f"GGG against LLG under zCDP, nats per record over {_splits(runs)}: {words}. {_against(compared)}",
+        deciding_trials=deciding(compared, runs["split"].nunique()),
     )
 
 
@@ -163,6 +166,7 @@ def refined_better(runs: pd.DataFrame, linear: str = park.LINEAR) -> Verdict:
         judge(compared),
         f"zCDP / moments / advanced / linear / EM without noise, nats per record over {_splits(runs)}: {words}. "
         f"{_against(compared)}",
+        deciding_trials=deciding(compared, runs["split"].nunique()),
     )
 
 
@@ -238,6 +242,7 @@ def orders_of(runs: pd.DataFrame, line: str = park.MOMENTS) -> Verdict:
     return Verdict(
         judge(better) if alike else FAILS,
         f"zCDP over the moments accountant with {_ORDERS[line]}, over {_splits(runs)}: {words}.{without}",
+        deciding_trials=deciding(better, runs["split"].nunique()),
     )
 
 
@@ -305,6 +310,7 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
             f"same start: {steps}.{_UNEQUAL if unequal else ''}",
             adjacency,
             charge,
+            deciding_trials=None if unequal else deciding(compared, at["trials"].max()),
         )
     return found
 
@@ -322,7 +328,8 @@ _UNEQUAL = " The two sides are private in different senses (defect P6) and are c
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
     code = numbers[(numbers["pictures"] == park.BY_PIXEL) & (numbers["noise"] == park.MISREAD)]
     words = "; ".join(
-        f"{listed(f'{r.captured_share:.3f} at ε = {r.epsilon:g}' for r in of.itertuples())} (sensitivity "
+        f"{listed(f'{r.captured_share:.3f} at ε = {r.epsilon:g}' for r in of.itertuples())} from a random start, and "
+        f"{listed(f'{r.components_share:.3f}' for r in of.itertuples())} of leading components (sensitivity "
         f"{sensitivity})"
         for sensitivity, of in code.groupby("sensitivity", sort=False)
     )

@@ -18,6 +18,7 @@ from meterdp_papers.common.scorecard import (
     Comparison,
     Source,
     Verdict,
+    deciding,
     judge,
     listed,
     number,
@@ -40,6 +41,18 @@ def test_a_comparison_is_lost_for_certain_only_beyond_two_standard_errors():
     assert judge([Comparison("a", 1.8, 0.1, 2, 0.1)]) == OPEN  # another seed could turn it round
     assert judge([Comparison("a", 2, 0.0, 2, 0.0)]) == OPEN  # a tie is no win
     assert judge([Comparison("one trial", 2.0, np.nan, 1.0, np.nan)]) == FAILS
+
+
+def test_as_many_trials_would_decide_as_make_the_standard_error_small_enough():
+    """Oracle: with n times the trials a standard error falls by the root of n."""
+    unsure = Comparison("a", 1.0, 0.3, 1.5, 0.4)
+    needed = deciding([unsure, Comparison("b", 1, 0.01, 2, 0.01)], 100)
+    assert needed == 400  # 2 * 0.5 / 0.5 = 2
+    shorter = np.sqrt(100 / needed)
+    assert not replace(unsure, low_se=0.3 * shorter, high_se=0.4 * shorter).sure
+    assert replace(unsure, low_se=0.299 * shorter, high_se=0.4 * shorter).sure
+    assert deciding([Comparison("b", 1, 0.01, 2, 0.01)], 100) is None
+    assert deciding([Comparison("a tie", 1, 0.1, 1, 0.1)], 100) is None
 
 
 @pytest.mark.parametrize(

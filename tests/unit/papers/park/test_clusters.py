@@ -137,9 +137,9 @@ def test_captured_is_one_for_the_same_span_and_none_for_an_orthogonal_one():
     psi = np.ones(30)
     one = Factors(basis[:, :3], psi)
     same = Factors(basis[:, :3] @ np.random.default_rng(2).normal(size=(3, 3)), psi)
-    assert clusters.captured(one, same) == pytest.approx(1)
-    assert clusters.captured(one, Factors(basis[:, 3:], psi)) == pytest.approx(0, abs=1e-12)
-    assert clusters.captured(one, Factors(basis[:, 2:5], psi)) == pytest.approx(1 / 3)
+    assert clusters.captured(one, same.loadings) == pytest.approx(1)
+    assert clusters.captured(one, basis[:, 3:]) == pytest.approx(0, abs=1e-12)
+    assert clusters.captured(one, basis[:, 2:5]) == pytest.approx(1 / 3)
 
 
 def test_spectral_norms_are_those_of_all_eigenvalues(faces, tables):
