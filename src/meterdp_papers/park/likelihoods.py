@@ -74,7 +74,7 @@ def on_grid(step_epsilon: float) -> float:
 
 
 def settings_of(line: park.Line, free: EmSettings, classes: int) -> EmSettings:
-    """Return the settings of a line but for its eps_i."""
+    """Return the settings of a line, all except its eps_i."""
     found = replace(free, scheme=line.scheme)
     if not line.own_delta:
         return found
