@@ -65,10 +65,14 @@ def _number(value: float | None) -> str:
 
 
 def verdicts(folder: Path) -> list[list[str]]:
-    """Return whether the claims hold under each of their variants."""
+    """Return whether the claims hold under each of their variants, on which data, for which neighbours and charge."""
     card = table(folder / "scorecard.parquet")
-    rows = [[row.item, row.reading, VERDICTS[row.holds]] for row in card.itertuples()]
-    return [["claim", "variant", "holds"], *rows]
+    rows = []
+    for row in card.itertuples():
+        more = "–" if pd.isna(row.deciding_trials) else f"{row.deciding_trials:,.0f}"
+        data = row.data if pd.isna(row.substitute) else f"{row.data} (a stand-in)"
+        rows.append([row.item, row.reading, row.adjacency, row.charge, data, VERDICTS[row.holds], more])
+    return [["claim", "variant", "neighbours", "charged", "data", "holds", "trials that would decide"], *rows]
 
 
 def divergences(folder: Path) -> list[list[str]]:
@@ -116,10 +120,10 @@ def gains(folder: Path) -> list[list[str]]:
     own = table(folder / "ramakrishna/fig2.parquet").query("design == 'published' and sides in ('one', 'two')")
     rows = []
     for (sides, rho), at in own.groupby(["sides", "rho"]):
-        rows.append(
-            [sides, f"{rho:g}", pm(-at["excess_mean"].mean(), at["excess_se"].mean()), str(at["trials"].max())]
-        )
-    return [["sides", "ρ in total", "improvement", "sets"], *rows]
+        step = "–" if np.isnan(at["step_mean"].iloc[0]) else pm(at["step_mean"].iloc[0], at["step_se"].iloc[0])
+        gain = pm(-at["excess_mean"].mean(), at["excess_se"].mean())
+        rows.append([sides, f"{rho:g}", gain, step, str(at["trials"].max())])
+    return [["sides", "ρ in total", "improvement", "less that at the ρ before, same sets", "sets"], *rows]
 
 
 def nmse(folder: Path) -> list[list[str]]:
@@ -150,12 +154,17 @@ def likelihoods(folder: Path) -> list[list[str]]:
 
 
 def clusterings(folder: Path) -> list[list[str]]:
-    """Fig. 4 of Park et al.: NICV of every method under every variant."""
-    nicv, rows = table(folder / "park/nicv.parquet"), []
+    """Fig. 4 of Park et al.: NICV of every method under every variant, and what the claim puts in order."""
+    nicv, folds, rows = table(folder / "park/nicv.parquet"), table(folder / "park/folds.parquet"), []
     for reading, at in nicv.groupby("reading", sort=False):
-        value = at.set_index("method")
-        rows.append([reading, *(pm(value.loc[m, "nicv_mean"], value.loc[m, "nicv_se"]) for m in CLUSTERINGS)])
-    return [["variant", *CLUSTERINGS], *rows]
+        value, first = at.set_index("method"), at.iloc[0]
+        wide = folds[folds["reading"] == reading].pivot_table("nicv", ["fold", "start"], "method")
+        _, linear, zcdp, proposed = (wide[m] for m in CLUSTERINGS)
+        cells = [pm(value.loc[m, "nicv_mean"], value.loc[m, "nicv_se"]) for m in CLUSTERINGS]
+        cells += [pm(gap.mean(), gap.sem()) for gap in (linear - zcdp, zcdp - proposed)]
+        rows.append([reading, first["adjacency"], first["charge"], *cells, str(at["trials"].max())])
+    names = ("linear less zCDP", "zCDP less proposed", "folds and starts")
+    return [["variant", "neighbours", "charged", *CLUSTERINGS, *names], *rows]
 
 
 def leaks(folder: Path) -> list[list[str]]:

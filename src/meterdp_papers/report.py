@@ -63,7 +63,8 @@ def _claims(card: pd.DataFrame) -> list[dict]:
     """Return one entry per claim: its verdict over all variants, in a word and in a phrase, and its rows."""
     found = []
     for item, rows in card.groupby("item", sort=False):
-        holds = dict(zip(rows["reading"], rows["holds"], strict=True))
+        own = rows[rows["substitute"].isna()]  # what stands for a paper's data decides nothing
+        holds = dict(zip(own["reading"], own["holds"], strict=True))
         verdict = summed_up(holds)
         yes = [variant for variant, value in holds.items() if value == "holds"]
         # The list of all variants with their verdicts follows on the page.
@@ -72,10 +73,10 @@ def _claims(card: pd.DataFrame) -> list[dict]:
             EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} variants",
             SOME: f"holds under {len(yes)} of {len(holds)} variants{named}",
             NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} variants",
-            OPEN: OPEN,
+            OPEN: OPEN if holds else f"{OPEN} here, as the paper's data are not there",
         }[verdict]
-        first = rows.iloc[0]
-        entry = {name: first[name] for name in ("claim", "rule", "data", "substitute")}
+        entry = {name: rows[name].iloc[0] for name in ("claim", "rule")}
+        rows = rows.assign(more=[n and numbers.counted(int(n), "trial") for n in rows["deciding_trials"]])
         found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
     return found
 

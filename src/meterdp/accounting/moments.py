@@ -14,7 +14,7 @@ from types import ModuleType
 
 import numpy as np
 
-from meterdp.accounting import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting import FAR_ORDER, FEW_ORDERS, LARGEST_ORDER
 from meterdp.accounting.sequence import Curve, Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
 
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
@@ -40,19 +40,19 @@ def _log_tail(order, step_epsilon: float, laplace: int, gaussian_rho: float, eps
     return order * slope + laplace * below_line
 
 
-def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
-    """Return the smallest exponent of (3) over all positive orders, at most 0."""
+def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float, largest: float = math.inf) -> float:
+    """Return the smallest exponent of (3) over all positive orders to ``largest``, at most 0."""
     if epsilon == math.inf:
         return -math.inf
     if step_epsilon == math.inf:
         return 0.0
-    if sequence.gaussian == 0 and sequence.laplace * step_epsilon < epsilon:
+    if sequence.gaussian == 0 and sequence.laplace * step_epsilon < epsilon and largest == math.inf:
         return -math.inf  # the exponent has no minimum: the loss cannot exceed epsilon
 
     rho = sequence.gaussian_rho(step_epsilon)
 
     def exponent(order: float) -> float:
-        return _log_tail(order, step_epsilon, sequence.laplace, rho, epsilon, math)
+        return _log_tail(min(order, largest), step_epsilon, sequence.laplace, rho, epsilon, math)
 
     # Convex: once a factor of two no longer helps, the minimum is less than another factor of two away.
     order, least = 1.0, exponent(1.0)
@@ -88,9 +88,9 @@ def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, l
     return min(0.0, float(log_tail(orders, step_epsilon, sequence, epsilon).min()))
 
 
-def delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
-    """Return delta at ``epsilon`` by real orders."""
-    return math.exp(log_delta(step_epsilon, sequence, epsilon))
+def delta(step_epsilon: float, sequence: Sequence, epsilon: float, largest: float = math.inf) -> float:
+    """Return delta at ``epsilon`` by real orders to ``largest``."""
+    return math.exp(log_delta(step_epsilon, sequence, epsilon, largest))
 
 
 def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, largest: int = LARGEST_ORDER) -> float:
@@ -98,9 +98,10 @@ def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, large
     return math.exp(log_delta_integer(step_epsilon, sequence, epsilon, largest))
 
 
-def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
-    """Return the largest step_epsilon that is (epsilon, delta)-DP by real orders, on the safe side."""
-    return calibrated_to_tail(log_delta, sequence, epsilon, delta)
+def calibrated(sequence: Sequence, epsilon: float, delta: float, largest: float = math.inf) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by real orders to ``largest``, on the safe side."""
+    _check_largest(epsilon, delta, largest)
+    return calibrated_to_tail(partial(log_delta, largest=largest), sequence, epsilon, delta)
 
 
 def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest: int = LARGEST_ORDER) -> float:
@@ -109,22 +110,35 @@ def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest
     Infeasible, too, if delta is so small that e^(-lambda epsilon), which is left of (3) without any loss, does not
     reach it at the largest order.
     """
+    _check_largest(epsilon, delta, largest)
+    return calibrated_to_tail(partial(log_delta_integer, largest=largest), sequence, epsilon, delta)
+
+
+def _check_largest(epsilon: float, delta: float, largest: float) -> None:
     check_budget(epsilon, delta)
     if epsilon * largest <= -log_target(delta):
         raise Infeasible(
-            "the largest integer order is too small for an epsilon this small",
+            "the largest order is too small for an epsilon this small",
             field="epsilon",
             hint="raise epsilon or delta, or compose by zcdp or moments_real",
         )
-    return calibrated_to_tail(partial(log_delta_integer, largest=largest), sequence, epsilon, delta)
 
 
 _STEPS = "any adaptive sequence of Laplace and Gaussian steps"
 CURVE = Curve("moments accountant, integer orders", _STEPS, delta_integer, calibrated_integer)
-CURVE_FAR = Curve(
-    f"moments accountant, integer orders to {FAR_ORDER:,}",
-    _STEPS,
-    partial(delta_integer, largest=FAR_ORDER),
-    partial(calibrated_integer, largest=FAR_ORDER),
+CURVE_FEW, CURVE_FAR = (
+    Curve(
+        f"moments accountant, integer orders to {largest:,}",
+        _STEPS,
+        partial(delta_integer, largest=largest),
+        partial(calibrated_integer, largest=largest),
+    )
+    for largest in (FEW_ORDERS, FAR_ORDER)
 )
 CURVE_REAL = Curve("moments accountant, real orders", _STEPS, delta, calibrated)
+CURVE_REAL_CAPPED = Curve(
+    f"moments accountant, real orders to {LARGEST_ORDER}",
+    _STEPS,
+    partial(delta, largest=LARGEST_ORDER),
+    partial(calibrated, largest=LARGEST_ORDER),
+)

@@ -19,6 +19,8 @@ CURVES: dict[str, Curve] = {
     "advanced": ADVANCED,
     "zcdp": ZCDP,
     "moments": moments.CURVE,
+    "moments_few": moments.CURVE_FEW,
     "moments_far": moments.CURVE_FAR,
+    "moments_real_capped": moments.CURVE_REAL_CAPPED,
     "moments_real": moments.CURVE_REAL,
 }

@@ -3,13 +3,13 @@
 A paper's module declares each claim at the function that goes from tables to a :class:`Verdict`; the workflow joins
 the papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in
 more than one way gives a verdict, and a row, for each variant; :func:`summed_up` says under which of them a claim
-holds.
+holds. Data that stand for a paper's own decide no verdict: such a row cannot be judged, and says what the rule gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ class Claim:
     tables: tuple[str, ...] = ()  # names of what the judge takes
     on: tuple[str, ...] = ()  # names of those whose first rows say what it is judged on
     judge: Callable[..., Verdict | Mapping[str, Verdict]] | None = None
+    at_hand: bool = False  # whether it speaks of whatever data are there, so that these stand for nothing
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,16 @@ class Verdict:
 
     holds: str
     measured: str
+    adjacency: str | None = None  # which data sets are neighbours; None for what the paper's claims have in common
+    charge: str | None = None  # what is charged for, likewise
+    on: str | None = None  # table whose first row says what it was measured on; None for those of the claim
+    data: str | None = None  # what it was measured on where no table says it
+    deciding_trials: int | None = None  # how many would decide it, were means and spreads as they are
+
+    def on_a_stand_in(self) -> Verdict:
+        """Return the verdict on the paper's own data, which are not there."""
+        words = f"On what stands for the paper's data the rule gives '{self.holds}'. {self.measured}"
+        return replace(self, holds=OPEN, measured=words)
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,17 @@ def judge(comparisons: Iterable[Comparison]) -> str:
     return HOLDS if all(c.sure for c in comparisons) else OPEN
 
 
+def deciding(comparisons: Iterable[Comparison], trials: int) -> int | None:
+    """Return how many trials would make all comparisons sure, were means and spreads as they are after so many.
+
+    None where all are sure, or where no number of trials would do.
+    """
+    errors = [(abs(c.low - c.high), np.hypot(c.low_se, c.high_se)) for c in comparisons if not c.sure]
+    if not errors or any(difference == 0 or not np.isfinite(se) for difference, se in errors):
+        return None
+    return int(np.ceil(trials * max(SURE * se / difference for difference, se in errors) ** 2))
+
+
 def number(value: float) -> str:
     """Write a number with three significant digits."""
     return f"{value:.3g}" if not 1e3 <= abs(value) < 1e6 else f"{value:,.0f}"
@@ -89,47 +111,53 @@ def listed(words: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def rows(
-    paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict | Mapping[str, Verdict]], sources: Mapping
-) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard``, one row per claim and variant.
+@dataclass(frozen=True)
+class Source:
+    """What a verdict was measured on."""
 
-    Verdicts are by item, and by variant where there is more than :data:`AS_PRINTED`; sources are (data, substitute)
-    by item.
-    """
-    variants = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
-    return pd.DataFrame(
-        {
-            "paper": paper,
-            "item": claim.item,
-            "claim": claim.claim,
-            "rule": claim.rule,
-            "reading": variant,
-            "data": sources[claim.item][0],
-            "substitute": sources[claim.item][1],
-            "measured": verdict.measured,
-            "holds": verdict.holds,
-        }
-        for claim in claims
-        for variant, verdict in variants[claim.item].items()
-    )
+    data: str
+    substitute: str | None = None
+
+
+def row(paper: Claims, claim: Claim, variant: str, verdict: Verdict, source: Source) -> dict[str, str | None]:
+    """Return one row of the table ``scorecard``."""
+    if claim.at_hand:
+        source = Source(source.data)
+    if source.substitute:
+        verdict = verdict.on_a_stand_in()
+    return {
+        "paper": paper.paper,
+        "item": claim.item,
+        "claim": claim.claim,
+        "rule": claim.rule,
+        "reading": variant,
+        "adjacency": verdict.adjacency or paper.adjacency,
+        "charge": verdict.charge or paper.charge,
+        "data": source.data,
+        "substitute": source.substitute,
+        "measured": verdict.measured,
+        "holds": verdict.holds,
+        "deciding_trials": verdict.deciding_trials if verdict.holds == OPEN else None,
+    }
 
 
 class Claims:
     """The claims of one paper, each declared where it is judged."""
 
-    def __init__(self, paper: str):
-        self.paper = paper
+    def __init__(self, paper: str, adjacency: str, charge: str):
+        self.paper, self.adjacency, self.charge = paper, adjacency, charge
         self._claims: list[Claim] = []
 
     def __iter__(self) -> Iterator[Claim]:
         return iter(sorted(self._claims, key=lambda claim: int(claim.item.split("-")[1])))
 
-    def claim(self, item: str, claim: str, rule: str, *tables: str, on: tuple[str, ...] = ()) -> Callable:
+    def claim(
+        self, item: str, claim: str, rule: str, *tables: str, on: tuple[str, ...] = (), at_hand: bool = False
+    ) -> Callable:
         """Declare a claim that the function below judges from ``tables``, measured on what the first of them says."""
 
         def declare(judge):
-            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge))
+            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge, at_hand))
             return judge
 
         return declare
@@ -137,11 +165,33 @@ class Claims:
     def scorecard(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         """Return the columns of the table ``scorecard`` for all claims, from the tables by name."""
         verdicts = {claim.item: claim.judge(*(tables[name] for name in claim.tables)) for claim in self}
-        sources = {}
-        for claim in self:
-            first = pd.DataFrame([tables[name].iloc[0].reindex(["data", "substitute"]) for name in claim.on])
-            sources[claim.item] = tuple("; ".join(first[column].dropna()) or None for column in first)
-        return rows(self.paper, self, verdicts, sources)
+        return rows(self, verdicts, lambda claim, on: source_of(tables, (on,) if on else claim.on))
+
+
+def rows(
+    paper: Claims,
+    verdicts: Mapping[str, Verdict | Mapping[str, Verdict]],
+    source: Callable[[Claim, str | None], Source],
+) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard``, one row per claim and variant.
+
+    Verdicts are by item, and by variant where there is more than :data:`AS_PRINTED`; ``source`` says of a claim, and
+    of the table that a verdict names, what was measured on.
+    """
+    found = []
+    for claim in paper:
+        of = verdicts[claim.item]
+        for variant, verdict in ({AS_PRINTED: of} if isinstance(of, Verdict) else of).items():
+            data = Source(verdict.data) if verdict.data else source(claim, verdict.on)
+            found.append(row(paper, claim, variant, verdict, data))
+    return pd.DataFrame(found)
+
+
+def source_of(tables: Mapping[str, pd.DataFrame], names: Iterable[str]) -> Source:
+    """Return what tables were measured on, by their first rows."""
+    first = pd.DataFrame([tables[name].iloc[0].reindex(["data", "substitute"]) for name in names])
+    data, substitute = ("; ".join(first[column].dropna().unique()) or None for column in first)
+    return Source(data, substitute)
 
 
 def summed_up(holds: Mapping[str, str]) -> str:

@@ -36,10 +36,19 @@ SCORECARD = table(
     Column("claim", TEXT, "", "the claim in our words"),
     Column("rule", TEXT, "", "when it counts as holding"),
     Column("reading", TEXT, "", "variant of the text it is judged under; 'as printed' if there is only one"),
+    Column("adjacency", TEXT, "", "which data sets are neighbours, on both sides of a comparison"),
+    Column("charge", TEXT, "", "what either side of a comparison is charged for"),
     Column("data", TEXT, "", "data it was measured on"),
-    SUBSTITUTE,
+    Column("substitute", TEXT, "", "what they stand for; such a row is not judged; else null", nullable=True),
     Column("measured", TEXT, "", "what was measured"),
     Column("holds", TEXT, "", "'holds', 'does not hold' or 'cannot be judged'; a word, so that no verdict is a null"),
+    Column(
+        "deciding_trials",
+        REAL,
+        "1",
+        "trials that would decide it, were means and spreads as they are; null where none would, or none need to",
+        nullable=True,
+    ),
     source=(),
 )
 

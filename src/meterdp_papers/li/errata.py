@@ -33,6 +33,9 @@ _THRESHOLD = 1e-6
 _CONSENSUS = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of deviation 1, c = {_CONSTANT:g}"
 
 
+_SCANNED = "The text at hand was read from a scan, which may have lost it."
+
+
 @defect(
     "D1",
     "(9); Algorithm 1, line 6",
@@ -43,6 +46,7 @@ _CONSENSUS = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of de
     "corrected, line 6 gives the average, too.",
     "lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j); tests compare with the average, not the nodes with "
     "each other.",
+    note=f"It depends on the subscripts of (9) and line 6. {_SCANNED}",
 )
 def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example()
@@ -178,6 +182,7 @@ def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray, updat
     "From any start farther away than the threshold nothing is run; turned round, no node can evaluate it.",
     "A public number of rounds from the graph alone, or a tolerance on what nodes see: their neighbours' y and "
     "their own last step.",
+    note=f"It depends on one relation sign in line 3. {_SCANNED}",
 )
 def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example()
@@ -322,6 +327,7 @@ _PAIRS, _TRIPLES = 200, 12
     "Beside the sum of nodes 1 and 5 node 2 holds a_1 + r: with a real r of finite spread it learns more than "
     "the right side of (12).",
     "Secure summation in whole numbers modulo 2^64 with a uniform mask, as in Lin, Clifton and Zhu.",
+    note=f"What is said of (11) depends on one subscript. {_SCANNED} What is said of (12) does not.",
 )
 def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
     found = []
@@ -522,6 +528,8 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     "the size of the values leaves more than the sum.",
     "Components of honest nodes are found for every set of colluding nodes of a public size, and the smallest is "
     "reported.",
+    note="Before (10) the text has the honest nodes connected once all corrupt ones are gone, and puts nodes 1, 3 "
+    "and 5 into (10): the cycle alone is ruled out, so claim li-3 is judged with a chord between honest nodes.",
 )
 def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example(chord=False)

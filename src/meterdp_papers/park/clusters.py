@@ -1,6 +1,7 @@
 """Fig. 4 of Park et al.: private K-means of check-ins against DPLloyd, over ten folds.
 
-Every method of a fold has the same public start and as many iterations. NICV is the mean squared distance to the
+Every method of a fold has the same public starts and as many iterations; of both sides of a comparison the same data
+sets are neighbours. NICV is the mean squared distance to the
 nearest centre, of test records in the unit ball.
 
 Fig. 5 of Park et al.: columns of factor loadings of faces, without noise and after Analyze Gauss.
@@ -12,6 +13,7 @@ is what the paper's public code does (defect P3).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -24,11 +26,10 @@ from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
 from meterdp.mechanisms.dpem.kmeans import (
     Factors,
     analyze_gauss_std,
+    answers_of,
     dp_kmeans,
     dp_lloyd,
     fit_factors,
-    kmeans_sequence,
-    lloyd_sequence,
     nicv,
     noisy_second_moment,
     second_moment,
@@ -40,19 +41,42 @@ from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
 
 EPSILON = 0.01
+DIMENSION = 2
 SHOWN_RECORDS = 1_500
 
 
-def step_budgets(variant: park.ClusterVariant, epsilon: float) -> dict[str, tuple[Callable, float]]:
-    """Return algorithm and budget of an answer of every method."""
-    lloyd = lloyd_sequence(variant.iterations)
-    ours = kmeans_sequence(variant.clusters, variant.iterations) if variant.charged == "each" else lloyd
+@dataclass(frozen=True)
+class Method:
+    """One side of the comparison."""
+
+    algorithm: Callable
+    step: float  # budget of an answer
+    options: tuple[tuple[str, float | str], ...] = ()  # keywords of the algorithm
+
+
+def methods_of(variant: park.ClusterVariant, epsilon: float) -> dict[str, Method]:
+    """Return every method of a variant, its noise scaled to the neighbours of the variant."""
+    lloyd, answers = answers_of(variant.iterations), _ANSWERS.get(variant.counts, variant.clusters + 1)
+    ours = answers_of(variant.iterations, answers)
+    removed = 2.0 if variant.adjacency == park.REPLACED else 1.0  # records taken out of DPLloyd's sums or put in
+    in_one = 1 + np.sqrt(DIMENSION) if variant.in_ball else DIMENSION + 1.0
+    of_lloyd = (("sensitivity", removed * in_one),)
+    of_ours = (
+        ("change", 1.0 if variant.adjacency == park.ADDED else 2.0),
+        ("counts", "exact" if variant.counts == park.CODE else "noisy"),
+        ("divisor", variant.divisor),
+    )
+    linear, zcdp = (CURVES[name].calibrated for name in ("linear", "zcdp"))
     return {
-        park.PLAIN: (dp_kmeans, np.inf),
-        park.LLOYD_LINEAR: (dp_lloyd, CURVES["linear"].calibrated(lloyd, epsilon, park.DELTA)),
-        park.LLOYD_ZCDP: (dp_lloyd, CURVES["zcdp"].calibrated(lloyd, epsilon, park.DELTA)),
-        park.PROPOSED: (dp_kmeans, CURVES["zcdp"].calibrated(ours, epsilon, park.DELTA)),
+        park.PLAIN: Method(dp_kmeans, np.inf),
+        park.LLOYD_LINEAR: Method(dp_lloyd, linear(lloyd, epsilon, park.DELTA), of_lloyd),
+        park.LLOYD_ZCDP: Method(dp_lloyd, zcdp(lloyd, epsilon, park.DELTA), of_lloyd),
+        park.PROPOSED: Method(dp_kmeans, zcdp(ours, epsilon, park.DELTA), of_ours),
     }
+
+
+# Answers the proposed method is charged for in an iteration; a record is in one cluster, so the means are one.
+_ANSWERS = {park.BOTH: 2, park.MEANS: 1, park.CODE: 1}
 
 
 def public_start(clusters: int, number: int) -> np.ndarray:
@@ -67,46 +91,43 @@ def variants_of(records: Records) -> list[park.ClusterVariant]:
     return [r for r in park.CLUSTER_VARIANTS if fewer or r.budget == park.EPSILON_AS_PRINTED]
 
 
-def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``park_folds`` of one fold."""
+def run_fold(records: Records, number: int, seed: int, starts: int = 1) -> pd.DataFrame:
+    """Return the columns of ``park_folds`` of one fold from so many public starts."""
     train, test = fold(len(records.x), "fig4", number)
     x = records.in_unit_ball()
     train_x, test_x = x[train], x[test]
 
     @cache
-    def run(method: str, algorithm: Callable, step: float, clusters: int, iterations: int, bounded: bool):
-        noise = StudyNoise(seed, "reproduce park", "fig4", method, number)
-        centres = public_start(clusters, number)
+    def run(name: str, method: Method, clusters: int, iterations: int, bounded: bool, start: int):
+        noise = StudyNoise(seed, "reproduce park", "fig4", name, number * park.STARTS + start)
+        centres = public_start(clusters, number * park.STARTS + start)
         for _ in range(iterations):
-            centres = algorithm(train_x, centres, 1, step, noise)
+            centres = method.algorithm(train_x, centres, 1, method.step, noise, **dict(method.options))
             if bounded:
                 centres = np.clip(centres, -1, 1)
         return centres * records.largest_norm, nicv(test_x, centres)
 
     rows = []
-    for variant in variants_of(records):
-        epsilon = EPSILON * (1 if variant.budget == park.EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
-        for method, (algorithm, step) in step_budgets(variant, epsilon).items():
-            centres, value = run(method, algorithm, step, variant.clusters, variant.iterations, variant.bounded)
-            rows.append(
-                {
-                    "fold": number,
-                    "reading": variant.name,
-                    "method": method,
-                    "epsilon": epsilon,
-                    "step_epsilon": None if np.isinf(step) else step,
-                    "nicv": value,
-                    "longitude": centres[:, 0].tolist(),
-                    "latitude": centres[:, 1].tolist(),
-                }
-            )
+    for start in progress(range(starts), "fig4, starts"):
+        for variant in variants_of(records):
+            epsilon = EPSILON * (1 if variant.budget == park.EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
+            for name, method in methods_of(variant, epsilon).items():
+                found = run(name, method, variant.clusters, variant.iterations, variant.bounded, start)
+                row = {"fold": number, "start": start, "reading": variant.name, "method": name, "epsilon": epsilon}
+                rows.append(row | _clustering(method.step, *found))
     return pd.DataFrame(rows)
 
 
+def _clustering(step: float, centres: np.ndarray, value: float) -> dict[str, object]:
+    places = {"longitude": centres[:, 0].tolist(), "latitude": centres[:, 1].tolist()}
+    return {"step_epsilon": None if np.isinf(step) else step, "nicv": value, **places}
+
+
 def summarise(folds: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
-    """Return the columns of ``park_nicv`` from all folds; the excess is over the proposed method in the same fold."""
-    ours = folds[folds["method"] == park.PROPOSED].set_index(["reading", "fold"])["nicv"]
-    index = pd.MultiIndex.from_frame(folds[["reading", "fold"]])
+    """Return the columns of ``park_nicv`` from all folds; the excess is over the proposed method, all else equal."""
+    keys = ["reading", "fold", "start"]
+    ours = folds[folds["method"] == park.PROPOSED].set_index(keys)["nicv"]
+    index = pd.MultiIndex.from_frame(folds[keys])
     folds = folds.assign(excess=folds["nicv"].to_numpy() - ours.loc[index].to_numpy())
     table = folds.groupby(["reading", "method"], sort=False).agg(
         epsilon=("epsilon", "first"),
@@ -118,12 +139,15 @@ def summarise(folds: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFram
         excess_se=("excess", "sem"),
         trials=("fold", "size"),
     )
-    return table.reset_index().assign(**source)
+    table = table.reset_index()
+    variants = table["reading"].map({v.name: v for v in park.CLUSTER_VARIANTS})
+    return table.assign(adjacency=[v.adjacency for v in variants], charge=[v.charge for v in variants], **source)
 
 
 def on_the_map(folds: pd.DataFrame, nicvs: pd.DataFrame, records: Records) -> pd.DataFrame:
     """Return the columns of ``park_clusters`` (Fig. 4): records and the centres of the first fold."""
-    shown = folds[(folds["fold"] == 0) & (folds["reading"] == park.SHOWN_CLUSTERS.name)]
+    first = (folds["fold"] == 0) & (folds["start"] == 0)
+    shown = folds[first & (folds["reading"] == park.SHOWN_CLUSTERS.name)]
     mean = nicvs[nicvs["reading"] == park.SHOWN_CLUSTERS.name].set_index("method")
     centres = [
         {
@@ -171,9 +195,15 @@ def prepared(records: Records, pictures: str) -> tuple[np.ndarray, float]:
     return x / largest, float(scale)
 
 
-def captured(free: Factors, private: Factors) -> float:
-    """Return how much of EM's loadings lies in the span of the private ones: mean squared cosine, from 0 to 1."""
-    basis, other = (np.linalg.qr(found.loadings)[0] for found in (private, free))
+def leading(matrix: np.ndarray) -> np.ndarray:
+    """Return the eigenvectors (d, q) of the largest eigenvalues of a symmetric matrix (d, d)."""
+    start = np.ones(len(matrix)) / np.sqrt(len(matrix))
+    return eigsh(matrix, k=LATENT, which="LA", v0=start, tol=1e-6)[1]
+
+
+def captured(free: Factors, private: np.ndarray) -> float:
+    """Return how much of EM's loadings lies in the span of columns (d, q): mean squared cosine, from 0 to 1."""
+    basis, other = (np.linalg.qr(columns)[0] for columns in (private, free.loadings))
     return float(np.linalg.norm(basis.T @ other) ** 2 / other.shape[1])
 
 
@@ -206,7 +236,8 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
                     "noise_std": std,
                     "noise_spectral_norm": std * norm_of_one,
                     "top_eigenvalue": top,
-                    "captured_share": captured(free, found),
+                    "captured_share": captured(free, found.loadings),
+                    "components_share": captured(free, leading(noisy)),
                 }
             )
             columns.append(_columns(key, found))

@@ -97,8 +97,7 @@ def check_ins(entry: Dataset, data_dir) -> Records:
     globe = float(np.hypot(180, 90))
     found = _read(entry, data_dir, read, "Gowalla", datasets.check_ins, "simulated check-ins", globe)
     if found.source["substitute"] is None:
-        words = f"a subset: {len(found.x):,} user-venue pairs stand for the paper's {datasets.CHECK_INS:,} check-ins"
-        found.source["substitute"] = words
+        found.source["data"] += f"; pairs of a user and a venue out of the paper's {datasets.CHECK_INS:,} check-ins"
     return found
 
 

@@ -55,23 +55,20 @@ _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
 
 @EXHIBITS.figure(
     park.PARK_MAP,
-    "Invented people by marital status, EM’s means and covariances, and those of one release. The caption can be "
-    "read in two ways: only in the first is EM’s mean of the married the person’s place. Look for released means "
+    "Simulated people by marital status, EM’s means and covariances, and those of one release. EM’s mean of the "
+    "married is the one person’s place. Look for released means "
     "that are nowhere near the country: noise hides the person because it hides everything about small classes.",
-    "Four maps of dots with means and ellipses, two variants of the caption by two numbers of people.",
+    "Two maps of dots with means and ellipses, for 104 people and for 50 times as many.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
     epsilons = np.sort(data["epsilon"].dropna().unique())
     epsilon = epsilons[-1]
     times = np.sort(data["times"].unique())
     title = f"Fig. 1: the lone married person, ε = {numbers.plain(epsilon)}"
-    with sheet(output, title, 9.4, 0.4, 2, 2, sharex=True, sharey=True) as (figure, body, grid):
-        for row, caption in zip(grid, park.CAPTIONS, strict=True):
-            for axes, many in zip(row, times, strict=True):
-                of_panel = data[(data["caption"] == caption) & (data["times"] == many)]
-                _people(axes, of_panel, epsilon)
-                people = "104 people" if many == 1 else f"{many} times as many"
-                axes.set_title(f"{caption[0].upper()}{caption[1:]};\n{people}", fontsize=9.5)
+    with sheet(output, title, 5.6, 0.4, 1, 2, sharex=True, sharey=True) as (figure, body, row):
+        for axes, many in zip(np.ravel(row), times, strict=True):
+            _people(axes, data[data["times"] == many], epsilon)
+            axes.set_title("104 people" if many == 1 else f"{many} times as many", fontsize=9.5)
         body.supxlabel("longitude (degrees east)", fontsize=10)
         body.supylabel("latitude (degrees north)", fontsize=10)
         handles = [line_key(color=c, marker="o", linestyle="") for c in _STATUS_COLOURS.values()]
@@ -304,6 +301,8 @@ def likelihoods(table: pd.DataFrame) -> Grid:
         cells = [
             f"{numbers.significant(value.loc[e, 'log_likelihood_mean'], 4)} ± "
             f"{_error(value.loc[e, 'log_likelihood_se'])}"
+            if e in value.index
+            else "–"
             for e in epsilons
         ]
         rows.append([park.LINE_NAMES[line], *cells])
@@ -354,6 +353,7 @@ def faces(table: pd.DataFrame) -> Grid:
         "spectral norm": lambda row: f"{row.noise_spectral_norm:.2f}",
         "top eigenvalue without noise": lambda row: f"{row.top_eigenvalue:.3f}",
         "mean squared cosine with EM's loadings": lambda row: f"{row.captured_share:.3f}",
+        "of leading components": lambda row: f"{row.components_share:.3f}",
     }
     return grid_of("Fig. 5: noise beside the second moment of the faces", table, columns, words=3)
 

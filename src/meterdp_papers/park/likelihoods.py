@@ -51,17 +51,34 @@ def split(records: Records, figure: str, number: int, scaling: str = LARGEST_NOR
     return Split(x[train], x[test], float(log_unit))
 
 
-def budget(line: park.Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]:
+def budget(line: park.Line, sequence: Sequence, epsilon: float) -> tuple[float, bool] | None:
     """Return eps_i of a line, and whether the deltas of the steps had to be left out of delta to have one.
 
     For linear and advanced composition the deltas of all steps add up, in Fig. 2 to more than the printed delta
-    (defect P4).
+    (defect P4). None where the largest order of the moments accountant allows no budget.
     """
     curve = CURVES[line.composition]
     try:
-        return curve.calibrated(sequence, epsilon, park.DELTA), False
+        step = curve.calibrated(sequence, epsilon, park.DELTA)
     except Infeasible:
+        if line.composition not in ("linear", "advanced"):
+            return None
         return curve.calibrated(sequence, epsilon, park.DELTA + sequence.gaussian * sequence.step_delta), True
+    return (on_grid(step) if line.on_grid else step), False
+
+
+def on_grid(step_epsilon: float) -> float:
+    """Return the largest point of the public code's grid that is at most this."""
+    first, width, last = park.EPSILON_GRID
+    return first + width * np.floor((min(step_epsilon, last) - first) / width)
+
+
+def settings_of(line: park.Line, free: EmSettings, classes: int) -> EmSettings:
+    """Return the settings of a line, all except its eps_i."""
+    found = replace(free, scheme=line.scheme)
+    if not line.own_delta:
+        return found
+    return replace(found, step_delta=park.DELTA * (1 - _SAME) / found.sequence(classes).gaussian)
 
 
 def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
@@ -102,7 +119,7 @@ def _run(
         return StudyNoise(seed, "reproduce park", figure, name, number)
 
     def fitted(line: park.Line, step_epsilon: float, on: Split = data) -> float:
-        settings = replace(free, scheme=line.scheme, step_epsilon=step_epsilon)
+        settings = replace(settings_of(line, free, start.classes), step_epsilon=step_epsilon)
         return _mean_log_density(on, fit(on.train, start, settings, noise(line.scheme)))
 
     without = _mean_log_density(data, fit(data.train, start, free, noise(park.EM)))
@@ -110,11 +127,15 @@ def _run(
     for epsilon in run.epsilons:
         yield _row(park.EM, None, None, epsilon, None, False, without)
         before: dict[str, tuple[float, float]] = {}  # of each scheme, its last budget and result
-        for line in park.LINES:
-            step_epsilon, left_out = budget(line, replace(free, scheme=line.scheme).sequence(start.classes), epsilon)
+        for line in park.LINES if shown else [line for line in park.LINES if not line.of_shown]:
+            has = budget(line, settings_of(line, free, start.classes).sequence(start.classes), epsilon)
+            if has is None:
+                continue
+            step_epsilon, left_out = has
             known = [found for at, found in before.values() if abs(at / step_epsilon - 1) < _SAME]
-            found = known[0] if known and line.scheme == "GGG" else fitted(line, step_epsilon)
-            if line.scheme == "GGG":
+            alike = line.scheme == "GGG" and not line.own_delta
+            found = known[0] if known and alike else fitted(line, step_epsilon)
+            if alike:
                 before[line.name] = step_epsilon, found
             yield _row(line.name, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
             if line.name == park.ZCDP and shown and experiment.public_radius:

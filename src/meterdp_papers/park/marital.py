@@ -18,7 +18,7 @@ from meterdp.mechanisms.dpem.mechanism import EmSettings, MixtureModel, Perturba
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import ClassSums
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.park.tables import CAPTIONS, DELTA, LONE_CLASS, SHOWN
+from meterdp_papers.park.tables import DELTA, SHOWN
 
 STATUSES = ("single", "married", "widowed", "divorced")
 MARRIED = STATUSES.index("married")
@@ -27,8 +27,8 @@ TIMES = (1, 50)
 MARITAL_EPSILONS = (1.0, 4.0)  # the paper does not print its value
 STEP_DELTA = 1e-6
 SOURCE = {
-    "data": f"simulated people, {PEOPLE} and {TIMES[1]} times as many, invented rates",
-    "substitute": "stands for simulations from official rates that are not printed",
+    "data": f"simulated people as in the paper, {PEOPLE} and {TIMES[1]} times as many; rates are not printed: ours",
+    "substitute": None,
 }
 
 # Invented. Longitude, latitude and share of the people of each state; most live where the rates are from.
@@ -43,24 +43,25 @@ _STATES = {
 }
 LONE_STATE_AT = (7.6, 51.5)  # North Rhine-Westphalia
 _SPREAD_DEGREES = 0.45
-# People per status under each variant of the caption.
-_COUNTS = {LONE_CLASS: (79, 1, 6, 18), CAPTIONS[1]: (52, 34, 4, 14)}
+# People per status. That the married class has one person is the caption's: "completely revealed in the mean", and
+# "several people" with 50 times the data.
+_COUNTS = (79, 1, 6, 18)
 _KM_PER_DEGREE = 111.2
 
 
 @dataclass(frozen=True)
 class People:
-    """Invented people."""
+    """Simulated people."""
 
     place: np.ndarray  # (N, 2), longitude and latitude in degrees
     status: np.ndarray  # (N,), index into `STATUSES`
-    lone: int  # row of a married person from the lone state; the only one unless there are more times as many people
+    lone: int  # row of a married person; the only one unless there are more times as many people
 
 
-def people(caption: str, times: int) -> People:
-    """Invent ``times`` as many people as the paper simulates, under one variant of the caption of Fig. 1."""
-    purpose = f"reproduce park, fig1, {caption}, {times} times"
-    counts = np.array(_COUNTS[caption]) * times
+def people(times: int) -> People:
+    """Simulate ``times`` as many people as the paper does."""
+    purpose = f"reproduce park, fig1, {times} times"
+    counts = np.array(_COUNTS) * times
     status = np.repeat(np.arange(len(STATUSES)), counts)
     places = np.array(list(_STATES.values()))
     shares = np.cumsum(places[:, 2] / places[:, 2].sum())
@@ -99,18 +100,16 @@ def kilometres(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def tabulate(trials: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of ``park_map`` (Fig. 1) and ``park_distances``; ``trials`` are releases per setting."""
     shown, distances = [], []
-    for caption in CAPTIONS:
-        for times in TIMES:
-            found = people(caption, times)
-            free = released(found, np.inf, StudyNoise(seed, "reproduce park", "fig1", "none"))
-            of = {"caption": caption, "times": times}
-            shown.append(_places(found, times, free).assign(**of))
-            for epsilon in MARITAL_EPSILONS:
-                noise = StudyNoise(seed, "reproduce park", "fig1", caption, times, repr(epsilon))
-                drawn = [released(found, epsilon, noise) for _ in range(trials)]
-                shown.append(_ellipses("released", epsilon, drawn[0]).assign(**of))
-                means = np.stack([one.means for one in drawn])
-                distances.append(_distances(epsilon, found, free, means).assign(**of))
+    for times in TIMES:
+        found = people(times)
+        free = released(found, np.inf, StudyNoise(seed, "reproduce park", "fig1", "none"))
+        shown.append(_places(found, times, free).assign(times=times))
+        for epsilon in MARITAL_EPSILONS:
+            noise = StudyNoise(seed, "reproduce park", "fig1", times, repr(epsilon))
+            drawn = [released(found, epsilon, noise) for _ in range(trials)]
+            shown.append(_ellipses("released", epsilon, drawn[0]).assign(times=times))
+            means = np.stack([one.means for one in drawn])
+            distances.append(_distances(epsilon, found, free, means).assign(times=times))
     return pd.concat(shown).assign(**SOURCE), pd.concat(distances).assign(**SOURCE)
 
 

@@ -4,7 +4,7 @@ The settings of Section 7 of Park et al., its variants, the lines of Figs 2 and 
 
 Figures import this module, so it stays light. Neither the smallest eigenvalue of a noisy covariance ("some value near
 zero") nor the estimate behind a figure is printed; (12), (15) and (18) disagree on what class sums are divided and
-centred by; the caption of Fig. 1 can be understood in two ways; of Fig. 4 neither the number of clusters nor of
+centred by; of Fig. 4 neither the number of clusters nor of
 iterations is printed, of Fig. 5 no sensitivity.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meterdp.accounting import FAR_ORDER
+from meterdp.accounting import FAR_ORDER, FEW_ORDERS, LARGEST_ORDER
 from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column
 from meterdp_papers.common.tables import TRIALS, VARIANT, table
 
@@ -33,10 +33,7 @@ _PLACE = (
     Column("longitude", REAL, "degree", "east of Greenwich; of a released mean perhaps nowhere on the globe"),
     Column("latitude", REAL, "degree", "north of the equator; of a released mean perhaps nowhere on the globe"),
 )
-_CAPTION = (
-    Column("caption", TEXT, "", "variant of the caption of Fig. 1"),
-    Column("times", INT, "1", "how many times as many people as the paper simulates"),
-)
+_TIMES = Column("times", INT, "1", "how many times as many people as the paper simulates")
 
 
 def _se(name: str, unit: str) -> Column:
@@ -95,7 +92,7 @@ PARK_OURS = table(
 PARK_MAP = table(
     "park_map",
     "Invented people by marital status, with means and covariances of EM and of one release: Fig. 1 of Park et al.",
-    *_CAPTION,
+    _TIMES,
     Column("kind", TEXT, "", "'person', 'lone person', 'em' or 'released'"),
     Column("epsilon", REAL, "1", "privacy parameter; null unless released", nullable=True),
     Column("status", TEXT, "", "marital status, the class"),
@@ -106,7 +103,7 @@ PARK_MAP = table(
 PARK_DISTANCES = table(
     "park_distances",
     "How far means are from the lone married person and from EM, over releases (Fig. 1 of Park et al.).",
-    *_CAPTION,
+    _TIMES,
     _EPSILON,
     Column("status", TEXT, "", "marital status, the class"),
     Column("person_count", COUNT, "persons", "invented people in the class"),
@@ -118,10 +115,16 @@ PARK_DISTANCES = table(
     TRIALS,
 )
 
+_OF_CLUSTERS = (
+    Column("adjacency", TEXT, "", "which data sets are neighbours"),
+    Column("charge", TEXT, "", "answers either side is charged for"),
+)
+
 PARK_FOLDS = table(
     "park_folds",
-    "Every clustering behind Fig. 4 of Park et al.: one fold, one variant, one method.",
+    "Every clustering behind Fig. 4 of Park et al.: one fold, one start, one variant, one method.",
     Column("fold", COUNT, "1", "number of the fold, from 0"),
+    Column("start", COUNT, "1", "number of the public start in this fold, from 0"),
     VARIANT,
     Column("method", TEXT, "", "'kmeans' without noise, 'dplloyd_linear', 'dplloyd_zcdp' or the paper's 'dp_kmeans'"),
     _EPSILON,
@@ -136,13 +139,16 @@ PARK_NICV = table(
     "park_nicv",
     "Normalised intra-cluster variance of each method under each variant of Fig. 4 of Park et al.",
     VARIANT,
+    *_OF_CLUSTERS,
     Column("method", TEXT, "", "as in park_folds"),
     _EPSILON,
     Column("step_epsilon", REAL, "1", "of one answer; null without noise", nullable=True),
-    Column("nicv_mean", REAL, "1", "mean squared distance to the nearest centre, in the unit ball; over folds"),
+    Column(
+        "nicv_mean", REAL, "1", "mean squared distance to the nearest centre, in the unit ball; over folds and starts"
+    ),
     _se("nicv", "1"),
-    Column("nicv_median", REAL, "1", "median over folds"),
-    Column("excess_mean", REAL, "1", "NICV less that of 'dp_kmeans' in the same fold, mean"),
+    Column("nicv_median", REAL, "1", "median over folds and starts"),
+    Column("excess_mean", REAL, "1", "NICV less that of 'dp_kmeans' in the same fold from the same start, mean"),
     _se("excess", "1"),
     TRIALS,
 )
@@ -183,6 +189,7 @@ PARK_FACE_NUMBERS = table(
     Column("noise_spectral_norm", REAL, "1", "largest absolute eigenvalue of the noise"),
     Column("top_eigenvalue", REAL, "1", "largest eigenvalue of the second moment without noise"),
     Column("captured_share", REAL, "1", "mean squared cosine of EM's loadings with the span of the private ones"),
+    Column("components_share", REAL, "1", "the same with the span of as many leading components of the noisy matrix"),
 )
 
 
@@ -211,12 +218,16 @@ SHOWN = Variant("map", 1e-3)  # the one of the paper's public code
 ALSO_SHOWN = Variant("map", 1e-2)
 FLOORS_AND_ESTIMATES = tuple(Variant(e, floor) for e in _ESTIMATES for floor in (1e-4, 1e-3, 1e-2))
 
-# Fig. 1: how many of the married come from elsewhere.
-LONE_CLASS = "the married class has one person"
-LONE_STATE = "one person of the married class comes from that state"
-CAPTIONS = (LONE_CLASS, LONE_STATE)
-
 EPSILON_AS_PRINTED, EPSILON_BY_SIZE = "epsilon as printed", "epsilon raised by the missing records"
+
+# Fig. 4: which data sets are neighbours, the same for both sides of the comparison except in the last, which is what
+# the text prints: d + 1 of DPLloyd is for a record more or less, (15) for one that is replaced (defect P6).
+ADDED, REPLACED = "one record added or removed", "one record replaced"
+UNEQUAL = "DPLloyd one record added or removed, proposed one replaced"
+# What the proposed method is charged for in an iteration; DPLloyd's noisy counts and sums are one answer.
+BOTH, MEANS, CODE, EVERY_CLASS = "counts charged", "counts not charged", "exact counts, not charged", "k + 1 answers"
+_ANSWERS = {BOTH: "2 J", MEANS: "J", CODE: "J", EVERY_CLASS: "J (k + 1)"}
+STARTS = 10  # of a fold
 
 
 @dataclass(frozen=True)
@@ -225,31 +236,46 @@ class ClusterVariant:
 
     clusters: int  # k
     iterations: int  # J
-    # {"each", "once"}, answers of the proposed method that an iteration is charged for: its k means and its counts,
-    # as Section 4 has it for mixtures, or one, since a record is in one cluster
-    charged: str = "each"
-    bounded: bool = False  # whether coordinates of centres are brought back to [-1, 1] after every iteration
+    adjacency: str = ADDED
+    counts: str = BOTH  # of the proposed method; CODE and `ADDED` give sqrt(d)/N_k, the noise of the public code
+    divisor: str = "own"  # what the proposed method divides class sums by, as of `EmSettings`
+    in_ball: bool = False  # whether DPLloyd has the 1 + sqrt(d) of the unit ball for the printed d + 1
+    bounded: bool = True  # whether coordinates of centres are brought back to [-1, 1], as in the public code
     # epsilon as printed; or larger by what fewer records than the paper's lack, so that N epsilon is the same
     budget: str = EPSILON_AS_PRINTED
 
     @property
     def name(self) -> str:
         """As tables and the page write it."""
-        answers = "k + 1 answers an iteration" if self.charged == "each" else "one answer an iteration"
-        kept = "; centres kept in [-1, 1]" if self.bounded else ""
-        more = "" if self.budget == EPSILON_AS_PRINTED else f"; {self.budget}"
-        return f"k = {self.clusters}, {self.iterations} iterations; {answers}{kept}{more}"
+        words = f"k = {self.clusters}, J = {self.iterations}; {self.adjacency}; {self.counts}"
+        more = {
+            "class sums over noisy counts": self.divisor == "noisy",
+            "1 + sqrt d": self.in_ball,
+            "centres anywhere": not self.bounded,
+            self.budget: self.budget != EPSILON_AS_PRINTED,
+        }
+        return "; ".join([words, *(name for name, applies in more.items() if applies)])
+
+    @property
+    def charge(self) -> str:
+        """How many answers either side is charged for."""
+        return f"DPLloyd J, proposed {_ANSWERS[self.counts]} answers; {self.counts}"
 
 
-SHOWN_CLUSTERS = ClusterVariant(5, 40, "once", bounded=True)  # nearest to the paper's public code
+SHOWN_CLUSTERS = ClusterVariant(5, 40, counts=CODE)  # the noise of the paper's public code
+_BOTH_SIDES = (ADDED, REPLACED)
 CLUSTER_VARIANTS = (
-    ClusterVariant(5, 10),
-    ClusterVariant(5, 10, bounded=True),
-    ClusterVariant(5, 40, bounded=True),
     SHOWN_CLUSTERS,
-    ClusterVariant(3, 10, "once", bounded=True),
-    ClusterVariant(5, 10, bounded=True, budget=EPSILON_BY_SIZE),
-    ClusterVariant(5, 40, "once", bounded=True, budget=EPSILON_BY_SIZE),
+    *(ClusterVariant(5, 40, a, c) for a in _BOTH_SIDES for c in (BOTH, MEANS)),
+    *(
+        ClusterVariant(5, 40, a, **{name: value})
+        for a in _BOTH_SIDES
+        for name, value in (("divisor", "noisy"), ("in_ball", True), ("bounded", False), ("budget", EPSILON_BY_SIZE))
+    ),
+    *(ClusterVariant(5, 10, a, c) for a in _BOTH_SIDES for c in (BOTH, MEANS)),
+    ClusterVariant(3, 10, counts=CODE),  # k and J of the public code, too
+    *(ClusterVariant(3, 10, a, c) for a in _BOTH_SIDES for c in (BOTH, MEANS)),
+    ClusterVariant(5, 40, UNEQUAL, EVERY_CLASS),
 )
 
 # Fig. 5: pictures, and what one of them can change in the second moment.
@@ -259,14 +285,21 @@ PICTURES = (AS_THEY_ARE, CENTRED, BY_PIXEL)
 PRINTED_SENSITIVITY = "2/N"
 SMALLEST_SENSITIVITY = "1/N"
 SENSITIVITIES = {PRINTED_SENSITIVITY: 2.0, "sqrt 2/N": 2.0**0.5, SMALLEST_SENSITIVITY: 1.0}
+NEIGHBOURS = {
+    PRINTED_SENSITIVITY: "one record replaced, as in (18)",
+    "sqrt 2/N": "one record replaced, the exact bound",
+    SMALLEST_SENSITIVITY: "one record added or removed",
+}
 WITHOUT, STATED, MISREAD = "none", "stated", "variance for deviation"  # the last as in the public code (defect P3)
 
 
 DELTA = 1e-4
+# Where the paper's public code (mixGaussFit.m) searches eps_i of the moments accountant: first, step, last.
+EPSILON_GRID = (0.001, 0.998 / 199, 0.999)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)  # the paper says 0.1 to 4 and prints no more
 FEW_EPSILONS = (0.1, 1.0, 4.0)
 SPLITS = 10
-FEW_SPLITS = 2  # of variants that are not drawn, where a run takes seconds
+FEW_SPLITS = 2  # of the other variant drawn on a stand-in, where a run takes seconds
 # A trial of the workflow, with fewer trials than splits, takes so many records for each, of Stroke among one in so
 # many and so many components so that little is decomposed, every so many-th row and column of pixels, and few
 # epsilons.
@@ -274,6 +307,11 @@ TRIAL_RECORDS = 1_000
 TRIAL_ONE_IN = 5
 TRIAL_COMPONENTS = 25
 TRIAL_PIXEL_STEP = 4
+
+
+def starts_of(trials: int) -> int:
+    """Return from how many public starts a study with so many ``trials`` clusters each fold."""
+    return STARTS if trials >= SPLITS else 1
 
 
 def splits_of(trials: int) -> int:
@@ -288,11 +326,16 @@ class Line:
     name: str  # as tables call it
     scheme: str  # {"GGG", "LLG"}
     composition: str  # name in `CURVES`
+    # Of linear composition, whether delta_i is delta over the number of answers, not the one of the experiment.
+    own_delta: bool = False
+    on_grid: bool = False  # whether eps_i is searched on `EPSILON_GRID`
+    of_shown: bool = False  # whether it is run under the variant that is drawn alone
 
 
 EM, OURS, PUBLIC_ZCDP = "em", "sound", "ggg_zcdp_public_radius"
 ZCDP, MOMENTS, MOMENTS_FAR, MOMENTS_REAL = "ggg_zcdp", "ggg_moments", "ggg_moments_far", "ggg_moments_real"
-LINEAR, ADVANCED = "ggg_linear", "ggg_advanced"
+MOMENTS_FEW, MOMENTS_GRID, MOMENTS_CAPPED = "ggg_moments_few", "ggg_moments_grid", "ggg_moments_real_capped"
+LINEAR, ADVANCED, LINEAR_OWN_DELTA = "ggg_linear", "ggg_advanced", "ggg_linear_own_delta"
 LLG_ZCDP, LLG_MOMENTS = "llg_zcdp", "llg_moments"
 LINES = (
     Line(LINEAR, "GGG", "linear"),
@@ -301,6 +344,10 @@ LINES = (
     Line(MOMENTS, "GGG", "moments"),
     Line(MOMENTS_FAR, "GGG", "moments_far"),
     Line(MOMENTS_REAL, "GGG", "moments_real"),
+    Line(LINEAR_OWN_DELTA, "GGG", "linear", own_delta=True, of_shown=True),
+    Line(MOMENTS_FEW, "GGG", "moments_few", of_shown=True),
+    Line(MOMENTS_CAPPED, "GGG", "moments_real_capped", of_shown=True),
+    Line(MOMENTS_GRID, "GGG", "moments", on_grid=True, of_shown=True),
     Line(LLG_ZCDP, "LLG", "zcdp"),
     Line(LLG_MOMENTS, "LLG", "moments"),
 )
@@ -339,10 +386,7 @@ EXPERIMENTS = {
         1e-6,
         "float32",
         False,  # a run takes seconds
-        (
-            Run(SHOWN),
-            *(Run(r, FEW_SPLITS, FEW_EPSILONS) for r in _SIDE if r.estimate == "map" or r.eigenvalue_floor == 1e-3),
-        ),
+        (Run(SHOWN), Run(ALSO_SHOWN, FEW_SPLITS, FEW_EPSILONS)),  # a stand-in decides nothing
     ),
     "fig3": Experiment(
         3,
@@ -364,6 +408,10 @@ EXPERIMENTS = {
 LINE_NAMES = {
     EM: "EM without noise",
     LINEAR: "GGG, linear",
+    LINEAR_OWN_DELTA: "GGG, linear, delta_i that fit",
+    MOMENTS_FEW: f"GGG, moments, integer orders to {FEW_ORDERS}",
+    MOMENTS_CAPPED: f"GGG, moments, real orders to {LARGEST_ORDER}",
+    MOMENTS_GRID: "GGG, moments, integer orders, eps_i on a grid",
     ADVANCED: "GGG, advanced",
     ZCDP: "GGG, zCDP",
     MOMENTS: "GGG, moments, integer orders",

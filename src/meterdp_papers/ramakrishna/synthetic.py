@@ -50,15 +50,15 @@ def set_columns(queries: ClassQueries) -> dict:
     }
 
 
-def run_trials(trials: Iterable[int], seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run every design on every set: columns of ``ramakrishna_trials`` and ``ramakrishna_descents``.
+def run_trials(sets: Iterable[int], seed: int, trials: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Run every design on sets, each at the rhos it is for: ``ramakrishna_trials`` and ``ramakrishna_descents``.
 
-    Our own designs run in the first OUR_SETS only, at SHOWN_RHOS.
+    ``trials`` are those of the study. Our own designs run in the first OUR_SETS only, at SHOWN_RHOS.
     """
     curves, descents = [], []
-    for trial in progress(list(trials), "synthetic classes"):
+    for trial in progress(list(sets), "synthetic classes"):
         queries = trial_set(trial, seed)
-        for rho in ram.RHOS:
+        for rho in (rho for rho in ram.RHOS if trial < ram.sets_of(rho, trials)):
             ours = ram.OUR_DESIGNS if trial < ram.OUR_SETS and rho in ram.SHOWN_RHOS else ()
             for name in ram.PAPERS_DESIGNS + ours:
                 noise = noise_design(name)(queries, Budget(rho, ram.CONVENTION))
@@ -109,6 +109,16 @@ def summarise(trials: pd.DataFrame) -> pd.DataFrame:
         below_white_share=("excess", lambda e: float((e < 0).mean())),
         trials=("trial", "nunique"),
     )
-    table = table.join(shown).reset_index()
+    table = table.join(shown).reset_index().merge(_steps(joined), how="left")
     table["data"] = DATA
     return table
+
+
+def _steps(joined: pd.DataFrame) -> pd.DataFrame:
+    """Return how the improvement over white noise, averaged over epsilon, moves from each rho to the next."""
+    keys = ["design", "accuracy_convention", "sides"]
+    wide = joined.pivot_table("excess", [*keys, "trial"], "rho")
+    steps = -wide.diff(axis=1)
+    found = {"step_mean": steps.groupby(keys).mean(), "step_se": steps.groupby(keys).sem()}
+    long = [of.reset_index().melt(keys, var_name="rho", value_name=name) for name, of in found.items()]
+    return long[0].merge(long[1]).astype({"rho": float})

@@ -47,7 +47,7 @@ SEQUENCES = {
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 STEPS = Sequence(laplace=4, gaussian=3, step_delta=1e-7)
 # Upper bounds on a curve, which need not have the shape of one.
-BOUNDS = (*NAMES, "moments_far")
+BOUNDS = (*NAMES, "moments_few", "moments_far", "moments_real_capped")
 # Parameters of the noise, and the public ones among them that a calibration is given; a new curve adds its own.
 EXAMPLES = {
     "gdp": ([0.7], []),

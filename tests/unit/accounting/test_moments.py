@@ -195,10 +195,23 @@ def test_whole_orders_without_end_have_the_budget_of_zcdp(epsilon):
 
 def test_an_epsilon_too_small_for_the_largest_order_is_infeasible():
     epsilon = math.log(1e4) / LARGEST_ORDER
-    with pytest.raises(Infeasible, match=r"largest integer order is too small .* moments_real"):
+    with pytest.raises(Infeasible, match=r"largest order is too small .* moments_real"):
         moments.calibrated_integer(GAUSSIAN, 0.99 * epsilon, 1e-4)
     assert moments.calibrated_integer(GAUSSIAN, 1.01 * epsilon, 1e-4) > 0
     assert moments.calibrated(GAUSSIAN, 0.99 * epsilon, 1e-4) > 0
+
+
+@pytest.mark.parametrize("step_epsilon", [0.001, 0.0032331612694535385, 0.006])
+def test_at_epsilon_0_1_the_cap_on_orders_is_the_whole_cause(step_epsilon):
+    """Claim park-7: the best order lies beyond 100, and 100 is a whole number."""
+    sequence = Sequence(0, 420, 1e-6)
+    whole = moments.log_delta_integer(step_epsilon, sequence, 0.1)
+    real = moments.log_delta(step_epsilon, sequence, 0.1, 100.0)
+    grid = moments.log_tail(np.linspace(1, 100, 9901), step_epsilon, sequence, 0.1).min()
+    assert real == pytest.approx(whole, rel=1e-12) and grid == pytest.approx(whole, rel=1e-12)
+    assert moments.log_delta(step_epsilon, sequence, 0.1) < whole - 1e-3
+    capped, ends = moments.calibrated(sequence, 0.1, 1e-4, 100.0), moments.calibrated_integer(sequence, 0.1, 1e-4)
+    assert capped == pytest.approx(ends, rel=1e-9)
 
 
 def test_a_loss_that_cannot_exceed_epsilon_costs_nothing():

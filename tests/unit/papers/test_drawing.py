@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp_papers.common.scorecard import OPEN, Verdict, rows
+from meterdp_papers.common.scorecard import OPEN, Source, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.li import exposure, likelihoods
 from meterdp_papers.li import tables as li
@@ -103,8 +103,8 @@ def test_likelihoods_of_park_are_printed_by_line(paths):
 def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
     chromium_or_skip()
     verdicts = {claim.item: Verdict(OPEN, "Synthetic.") for claim in CLAIMS}
-    sources = {claim.item: ("synthetic data", None) for claim in CLAIMS}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
+    card = rows(CLAIMS, verdicts, lambda *_: Source("synthetic data"))
+    write_table(tmp_path / "card.parquet", SCORECARD, card)
     printed = {p.name: paths["park"][p.name] for p in PAPERS["park"].printed}
     card, page = {"park": tmp_path / "card.parquet"}, tmp_path / "report.html"
     build_reproduction_report(card, {"park": printed}, {"park": {}}, page, simulated=False, trials=2)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Source, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import data as liu_data
 from meterdp_papers.liu.scorecard import CLAIMS
@@ -78,8 +78,11 @@ def page(drawn, tmp_path) -> Path:
     words = (HOLDS, FAILS, OPEN)
     verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
     verdicts["liu-1"] = {"one": verdicts["liu-1"], "other": Verdict(FAILS, "Measured otherwise.")}
-    sources = {c.item: ("synthetic data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
+
+    def source(claim, on) -> Source:
+        return Source("synthetic data", "stands for <private>" if claim.item == "liu-8" else None)
+
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS, verdicts, source))
     source = {"data": "synthetic data", "substitute": None}
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(
@@ -98,7 +101,9 @@ def test_the_page_shows_every_claim_with_its_rule_and_verdict(page):
     for claim in CLAIMS:
         assert f'<section id="{claim.item}"' in text
     words = "Of 12 claims, 3 true under every variant of the text on the data at hand, 1 true under some variants, "
-    assert f"{words}4 true under none, 4 not to be judged." in text
+    assert f"{words}3 true under none, 5 not to be judged." in text
+    assert "cannot be judged here, as the paper's data are not there".replace("'", "&#39;") in text
+    assert "the rule gives &#39;does not hold&#39;. Measured 7" in text
     assert "holds under 1 of 2 variants: one" in text and "Measured otherwise." in text
     assert "Measured 0 &lt; 1." in text and "stands for &lt;private&gt;" in text and "None" not in text
     assert "STUDY – NOT FOR RELEASE" in text and "simulated export" in text

@@ -3,10 +3,11 @@
 from meterdp.core.job import job
 from meterdp_papers.common.tables import batch
 from meterdp_papers.ramakrishna.synthetic import run_trials
-from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS, RAMAKRISHNA_TRIALS
+from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS, RAMAKRISHNA_TRIALS, most_sets
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
-    curves, descents = run_trials(batch(int(snakemake.wildcards.batch), params.batches, params.trials), params.seed)
+    sets = batch(int(snakemake.wildcards.batch), params.batches, most_sets(params.trials))
+    curves, descents = run_trials(sets, params.seed, params.trials)
     write(snakemake.output.trials, RAMAKRISHNA_TRIALS, curves)
     write(snakemake.output.descents, RAMAKRISHNA_DESCENTS, descents)

@@ -39,29 +39,35 @@ def dp_kmeans(
     step_epsilon: float,
     noise: NoiseSource,
     count_floor: float = 1.0,
+    change: float = CHANGE,
+    counts: Literal["noisy", "exact"] = "noisy",
+    divisor: Literal["own", "noisy"] = "own",
 ) -> np.ndarray:
     """Run the paper's private K-means: Laplace noise on the shares, (14), and on every mean, (15), (16).
 
     Takes records (N, d) in the unit ball and public centres (K, d), and returns centres (K, d). ``step_epsilon`` is
-    the budget of each of the J (K + 1) answers; infinite for Lloyd's algorithm without noise. ``count_floor`` is a
+    the budget of each answer; infinite for Lloyd's algorithm without noise. ``count_floor`` is a
     public floor of the noisy counts that (15) divides by (defect P2). The mean itself is that of the class, as (16)
-    prints; a class of no record keeps its centre.
+    prints, or with ``divisor`` "noisy" the class sum over the noisy count; a class of no record keeps its centre.
+
+    ``change`` is what one record changes counts and norms of class sums by: 2 in (15), for one that is replaced; 1
+    for one more or less. With "exact" ``counts`` the noise is scaled by the number of members itself, which the
+    paper's public code does and charges nothing for.
     """
     check_records(x, len(start))
     perturbation, centres = Perturbation(noise, step_epsilon), start
     n, d = x.shape
     for _ in range(iterations):
-        counts, sums = _members(x, centres)
-        shares, _ = clipped_weights(perturbation.vector(counts / n, CHANGE / n, "laplace"))
-        noisy_counts = np.maximum(n * shares, count_floor)
-        means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
-        centres = perturbation.vector(means, CHANGE * math.sqrt(d) / noisy_counts[:, None], "laplace")
+        members, sums = _members(x, centres)
+        used = members
+        if counts == "noisy":
+            shares, _ = clipped_weights(perturbation.vector(members / n, change / n, "laplace"))
+            used = n * shares
+        used = np.maximum(used, count_floor)[:, None]
+        by = np.maximum(members, 1.0)[:, None] if divisor == "own" else used
+        means = np.where(members[:, None] > 0, sums / by, centres)
+        centres = perturbation.vector(means, change * math.sqrt(d) / used, "laplace")
     return centres
-
-
-def kmeans_sequence(classes: int, iterations: int) -> Sequence:
-    """Return the answers of :func:`dp_kmeans` for an accountant."""
-    return Sequence(iterations * (classes + 1), 0, 0.0)
 
 
 def dp_lloyd(
@@ -71,17 +77,18 @@ def dp_lloyd(
     step_epsilon: float,
     noise: NoiseSource,
     count_floor: float = 1.0,
+    sensitivity: float | None = None,
 ) -> np.ndarray:
     """Run DPLloyd: Lap((d + 1)/step_epsilon) on every count and on every coordinate of every sum.
 
     As :func:`dp_kmeans`, but one iteration is one answer: linear composition gives it epsilon/J. The
-    sensitivity d + 1 is that of one record more or less with coordinates in [-1, 1]; a replaced record of the unit
-    ball changes counts and sums of two classes, by up to 2 + 2 sqrt(d), so for d = 2 the paper charges DPLloyd less
-    than its own method. A class whose noisy count is below the floor is divided by the floor.
+    sensitivity d + 1, unless another is given, is that of one record more or less with coordinates in [-1, 1]; a
+    replaced record changes counts and sums of two classes, so it takes twice as much (defect P6). A class whose
+    noisy count is below the floor is divided by the floor.
     """
     check_records(x, len(start))
     perturbation, centres = Perturbation(noise, step_epsilon), start
-    sensitivity = x.shape[1] + 1
+    sensitivity = x.shape[1] + 1 if sensitivity is None else sensitivity
     for _ in range(iterations):
         counts, sums = _members(x, centres)
         noisy_counts = perturbation.vector(counts, sensitivity, "laplace")
@@ -89,35 +96,36 @@ def dp_lloyd(
     return centres
 
 
-def lloyd_sequence(iterations: int) -> Sequence:
-    """Return the answers of :func:`dp_lloyd` for an accountant."""
-    return Sequence(iterations, 0, 0.0)
+def answers_of(iterations: int, in_each: int = 1) -> Sequence:
+    """Return so many Laplace answers in each iteration for an accountant: of DPLloyd one."""
+    return Sequence(iterations * in_each, 0, 0.0)
 
 
 def nicv(x: np.ndarray, centres: np.ndarray) -> float:
     """Return the normalised intra-cluster variance: the mean squared distance of records to the nearest centre."""
-    total = sum(float(nearest.sum()) for _, _, nearest in _assigned(x, centres))
+    total = 0.0
+    for part, label in _assigned(x, centres):
+        residual = part - centres[label]
+        total += float(np.einsum("nd,nd->", residual, residual))
     return total / len(x)
 
 
 def _members(x: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return counts (K,) and sums (K, d) of the records nearest to each centre (K, d)."""
-    counts, sums = np.zeros(len(centres)), np.zeros(centres.shape)
-    for part, label, _ in _assigned(x, centres):
-        member = (label[:, None] == np.arange(len(centres))).astype(float)
-        counts += member.sum(axis=0)
-        sums += member.T @ part
+    k, d = centres.shape
+    counts, sums = np.zeros(k), np.zeros((k, d))
+    for part, label in _assigned(x, centres):
+        counts += np.bincount(label, minlength=k)
+        sums += np.column_stack([np.bincount(label, part[:, j], k) for j in range(d)])
     return counts, sums
 
 
-def _assigned(x: np.ndarray, centres: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield records (n, d), the nearest centre of each, (n,), and its squared distance, (n,)."""
+def _assigned(x: np.ndarray, centres: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield records (n, d) and the nearest centre of each, (n,)."""
+    squares = np.einsum("kd,kd->k", centres, centres)
     for start in range(0, len(x), _ROWS_AT_ONCE):
         part = x[start : start + _ROWS_AT_ONCE]
-        less_own_square = np.einsum("kd,kd->k", centres, centres) - 2 * part @ centres.T
-        label = less_own_square.argmin(axis=1)
-        residual = part - centres[label]
-        yield part, label, np.einsum("nd,nd->n", residual, residual)
+        yield part, (squares - 2 * part @ centres.T).argmin(axis=1)
 
 
 # Noise makes negative variances; without a floor the next iteration divides by one.

@@ -15,11 +15,10 @@ from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.mechanisms.dpem.kmeans import (
     Factors,
     analyze_gauss_std,
+    answers_of,
     dp_kmeans,
     dp_lloyd,
     fit_factors,
-    kmeans_sequence,
-    lloyd_sequence,
     nicv,
     noisy_second_moment,
     second_moment,
@@ -65,6 +64,34 @@ def test_the_papers_noise_is_that_of_13_to_16(step_epsilon):
     assert centres == pytest.approx(expected)
 
 
+def test_the_noise_of_the_public_code_is_half_of_that_and_by_exact_counts():
+    n, d, k = 1000, 2, 3
+    x, start = clusters(n, d, k), clusters(k, d, k)
+    counts, sums = one_iteration(x, start)
+    noise = NotedNoise("code", 0.1)
+    centres = dp_kmeans(x, start, 1, 0.1, noise, change=1.0, counts="exact")
+    ((_, drawn),) = noise.drawn
+    assert centres == pytest.approx((sums + math.sqrt(d) / 0.1 * drawn) / counts[:, None])
+
+
+@pytest.mark.parametrize("change", [1.0, 2.0])
+def test_class_sums_over_noisy_counts_change_by_what_the_noise_is_scaled_to(change):
+    """Oracle: one member of unit norm more or less, or replaced by its opposite, at the same noisy counts."""
+    n, d = 400, 2
+    x = np.tile([0.6, 0.0], (n, 1))
+    corner = np.full((1, d), 1 / math.sqrt(d))
+    other = np.vstack([x[1:], corner]), (x[1:] if change == 1 else np.vstack([x[1:], -corner]))
+    start = np.array([[0.5, 0.0], [50.0, 50.0]])
+
+    class Zero(NotedNoise):
+        def laplace(self, shape):
+            return np.zeros(shape)
+
+    first, last = (dp_kmeans(rows, start, 1, 1.0, Zero("zero", 1.0), divisor="noisy")[0] for rows in other)
+    moved = np.abs(first * len(other[0]) - last * len(other[1])).sum()
+    assert moved == pytest.approx(change * math.sqrt(d))
+
+
 @pytest.mark.parametrize("step_epsilon", [0.5, 0.002])
 def test_dplloyd_has_sensitivity_d_plus_one(step_epsilon):
     n, d, k = 1000, 2, 3
@@ -85,8 +112,8 @@ def test_an_empty_class_keeps_its_centre_without_noise():
 
 
 def test_the_accountant_is_told_every_answer():
-    assert kmeans_sequence(5, 10) == Sequence(60, 0, 0.0)
-    assert lloyd_sequence(10) == Sequence(10, 0, 0.0)
+    assert answers_of(10, 6) == Sequence(60, 0, 0.0)
+    assert answers_of(10) == Sequence(10, 0, 0.0)
 
 
 # Of statistical tests.

@@ -1,5 +1,7 @@
 """Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be judged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,11 @@ from meterdp_papers.common.scorecard import (
     NONE,
     OPEN,
     SOME,
-    Claim,
+    Claims,
     Comparison,
+    Source,
+    Verdict,
+    deciding,
     judge,
     listed,
     number,
@@ -36,6 +41,18 @@ def test_a_comparison_is_lost_for_certain_only_beyond_two_standard_errors():
     assert judge([Comparison("a", 1.8, 0.1, 2, 0.1)]) == OPEN  # another seed could turn it round
     assert judge([Comparison("a", 2, 0.0, 2, 0.0)]) == OPEN  # a tie is no win
     assert judge([Comparison("one trial", 2.0, np.nan, 1.0, np.nan)]) == FAILS
+
+
+def test_as_many_trials_would_decide_as_make_the_standard_error_small_enough():
+    """Oracle: with n times the trials a standard error falls by the root of n."""
+    unsure = Comparison("a", 1.0, 0.3, 1.5, 0.4)
+    needed = deciding([unsure, Comparison("b", 1, 0.01, 2, 0.01)], 100)
+    assert needed == 400  # 2 * 0.5 / 0.5 = 2
+    shorter = np.sqrt(100 / needed)
+    assert not replace(unsure, low_se=0.3 * shorter, high_se=0.4 * shorter).sure
+    assert replace(unsure, low_se=0.299 * shorter, high_se=0.4 * shorter).sure
+    assert deciding([Comparison("b", 1, 0.01, 2, 0.01)], 100) is None
+    assert deciding([Comparison("a tie", 1, 0.1, 1, 0.1)], 100) is None
 
 
 @pytest.mark.parametrize(
@@ -199,14 +216,16 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_work": work()}
     tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
     tables["fig7"] = low.assign(data="simulated export, synthetic")
+    tables = {name: table.assign(substitute=None) for name, table in tables.items()}
+    tables["fig7"] = tables["fig7"].assign(substitute="stands for private houses")
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].tolist() == [f"liu-{n}" for n in range(1, 13)] == [claim.item for claim in CLAIMS]
     verdicts = card.set_index("item")["holds"]
-    assert verdicts["liu-3"] == FAILS and verdicts["liu-12"] == OPEN
-    assert (verdicts.drop(["liu-3", "liu-12"]) == HOLDS).all()
+    assert verdicts["liu-3"] == FAILS and (verdicts[["liu-8", "liu-12"]] == OPEN).all()
+    assert (verdicts.drop(["liu-3", "liu-8", "liu-12"]) == HOLDS).all()
     assert card["data"].str.endswith("synthetic").tolist() == [n in (7, 8, 12) for n in range(1, 13)]
-    assert (card["substitute"] == "stands for nothing").all()
+    assert card["substitute"].notna().tolist() == [n == 8 for n in range(1, 13)]  # 7 and 12 are of the data at hand
 
 
 def test_a_claim_is_summed_up_over_its_variants():
@@ -221,9 +240,27 @@ def test_every_variant_is_judged_by_its_own_rows():
     table = pd.concat([curve(low, se=0.01, variant="one"), curve(high, se=0.01, variant="other")])
     found = liu.under(table, liu.lowest)
     assert {variant: verdict.holds for variant, verdict in found.items()} == {"one": HOLDS, "other": FAILS}
-    card = rows("Paper", [Claim("c", "it is low", "it is lowest")], {"c": found}, {"c": ("data", None)})
+    paper = Claims("Paper", "one record replaced", "one answer")
+    paper.claim("c-1", "it is low", "it is lowest")(None)
+    card = rows(paper, {"c-1": found}, lambda *_: Source("data"))
     as_arrow(SCORECARD, card)
     assert card["reading"].tolist() == ["one", "other"] and card["holds"].tolist() == [HOLDS, FAILS]
+    assert set(card["adjacency"]) == {"one record replaced"} and set(card["charge"]) == {"one answer"}
+
+
+@pytest.mark.parametrize("verdict", [HOLDS, FAILS, OPEN])
+def test_no_stand_in_decides_a_verdict_unless_the_claim_is_of_the_data_at_hand(verdict):
+    paper = Claims("Paper", "one record replaced", "one answer")
+    paper.claim("c-1", "it is low", "it is lowest")(None)
+    paper.claim("c-2", "on the data at hand it is low", "it is lowest", at_hand=True)(None)
+    paper.claim("c-3", "it is low", "it is lowest")(None)
+    measured = Verdict(verdict, "It is 3.", adjacency="one record more or less")
+    verdicts = {"c-1": measured, "c-2": measured, "c-3": {"own": replace(measured, data="the paper's own")}}
+    card = rows(paper, verdicts, lambda *_: Source("simulated", "stands for private"))
+    assert card["holds"].tolist() == [OPEN, verdict, verdict]
+    assert card["substitute"].notna().tolist() == [True, False, False]
+    assert card["data"].tolist() == ["simulated", "simulated", "the paper's own"]
+    assert f"'{verdict}'. It is 3." in card["measured"][0] and set(card["adjacency"]) == {"one record more or less"}
 
 
 def test_words():

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
+from meterdp.federated.adversary import known_sums
 from meterdp.federated.em import entries_of
+from meterdp.federated.graph import CORRUPT, Graph, ring
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.li import exposure, likelihoods, recovery
 from meterdp_papers.li import tables as li
@@ -52,6 +54,18 @@ def test_rows_are_dealt_once_each(records, rows, sizes):
     assert len(parts) == li.NODES[rows] and {len(p) for p in parts} == sizes
     assert len(np.unique(together[:, 0])) == len(together) <= len(x)
     assert start(x).covariances[0] == pytest.approx(np.cov(x.T))
+
+
+@pytest.mark.parametrize(
+    "chords", [[(0, 2)], [(2, 4)], [(i, j) for i in range(5) for j in range(i)]], ids=["1-3", "3-5", "complete"]
+)
+def test_where_honest_nodes_are_connected_their_sum_alone_is_known(chords):
+    """Claim li-3: V_h = {1, 3, 5} in (10); a chord to a corrupt node leaves node 3 alone."""
+    five = ring(5)
+    graph = Graph.of(5, sorted({tuple(sorted(e)) for e in [*five.edges.tolist(), *chords]}), five.positions)
+    assert list(known_sums("subspace", graph, CORRUPT)) == [(0, 2, 4)]
+    apart = Graph.of(5, [*five.edges.tolist(), (1, 4)], five.positions)
+    assert (2,) in known_sums("subspace", apart, CORRUPT)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,10 @@ AS_CLAIMED = {
     "ggg_zcdp": (2.0, 6.0, 9.0),
     "ggg_moments": (1.0, 5.99, 8.99),
     "ggg_moments_far": (2.0, 5.99, 8.99),
+    "ggg_moments_few": (None, 5.99, 8.99),
+    "ggg_moments_grid": (0.5, 5.99, 8.95),
+    "ggg_moments_real_capped": (1.0, 6.0, 9.0),
+    "ggg_linear_own_delta": (-9.0, 0.0, 2.0),
     "ggg_moments_real": (2.0, 6.0, 9.0),
     "ggg_advanced": (0.0, 3.0, 5.0),
     "ggg_linear": (-9.0, 1.0, 3.0),
@@ -25,7 +29,7 @@ AS_CLAIMED = {
 
 
 def runs(
-    values=AS_CLAIMED, figure="fig2", variant=park.SHOWN.name, noise=0.01, left_out=False, real=1.0
+    values=AS_CLAIMED, figure="fig2", variant=park.SHOWN.name, noise=0.01, left_out=False, capped=0.6
 ) -> pd.DataFrame:
     """Return a table ``park_likelihoods`` of five splits around these means."""
     generator = np.random.default_rng(3)
@@ -34,8 +38,10 @@ def runs(
     for number in range(5):
         for i, epsilon in enumerate(EPSILONS):
             for line, means in values.items():
-                step = None if line == park.EM else epsilon / 10 * (0.6 if line == "ggg_moments" else 1.0)
-                step = step * real if line == "ggg_moments_real" else step
+                if means[i] is None:
+                    continue
+                less = {"ggg_moments": 0.6, "ggg_moments_real_capped": capped}.get(line, 1.0)
+                step = None if line == park.EM else epsilon / 10 * less
                 row = {"split": number, "line": line, "epsilon": epsilon, "step_epsilon": step}
                 row |= {"scheme": of[line].scheme, "composition": of[line].composition} if line in of else {}
                 row |= {"deltas_left_out": left_out and line in ("ggg_linear", "ggg_advanced")}
@@ -45,7 +51,7 @@ def runs(
 
 
 def distances(em_to_lone=0.0, few=1000.0, many=100.0, se=1.0) -> pd.DataFrame:
-    """Return a table ``park_distances`` of one variant of the caption."""
+    """Return a table ``park_distances`` of one epsilon."""
     apart = ("released_to_lone_median_km", "released_to_em_median_km", "released_to_em_mean_km")
     rows = [
         {"times": times, "status": status, **dict.fromkeys(apart, at)}
@@ -62,6 +68,7 @@ def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
     rows = [
         {
             "fold": number,
+            "start": 0,
             "reading": variant.name,
             "method": method,
             "step_epsilon": None if method == park.PLAIN else 0.001,

@@ -27,26 +27,37 @@ def records() -> Records:
 
 @pytest.fixture(scope="module")
 def folds(records):
-    return pd.concat([clusters.run_fold(records, number, seed=4) for number in range(2)])
+    return pd.concat([clusters.run_fold(records, number, seed=4, starts=2) for number in range(2)])
 
 
 def test_step_budgets_add_up_to_epsilon():
     """Oracle: rho + 2 sqrt(rho ln(1/delta)) with rho = answers eps_i^2/2."""
     log = np.log(1e4)
+    in_each = {park.BOTH: 2, park.MEANS: 1, park.CODE: 1}
     for variant in park.CLUSTER_VARIANTS:
-        steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
+        steps = {name: method.step for name, method in clusters.methods_of(variant, 0.01).items()}
         assert steps[park.LLOYD_LINEAR] * variant.iterations == pytest.approx(0.01)
-        answers = variant.iterations * (variant.clusters + 1 if variant.charged == "each" else 1)
+        answers = variant.iterations * in_each.get(variant.counts, variant.clusters + 1)
         for method, count in ((park.LLOYD_ZCDP, variant.iterations), (park.PROPOSED, answers)):
             rho = count * steps[method] ** 2 / 2
             assert rho + 2 * np.sqrt(rho * log) == pytest.approx(0.01, rel=1e-6)
+
+
+def test_both_sides_have_the_same_neighbours_but_where_the_text_has_not():
+    for variant in park.CLUSTER_VARIANTS:
+        methods = clusters.methods_of(variant, 0.01)
+        lloyd, ours = (dict(methods[name].options) for name in (park.LLOYD_ZCDP, park.PROPOSED))
+        of_lloyd = lloyd["sensitivity"] / (1 + np.sqrt(2) if variant.in_ball else 3)
+        assert (of_lloyd == ours["change"]) == (variant.adjacency != park.UNEQUAL)
+    names = {v.adjacency for v in park.CLUSTER_VARIANTS}
+    assert names == {park.ADDED, park.REPLACED, park.UNEQUAL}
 
 
 def test_zcdp_beats_linear_composition_only_beyond_two_ln_one_over_delta_iterations():
     """The paper prints no J, and at epsilon 0.01 it decides which DPLloyd has less noise."""
     limit = 2 * np.log(1e4)
     for variant in park.CLUSTER_VARIANTS:
-        steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
+        steps = {name: method.step for name, method in clusters.methods_of(variant, 0.01).items()}
         assert (steps[park.LLOYD_ZCDP] > steps[park.LLOYD_LINEAR]) == (variant.iterations > limit)
 
 
@@ -56,8 +67,8 @@ def test_without_noise_it_is_k_means(records, folds):
     x = records.in_unit_ball()
     model = KMeans(3, init=clusters.public_start(3, 0), n_init=1, max_iter=10, tol=0).fit(x[train])
     distance = ((x[test][:, None] - model.cluster_centers_) ** 2).sum(axis=2).min(axis=1).mean()
-    rows = folds[(folds["fold"] == 0) & (folds["method"] == park.PLAIN)]
-    found = rows[rows["reading"].str.startswith("k = 3, 10")].iloc[0]
+    rows = folds[(folds["fold"] == 0) & (folds["start"] == 0) & (folds["method"] == park.PLAIN)]
+    found = rows[rows["reading"].str.startswith("k = 3, J = 10")].iloc[0]
     assert found["nicv"] == pytest.approx(distance)
     assert np.sort(found["longitude"]) == pytest.approx(np.sort(model.cluster_centers_[:, 0] * records.largest_norm))
 
@@ -65,8 +76,8 @@ def test_without_noise_it_is_k_means(records, folds):
 def test_a_fold_is_declared_and_repeats_and_keeps_centres_where_it_says(records, folds):
     as_arrow(park.PARK_FOLDS, folds)
     again = clusters.run_fold(records, 1, seed=4)
-    assert again["nicv"].tolist() == folds[folds["fold"] == 1]["nicv"].tolist()
-    bounded = folds[folds["reading"].str.contains("kept")]
+    assert again["nicv"].tolist() == folds[(folds["fold"] == 1) & (folds["start"] == 0)]["nicv"].tolist()
+    bounded = folds[~folds["reading"].str.contains("anywhere")]
     assert np.abs(np.stack(bounded[bounded["reading"].str.startswith("k = 5")]["longitude"])).max() <= (
         records.largest_norm * (1 + 1e-12)
     )
@@ -83,7 +94,7 @@ def test_averages_and_map_are_declared(records, folds):
     """Oracle: numpy on two folds."""
     nicv = clusters.summarise(folds, SOURCE)
     as_arrow(park.PARK_NICV, nicv)
-    of = folds[folds["reading"] == park.SHOWN_CLUSTERS.name].pivot_table("nicv", "fold", "method")
+    of = folds[folds["reading"] == park.SHOWN_CLUSTERS.name].pivot_table("nicv", ["fold", "start"], "method")
     row = nicv[(nicv["reading"] == park.SHOWN_CLUSTERS.name) & (nicv["method"] == park.LLOYD_ZCDP)].iloc[0]
     excess = of[park.LLOYD_ZCDP] - of[park.PROPOSED]
     assert row["nicv_mean"] == pytest.approx(of[park.LLOYD_ZCDP].mean())
@@ -126,9 +137,9 @@ def test_captured_is_one_for_the_same_span_and_none_for_an_orthogonal_one():
     psi = np.ones(30)
     one = Factors(basis[:, :3], psi)
     same = Factors(basis[:, :3] @ np.random.default_rng(2).normal(size=(3, 3)), psi)
-    assert clusters.captured(one, same) == pytest.approx(1)
-    assert clusters.captured(one, Factors(basis[:, 3:], psi)) == pytest.approx(0, abs=1e-12)
-    assert clusters.captured(one, Factors(basis[:, 2:5], psi)) == pytest.approx(1 / 3)
+    assert clusters.captured(one, same.loadings) == pytest.approx(1)
+    assert clusters.captured(one, basis[:, 3:]) == pytest.approx(0, abs=1e-12)
+    assert clusters.captured(one, basis[:, 2:5]) == pytest.approx(1 / 3)
 
 
 def test_spectral_norms_are_those_of_all_eigenvalues(faces, tables):

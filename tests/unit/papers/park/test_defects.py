@@ -92,10 +92,11 @@ def test_P3_stated_noise_drowns_every_second_moment(findings):
 
 
 def test_P4_the_deltas_of_the_steps_exceed_delta(findings):
-    linear, llg, advanced, life_sciences = findings["P4"]
+    linear, llg, advanced, life_sciences, code, fits, left = findings["P4"]
     assert all(closed(f) for f in findings["P4"])
     assert linear.value == pytest.approx(20 * 21 * 1e-6) and llg.value == pytest.approx(20 * 10 * 1e-6)
     assert min(linear.value, llg.value, advanced.value) > linear.claimed > life_sciences.value
+    assert code.value == pytest.approx(21 / 11 * 1e-4) and fits.value == pytest.approx(1e-4) and left.value < 0
 
 
 def test_P5_a_covariance_around_its_own_mean_moves_twice_as_far(findings):

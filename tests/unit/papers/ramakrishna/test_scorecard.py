@@ -15,6 +15,7 @@ from meterdp_papers.ramakrishna import scorecard as ram
 from meterdp_papers.ramakrishna import tables as declared
 from meterdp_papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
 from meterdp_papers.ramakrishna.scorecard import CLAIMS
+from meterdp_papers.ramakrishna.synthetic import run_trials, summarise
 from meterdp_papers.ramakrishna.tables import PRINTED, PRINTED_NMSE
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
@@ -30,6 +31,7 @@ def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
     for rho, eps, sides in product(RHOS, EPSILONS, ("one", "two")):
         for design, delta in (("none", 1.0), ("white", white), ("published", white - gain[RHOS.index(rho)])):
             row = {"design": design, "rho": rho, "sides": sides, "epsilon": eps, "excess_mean": delta - white}
+            row |= {"step_mean": gain[1] - gain[0], "step_se": np.hypot(se, se)} if rho == RHOS[1] else {}
             row |= {"delta_shown": delta, "delta_mean": delta, "excess_se": se if design == "published" else 0.0}
             rows.append(row)
     return filled(declared.RAMAKRISHNA_FIG2, rows, accuracy_convention="total", trials=50)
@@ -52,6 +54,25 @@ def test_proposed_below_white_with_a_shrinking_improvement(gain, se, verdict):
     for found in judged.values():
         assert found.holds == verdict and "50 sets" in found.measured
         assert ("on the set shown at 4 of 4 points" in found.measured) == (min(gain) > 0)
+
+
+def test_sets_go_where_rhos_are_hardest_to_order_and_steps_are_of_the_same_sets():
+    """Oracle: numpy on the trials, one set after the other."""
+    shares = [declared.sets_of(rho, 1000) for rho in declared.RHOS]
+    assert sum(shares) == 1000 * len(shares) and declared.most_sets(1000) == max(shares)
+    assert {declared.sets_of(rho, 1) for rho in declared.RHOS} <= {1, 2}
+    trials, _ = run_trials(range(declared.most_sets(4)), seed=5, trials=4)
+    table = summarise(trials)
+    as_arrow(declared.RAMAKRISHNA_FIG2, table)
+    assert {rho: int(n) for rho, n in table.groupby("rho")["trials"].max().items()} == {
+        rho: declared.sets_of(rho, 4) for rho in declared.RHOS
+    }
+    wide = trials[trials["sides"] == "one"].pivot_table("delta", ["rho", "trial"], ["design", "epsilon"])
+    gain = {rho: (wide.loc[rho]["white"] - wide.loc[rho]["published"]).mean(axis=1) for rho in (2.0, 4.0)}
+    step = gain[4.0] - gain[2.0]
+    row = table[(table["design"] == "published") & (table["sides"] == "one") & (table["rho"] == 4.0)].iloc[0]
+    assert len(step) == 8 and row["step_mean"] == pytest.approx(step.mean())
+    assert row["step_se"] == pytest.approx(step.sem())
 
 
 def test_every_pair_of_neighbouring_rhos_is_a_variant():
@@ -143,15 +164,46 @@ def arma_errors(log_kwh: float, kwh: float) -> pd.DataFrame:
     )
 
 
-def test_small_errors_need_every_house_and_an_accurate_forecast():
-    def judged(*tables):
-        found = ram.accurate_forecasts(*tables)
+def test_small_errors_need_every_house():
+    def judged(table):
+        found = ram.small_errors(table)
         assert len(found) == 4 * 2 and {v.holds for n, v in found.items() if "kWh" not in n or "log" in n} == {FAILS}
         return {v.holds for n, v in found.items() if n.startswith("kWh")}
 
-    assert judged(fig3_errors(1.5e-3), arma_errors(0.5, 0.9)) == {HOLDS}
-    assert judged(fig3_errors(1.7e-3), arma_errors(0.5, 0.9)) == {FAILS}
-    assert judged(fig3_errors(1.5e-3), arma_errors(0.5, 1.1)) == {FAILS}
+    assert judged(fig3_errors(1.5e-3)) == {HOLDS} and judged(fig3_errors(1.7e-3)) == {FAILS}
+
+
+def test_an_accurate_forecast_is_one_in_both_scales():
+    assert ram.accurate_forecasts(arma_errors(0.5, 0.9)).holds == HOLDS
+    assert ram.accurate_forecasts(arma_errors(0.5, 1.1)).holds == FAILS
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(0.1, HOLDS), (0.0, OPEN), (-0.1, FAILS)])
+def test_at_hand_the_proposed_is_below_white_at_every_point(gap, verdict):
+    table = fig4(lambda design, rho, eps, *_: 0.9 - 0.1 * eps - (gap if design == "published" else 0.0))
+    white = table[table["design"] == "published"].assign(design="white")
+    white["delta"] += gap
+    table = pd.concat([table[table["design"] != "white"], white]).assign(delta_error=1e-9)
+    found = ram.below_white_at_hand(table)
+    assert len(found) == 5 * 2 * 2 and {v.holds for v in found.values()} == {verdict}
+    assert all(f"{ram.number(round(gap, 9))} against 0.25 (ε = 1)" in v.measured for v in found.values()) or gap == 0
+    assert {v.charge for v in found.values()} == {"one release, rho in total", "one release, rho per entry"}
+    assert ram.below_white_at_hand(table.iloc[:0]).holds == OPEN
+
+
+@pytest.mark.parametrize(
+    ("in_rho", "in_epsilon", "verdict"), [(0.1, 0.1, HOLDS), (-0.1, 0.1, FAILS), (0.0, 0.1, OPEN)]
+)
+def test_at_hand_delta_falls_in_epsilon_and_rho(in_rho, in_epsilon, verdict):
+    rows = [
+        {"design": "published", "query_model": "stochastic", "query_mean": "zero", "accuracy_convention": "total"}
+        | {"sides": "one", "rho": rho, "epsilon": eps, "delta": 0.9 - in_rho * rho - in_epsilon * eps}
+        for rho, eps in product(RHOS, EPSILONS)
+    ]
+    found = ram.falls_at_hand(filled(declared.RAMAKRISHNA_FIG4, rows, delta_error=1e-9))
+    assert {name: v.holds for name, v in found.items()} == {
+        "distribution of the forecast, zero mean; rho in total; one-sided": verdict
+    }
 
 
 def test_every_scale_is_its_unit():
@@ -188,9 +240,11 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_path):
     card = CLAIMS.scorecard(tables)
-    assert card["item"].unique().tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
+    assert card["item"].unique().tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 10)]
     assert not card.duplicated(["item", "reading"]).any()
-    assert card.groupby("item", sort=False)["substitute"].first().isna().tolist() == [True] + [False] * 5
+    stands = card[card["substitute"].notna()]
+    assert stands["item"].unique().tolist() == ["ram-2", "ram-3", "ram-4", "ram-5"]
+    assert set(stands["holds"]) == {OPEN} and set(card.loc[card["item"] == "ram-9", "holds"]) == {HOLDS}
     write_table(tmp_path / "card.parquet", SCORECARD, card)
     write_table(tmp_path / "numbers.parquet", declared.RAMAKRISHNA_NUMBERS, tables["numbers"])
     write_table(tmp_path / "comparison.parquet", DESIGN_COMPARISON, made_up.design_comparison())
