@@ -70,15 +70,22 @@ def _defect(d: Defect, findings: list[list[str]]) -> str:
 
 
 def variants(name: str) -> str:
-    """Return one table of measured numbers; verdicts in one table for all claims that have the same variants."""
+    """Return one table of measured numbers; verdicts in one table for all claims with the same variants and data."""
     header, *rows = read(name)
     if name != "verdicts":
         return grid(header, rows)
-    verdicts = {claim: {row[1]: row[2] for row in found} for claim, found in groupby(rows, key=lambda row: row[0])}
-    claims: dict[tuple[str, ...], list[str]] = {}
+    verdicts = {
+        claim: {tuple(of): _verdict(holds, more) for _, *of, holds, more in found}
+        for claim, found in groupby(rows, key=lambda row: row[0])
+    }
+    claims: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for claim, found in verdicts.items():
         claims.setdefault(tuple(found), []).append(claim)
     return "\n".join(
-        grid(["variant", *same], [[variant, *(verdicts[claim][variant] for claim in same)] for variant in tried])
+        grid([*header[1:5], *same], [[*of, *(verdicts[claim][of] for claim in same)] for of in tried])
         for tried, same in claims.items()
     )
+
+
+def _verdict(holds: str, more: str) -> str:
+    return holds if more == "–" else f"{holds} ({more} trials would decide)"

@@ -85,14 +85,24 @@ def judge(comparisons: Iterable[Comparison]) -> str:
 
 
 def deciding(comparisons: Iterable[Comparison], trials: int) -> int | None:
-    """Return how many trials would make all comparisons sure, were means and spreads as they are after so many.
+    """Return how many trials would decide comparisons, were means and spreads as they are after so many.
 
-    None where all are sure, or where no number of trials would do.
+    One that is lost for certain refutes the claim; else all have to be won for certain. None where all are certain,
+    or where no number of trials would do.
     """
-    errors = [(abs(c.low - c.high), np.hypot(c.low_se, c.high_se)) for c in comparisons if not c.sure]
-    if not errors or any(difference == 0 or not np.isfinite(se) for difference, se in errors):
+    unsure = [c for c in comparisons if not c.sure]
+    lost = [c for c in unsure if c.lost]
+    ratios = [_errors_apart(c) for c in lost or unsure]
+    if not ratios or not np.isfinite(ratios).all():
         return None
-    return int(np.ceil(trials * max(SURE * se / difference for difference, se in errors) ** 2))
+    return int(np.ceil(trials * (min if lost else max)(ratios) ** 2))
+
+
+def _errors_apart(comparison: Comparison) -> float:
+    """Return the two standard errors that a difference must exceed over the difference."""
+    difference = abs(comparison.low - comparison.high)
+    error = SURE * np.hypot(comparison.low_se, comparison.high_se)
+    return float(error / difference) if difference else np.inf
 
 
 def number(value: float) -> str:

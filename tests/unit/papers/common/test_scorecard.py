@@ -53,6 +53,8 @@ def test_as_many_trials_would_decide_as_make_the_standard_error_small_enough():
     assert replace(unsure, low_se=0.299 * shorter, high_se=0.4 * shorter).sure
     assert deciding([Comparison("b", 1, 0.01, 2, 0.01)], 100) is None
     assert deciding([Comparison("a tie", 1, 0.1, 1, 0.1)], 100) is None
+    lost = Comparison("lost", 2.0, 0.6, 1.0, 0.8)  # at two standard errors it refutes, whatever the others say
+    assert deciding([unsure, lost, Comparison("lost by less", 1.1, 1.0, 1.0, 1.0)], 100) == 400
 
 
 @pytest.mark.parametrize(

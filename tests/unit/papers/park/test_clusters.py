@@ -61,6 +61,13 @@ def test_zcdp_beats_linear_composition_only_beyond_two_ln_one_over_delta_iterati
         assert (steps[park.LLOYD_ZCDP] > steps[park.LLOYD_LINEAR]) == (variant.iterations > limit)
 
 
+def test_no_two_folds_share_a_public_start():
+    most = park.starts_of(park.SPLITS)
+    numbers = {clusters.start_number(fold, start) for fold in range(park.SPLITS) for start in range(most)}
+    assert len(numbers) == park.SPLITS * most == max(numbers) + 1
+    assert {v.starts for v in park.CLUSTER_VARIANTS} == {most, park.STARTS} and park.starts_of(2) == 1
+
+
 def test_without_noise_it_is_k_means(records, folds):
     """Oracle: scikit-learn from the same start."""
     train, test = fold(len(records.x), "fig4", 0)
