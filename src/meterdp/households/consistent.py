@@ -1,4 +1,4 @@
-"""Vectors whose parts agree: what noise in a released mixture may have contradict each other.
+"""Vectors whose parts agree, which noise in a released mixture may make contradict each other.
 
 What is expected by the time of day and year comes again a day and a week later, so a household's expected load
 explains no more of its readings than its autocorrelations there. Noise in the coefficients of the expected load adds
@@ -26,10 +26,10 @@ def consistent(vectors: np.ndarray, settings: VectorSettings, typical: np.ndarra
     vectors = np.clip(vectors, *settings.bounds)
     parts = settings.parts(vectors)
     of_all = np.repeat(settings.parts(typical[None])["coefficients"], len(vectors), axis=0)
-    middle, own = of_all.copy(), parts["coefficients"]
-    middle += 0.5 * (own - of_all)
+    own = parts["coefficients"]
+    middle = (own + of_all) / 2
     most = np.maximum(settings.autocorrelations(vectors)[:, 2:], 0.0) * _variance(parts, settings)[:, None]
-    # Products are quadratic in the share: three points tell them.
+    # Products are quadratic in the share, so three points give them.
     at_0, at_half, at_1 = (_products(vectors, coefficients, settings) for coefficients in (of_all, middle, own))
     square = 2 * (at_1 + at_0 - 2 * at_half)
     linear = at_1 - at_0 - square

@@ -73,9 +73,7 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     read = [read_years(path, time_zone) for path in paths]
     real_kwh, calendar = read[0]
     for path, (_, other) in zip(paths, read, strict=True):
-        if any(
-            getattr(calendar, name) != getattr(other, name) for name in ("start", "slot_count", "interval_minutes")
-        ):
+        if other != calendar:
             raise InputError(
                 "has other intervals than the real readings",
                 file=path,
