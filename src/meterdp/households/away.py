@@ -1,4 +1,4 @@
-"""Spells in which nobody is at home: which days they are, and spells in a year that is drawn.
+"""Spells in which no one is at home: which days they are, and spells in a year that is drawn.
 
 A day is quiet if the 90 % quantile of its readings is below :data:`QUIET` times the median of what it is on all days
 of the same household; a spell is two or more quiet days in a row. In a drawn year a household is away on as many days

@@ -3,7 +3,7 @@
 A draw is post-processing: it reads vectors and public settings, never readings. The random stream of a household is
 named by seed and number, so its series depends neither on the batch nor on how many households there are.
 
-While nobody is at home (away.py) a household has readings of its empty home. The rest is what follows.
+While no one is at home (away.py) a household has readings of its empty home. The rest is what follows.
 
 A household's series is the latent series of latent.py with the components of components.py. Its ranks are mapped to
 what the model expects of the period's distribution, so energy and peak do not depend on luck: over the reference

@@ -82,7 +82,7 @@ _ACF = {
     "acf_day_less_week": (0.1, 0.4),
 }
 _DAILY = {"daily_variance": (0.1, 0.4), "daily_covariance_1": (0.05, 0.35), "daily_covariance_7": (0.0, 0.15)}
-# Share of days in spells away; not of net load, which does not fall when nobody is at home.
+# Share of days in spells away; not of net load, which does not fall when no one is at home.
 _AWAY = {"days_away": (0.05, 0.3)}
 
 
