@@ -75,6 +75,11 @@ def prior_shape() -> np.ndarray:
     return np.round(kwh / kwh.mean(), 2)
 
 
+def in_cells(shape: np.ndarray) -> np.ndarray:
+    """Return a shape of a day (24,) in every cell, (48,), with a mean of one over the week."""
+    return np.tile(shape / shape.mean(), 2)
+
+
 @dataclass(frozen=True)
 class GroupPublic:
     """Everything the group forecast may know before it sees a record.
@@ -148,8 +153,7 @@ class GroupPublic:
     @cached_property
     def cell_shape(self) -> np.ndarray:
         """The public shape in every cell, (48,), with a mean of one over the week."""
-        shape = np.array(self.shape)
-        return np.tile(shape / shape.mean(), 2)
+        return in_cells(np.array(self.shape))
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,13 @@ from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.core.pieces import Pieces
 from meterdp.core.tables import Table
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease, household_records
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
 from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, worth_of
-from meterdp.groupforecast.study import group_public, no_circuits, public_list, read_hours, window_of
+from meterdp.groupforecast.study import group_public, no_circuits, public_list, window_of
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
@@ -104,19 +105,19 @@ def forecast_mechanisms(
     )
 
 
-def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray | Pieces:
     """Return the records of every household that gets a file, (N, entries) float64, NaN where it has none.
 
     These are what its hours of the window say, or for files that hide whom they belong to its own forecast.
     """
+    from meterdp.groupforecast.records import stored_records  # loads numba: a plan does without
+
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
     household, _ = public_list(listed.table, config["release"]["forecast_households"])
     if config["release"]["forecast_protects"] == "label":
         return on_the_list(read_parts(files["records"], FORECASTS_AHEAD), household, config["forecast"])
-    hours = read_hours(files["records"], household, config, *window_of(config["export"]))
-    shape = group_public(config, len(household), None, GRID).cell_shape
-    return household_records(hours.kwh, hours.cell, shape).x
+    return stored_records(files["records"], household)
 
 
 def recipients(config: Mapping, listed: MeterList) -> list[str]:
@@ -205,7 +206,7 @@ class GroupForecasts(Calibrated):
         same = f"{count} forecasts, one for each circuit" if count else "one and the same forecast in all of them"
         return f"{self.households:,} forecast files, {same}"
 
-    def answer(self, records: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
+    def answer(self, records: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
         return self.mechanism.release(ForecastRecords(records), noise)
 
     def render(self, released: GroupRelease, earlier: Sequence[Files]) -> Files:
