@@ -18,8 +18,8 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.groupforecast.plan import cells_of
 from meterdp.groupforecast.records import household_records
-from meterdp.groupforecast.study import cells_of
 from meterdp.households.mechanism import HouseholdRecords
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger

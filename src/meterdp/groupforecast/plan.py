@@ -7,7 +7,9 @@ and on the Swiss homes of config/examples, for which the guarantee is not claime
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -62,6 +64,20 @@ GUESS_STD = 0.5
 # Households of the closed form of the error: log-normal levels with this spread.
 TYPICAL_LEVEL_STD = 1.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def cells_of(first_day: int, days: int) -> np.ndarray:
+    """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
+    the day, 24 more on Saturday and Sunday.
+    """
+    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
+    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
+
+
+def window_of(export: Mapping) -> tuple[int, int]:
+    """Return the first and the last day of the public window of a release, days since 1970."""
+    first, last = ((date.fromisoformat(export[key]) - date(1970, 1, 1)).days for key in ("first_day", "last_day"))
+    return max(first, last - WINDOW_DAYS + 1), last
 
 
 @lru_cache

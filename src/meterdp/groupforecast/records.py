@@ -23,11 +23,12 @@ from meterdp.groupforecast.plan import (
     HOURS,
     LEAST_SHARE,
     SPREAD_EDGES,
+    cells_of,
     in_cells,
     prior_shape,
     spread_prior,
+    window_of,
 )
-from meterdp.groupforecast.study import cells_of, window_of
 from meterdp.groupforecast.tables import GROUP_RECORDS
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.forecasting.select import choose_households, circuits_of
 from meterdp.groupforecast.mechanism import ForecastRecords
-from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, prior_shape
+from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, cells_of, prior_shape
 from meterdp.profiles.dense import read_log_load
 
 # What a study compares, whatever its files hold.
@@ -31,7 +30,6 @@ STUDIED = {
 }
 # Days at the end of the readings that a study judges forecasts on, at most a third of all.
 HELD_OUT_DAYS = 7
-_EPOCH = date(1970, 1, 1)
 
 # What a household takes in an hour where the configuration has no positive number for it, kWh.
 LEVEL_KWH = 0.5
@@ -53,14 +51,6 @@ class Hours:
         first, last, _ = part.indices(len(self.cell) // HOURS)
         at = slice(first * HOURS, last * HOURS)
         return Hours(self.kwh[:, at], self.cell[at], self.first_day + first)
-
-
-def cells_of(first_day: int, days: int) -> np.ndarray:
-    """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
-    the day, 24 more on Saturday and Sunday.
-    """
-    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
-    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
 
 
 def read_hours(paths: Iterable, household: np.ndarray, config: Mapping, first_day: int, last_day: int) -> Hours:
@@ -89,12 +79,6 @@ def read_last_hours(paths: Sequence, household: np.ndarray, config: Mapping) -> 
     last = int(days[count >= calendar.slots_per_day - calendar.slots_per_hour].max(initial=days[0]))
     first = max(int(days[0]), last - WINDOW_DAYS - HELD_OUT_DAYS + 1)
     return read_hours(paths, household, config, first, last)
-
-
-def window_of(export: Mapping) -> tuple[int, int]:
-    """Return the first and the last day of the public window of a release, days since 1970."""
-    first, last = ((date.fromisoformat(export[key]) - _EPOCH).days for key in ("first_day", "last_day"))
-    return max(first, last - WINDOW_DAYS + 1), last
 
 
 def split(hours: Hours, public_shape: np.ndarray) -> tuple[ForecastRecords, Hours]:

@@ -7,9 +7,9 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.select import choose_households
-from meterdp.groupforecast.plan import HOURS
+from meterdp.groupforecast.plan import HOURS, cells_of, window_of
 from meterdp.groupforecast.records import hourly
-from meterdp.groupforecast.study import cells_of, group_public, public_list, split, window_of
+from meterdp.groupforecast.study import group_public, public_list, split
 from meterdp.profiles.grid import Calendar
 from tests.unit.groupforecast.made_up import CONFIG, METER_COUNT, meters, public, town
 

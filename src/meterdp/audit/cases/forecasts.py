@@ -26,9 +26,8 @@ from meterdp.audit.judge import Claim, Seen
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import fixed_normals
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
-from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic
+from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, cells_of
 from meterdp.groupforecast.records import household_records
-from meterdp.groupforecast.study import cells_of
 from meterdp.privacy.noise import GRID, NoiseSource
 
 CIRCUITS, HOUSEHOLDS = 2, 40
