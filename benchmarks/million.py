@@ -1,8 +1,9 @@
 """A utility of many homes, really run: seconds, processor seconds and peak memory of every rule, and disk.
 
-``python benchmarks/million.py HOMES [...]`` makes an export of so many simulated homes (the simulator's own
-generator, homes in parallel, an hour an interval, written as Parquet), and takes it through check, study, release and
-verification, all as a user would. It adds to results/benchmarks/million.parquet: a row per size and rule.
+``python benchmarks/million.py HOMES [...]`` makes an export of so many simulated homes (20,000 of the simulator's
+own generator, beyond these repeated at other levels; an hour an interval, written as Parquet), and takes it through
+check, study, release and verification, all as a user would. It adds to results/benchmarks/million.parquet: a row per
+size and rule.
 
 Processor time and memory are those of whole jobs with all their processes, from a watcher beside Snakemake, so no
 rule knows of it. Memory is the highest resident set of a process, children added. ``--folder`` keeps export and
@@ -34,17 +35,20 @@ import yaml
 from table import ROOT
 
 from meterdp.core.parquet import atomic_path
+from meterdp.households.columns import FEWEST_DAYS
 
-SEED, FIRST_DAY, DAYS, MINUTES = 1, date(2025, 9, 29), 56, 60
+SEED, LAST_DAY, MINUTES = 1, date(2025, 11, 23), 60
 HOMES_OF_FEEDER, HOMES_AT_ONCE, HOMES_OF_SHARD = 100, 500, 31_250
 LOOKS_PER_SECOND = 10
+# Homes beyond the first so many are repeated, each at another level (standard deviation of its log).
+SIMULATED, LEVEL_STD = 20_000, 0.3
 TABLE = ROOT / "results/benchmarks/million.parquet"
 # Of a job, the name of its script; Snakemake puts random letters before it.
 _SCRIPT = re.compile(r"\.snakemake/scripts/tmp\w+\.(\w+)\.py$")
 
 
 @cache
-def simulation(homes: int):
+def simulation(homes: int, days: int):
     """Return the simulator of a process: homes, their loads, and what goes wrong with their readings."""
     from meterdp.simulate.data_quality import Faults
     from meterdp.simulate.fleet import Fleet, Period
@@ -52,9 +56,25 @@ def simulation(homes: int):
     from meterdp.simulate.parameters import SimulationParameters
 
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
-    fleet = Fleet.of(parameters, seed=SEED, households=homes, circuits=max(homes // HOMES_OF_FEEDER, 1))
-    period = Period(FIRST_DAY, DAYS, parameters.time_zone, MINUTES)
+    fleet = Fleet.of(parameters, seed=SEED, households=homes)
+    period = Period(LAST_DAY - timedelta(days=days - 1), days, parameters.time_zone, MINUTES)
     return fleet, LoadModel(parameters, period, SEED), Faults(parameters.data_quality, fleet, period)
+
+
+@cache
+def simulated_rows(homes: int, days: int, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows of some homes, those that are sent again at their end: home from ``begin``, slot and energy."""
+    fleet, model, faults = simulation(homes, days)
+    rows, again = [], []
+    for home in range(begin, end):
+        kind = fleet.kind(home)
+        first_sent, resent = faults.rows(home, model.energy(kind, home), model.resolution_wh(kind, home))
+        rows.append((home, first_sent))
+        again.append((home, resent))
+    rows += again
+    place = np.repeat([home - begin for home, _ in rows], [each.slot.size for _, each in rows])
+    kwh = np.concatenate([np.where(each.word > 0, np.nan, each.energy_kwh) for _, each in rows])
+    return place.astype(np.int32), np.concatenate([each.slot for _, each in rows]), kwh
 
 
 SCHEMA = pa.schema(
@@ -66,30 +86,30 @@ SCHEMA = pa.schema(
 )
 
 
-def simulated_rows(homes: int, some: range) -> pa.Table:
-    """Return the rows of some homes, those that are sent again at their end."""
-    fleet, model, faults = simulation(homes)
+def meter_id(home: int) -> str:
+    return f"SYN-{home + 1:07d}"
+
+
+def export_rows(homes: int, days: int, some: range) -> pa.Table:
+    """Return the rows of some homes; beyond those that are simulated, of repeated ones at other levels."""
+    simulated = min(homes, SIMULATED)
+    begin = some.start % simulated
+    place, slot, kwh = simulated_rows(simulated, days, begin, begin + len(some))
+    if some.start >= simulated:
+        kwh = kwh * np.exp(LEVEL_STD * np.random.default_rng([SEED, some.start]).standard_normal(len(some)))[place]
+    _, model, _ = simulation(simulated, days)
     stamps = model.period._local.tz_convert("UTC").tz_localize(None).to_numpy("datetime64[us]")
-    rows, again = [], []
-    for home in some:
-        kind = fleet.kind(home)
-        first_sent, resent = faults.rows(home, model.energy(kind, home), model.resolution_wh(kind, home))
-        rows.append((home, first_sent))
-        again.append((home, resent))
-    rows += again
-    place = np.repeat([home - some.start for home, _ in rows], [each.slot.size for _, each in rows])
-    kwh = np.concatenate([np.where(each.word > 0, np.nan, each.energy_kwh) for _, each in rows])
     columns = [
-        pa.DictionaryArray.from_arrays(place.astype(np.int32), [fleet.meter_id(home) for home in some]),
-        pa.array(stamps[np.concatenate([each.slot for _, each in rows])]).cast(SCHEMA.field(1).type),
+        pa.DictionaryArray.from_arrays(place, [meter_id(home) for home in some]),
+        pa.array(stamps[slot]).cast(SCHEMA.field(1).type),
         pa.array(np.round(kwh, 3), from_pandas=True),
     ]
     return pa.table(columns, schema=SCHEMA)
 
 
-def make_export(folder: Path, homes: int, cores: int) -> dict:
+def make_export(folder: Path, homes: int, days: int, cores: int) -> dict:
     """Write export, list of meters and configuration; return readings and seconds."""
-    from meterdp.ingest.meter_list import write_meter_list
+    from meterdp.ingest.meter_list import MeterList, write_meter_list
 
     folder.mkdir(parents=True, exist_ok=True)
     begin, before, count = time.perf_counter(), os.times(), 0
@@ -99,25 +119,22 @@ def make_export(folder: Path, homes: int, cores: int) -> dict:
         pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=1) as writer,
         Pool(cores) as pool,
     ):
-        for rows in pool.imap(partial(simulated_rows, homes), parts):
+        for rows in pool.imap(partial(export_rows, homes, days), parts):
             writer.write_table(rows)
             count += len(rows)
         pool.close()
         pool.join()
     seconds, after = time.perf_counter() - begin, os.times()
-    fleet, _, _ = simulation(homes)
-    write_meter_list(fleet.meter_list, folder / "meters.csv")
-    (folder / "config.yaml").write_text(yaml.safe_dump(configuration(folder, homes)))
-    return {
-        "rule": "(export)",
-        "jobs": 1,
-        "seconds": seconds,
-        "processor_s": sum(after[:4]) - sum(before[:4]),
-        "readings": count,
-    }
+    feeders = max(homes // HOMES_OF_FEEDER, 1)
+    circuit_of = {meter_id(home): f"F{home * 7919 % feeders:05d}" for home in range(homes)}
+    write_meter_list(MeterList(circuit_of), folder / "meters.csv")
+    (folder / "config.yaml").write_text(yaml.safe_dump(configuration(folder, homes, days)))
+    processor = sum(after[:4]) - sum(before[:4])
+    return {"rule": "(export)", "jobs": 1, "seconds": seconds, "processor_s": processor, "readings": count}
 
 
-def configuration(folder: Path, homes: int) -> dict:
+def configuration(folder: Path, homes: int, days: int) -> dict:
+    whole_period = ["households"] if days >= FEWEST_DAYS else []
     return {
         "title": f"{homes:,} simulated homes",
         "results_dir": str(folder / "results"),
@@ -129,13 +146,13 @@ def configuration(folder: Path, homes: int) -> dict:
             "time_zone": "America/Los_Angeles",
             "stamp_time_zone": "UTC",
             "interval_minutes": MINUTES,
-            "first_day": FIRST_DAY.isoformat(),
-            "last_day": (FIRST_DAY + timedelta(days=DAYS - 1)).isoformat(),
+            "first_day": (LAST_DAY - timedelta(days=days - 1)).isoformat(),
+            "last_day": LAST_DAY.isoformat(),
         },
         "release": {
             "population": f"{homes} simulated homes",
             "budget_period": "2025",
-            "what": ["mixture", "households", "forecasts", "feeders"],
+            "what": ["mixture", *whole_period, "forecasts", "feeders"],
             "feeder_typical_daily_kwh": 30,
             # At most one in the number of listed meters.
             "delta": min(1e-5, 1 / (10 * homes)),
@@ -238,8 +255,8 @@ def files_in(folder: Path) -> int:
     return sum(1 for path in folder.rglob("*") if path.is_file())
 
 
-def measure(homes: int, folder: Path, cores: int, targets: list[str]) -> list[dict]:
-    rows = [] if (folder / "config.yaml").exists() else [make_export(folder, homes, cores)]
+def measure(homes: int, days: int, folder: Path, cores: int, targets: list[str]) -> list[dict]:
+    rows = [] if (folder / "config.yaml").exists() else [make_export(folder, homes, days, cores)]
     config, own = str(ROOT / "config/config.yaml"), str(folder / "config.yaml")
     bin_ = Path(sys.executable).parent
     rows += run_watched([f"{bin_}/meterdp", "check", "--config", config, "--config", own], folder)
@@ -250,13 +267,14 @@ def measure(homes: int, folder: Path, cores: int, targets: list[str]) -> list[di
         rows += run_watched([f"{bin_}/meterdp", "release", "verify", str(folder / "results/release")], folder)
         rows.append({"rule": "(released files)", "jobs": files_in(folder / "results/release")})
     rows += [{"rule": f"[disk] {name}", "disk_mb": mb} for name, mb in disk(folder).items()]
-    return [{"homes": homes, **row, "load": f"{os.getloadavg()[0]:.1f}"} for row in rows]
+    return [{"homes": homes, "days": days, **row, "load": f"{os.getloadavg()[0]:.1f}"} for row in rows]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("homes", nargs="*", type=lambda text: int(float(text)), default=[10_000])
     parser.add_argument("--folder", type=Path, help="keep everything here; one size only")
+    parser.add_argument("--days", type=int, default=28, help="56 or more have households over the period, too")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--targets", nargs="*", default=["study", "release"])
     asked = parser.parse_args()
@@ -264,7 +282,7 @@ def main() -> None:
     for homes in asked.homes:
         with tempfile.TemporaryDirectory() as temporary:
             folder = (asked.folder or Path(temporary)).resolve()
-            rows = measure(homes, folder, asked.cores, asked.targets)
+            rows = measure(homes, asked.days, folder, asked.cores, asked.targets)
         for row in rows:
             print(row, flush=True)
         known = pd.read_parquet(TABLE) if TABLE.exists() else pd.DataFrame({"homes": []})

@@ -23,6 +23,8 @@ from meterdp.profiles.dense import read_log_load
 
 # What a study compares, whatever its files hold.
 STUDIED = {
+    # Of more listed households so many, by their fixed order: what a forecast of so many costs.
+    "households": 3000,
     "epsilons": (0.5, 1, 2, 4, 8),
     "delta": 1e-5,
     # Errors are averaged over so many.

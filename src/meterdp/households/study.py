@@ -47,6 +47,8 @@ from meterdp.simulate.parameters import SimulationParameters
 STUDIED = {
     # Real homes whose readings are compared, and synthetic ones.
     "households": 300,
+    # Homes that are released, by their fixed order, where there are more.
+    "released": 3000,
     # Weeks are shown of the first.
     "epsilons": (1, 4),
     # Errors are averaged over so many.
@@ -72,7 +74,7 @@ class Homes:
 
     period: str
     settings: VectorSettings
-    records: HouseholdRecords  # of all N
+    records: HouseholdRecords  # of all N, or of some of many
     vectors: np.ndarray  # (n, d)
     energy_kwh: np.ndarray  # (n, T), NaN where not read
 
@@ -132,7 +134,12 @@ def homes_of_export(
         return None, f"fewer than {FEWEST_HOUSEHOLDS} households were read for half of the period"
     sample = np.concatenate([load.household for load in loads])[read]
     records = records_of(vectors, deviations, households, settings)
-    return Homes(EXPORT, settings, records, records.vectors[sample], kwh[read]), ""
+    own = records.vectors[sample]
+    if households > STUDIED["released"]:
+        some = choose_households(np.arange(households), STUDIED["released"])
+        share = len(some) / households
+        records = HouseholdRecords(records.vectors[some], share * records.deviation_sum)
+    return Homes(EXPORT, settings, records, own, kwh[read]), ""
 
 
 def study_tables(homes: Homes | None, delta: float, seed: int) -> dict[str, Rows]:

@@ -181,7 +181,7 @@ RELEASED_GROUP_FORECASTS = replace(
 RELEASED_FORECASTS = replace(
     RELEASED_FORECAST,
     name="released_forecasts",
-    description="Forecasts of households, moved towards neighbourhoods and with noise that hides whose they are.",
+    description="Forecasts of households, moved towards neighbourhoods and with noise that hides whose each is.",
     columns=(_FORECAST, *RELEASED_FORECAST.columns[1:]),
     file_name="forecasts/forecasts.parquet",
 )
