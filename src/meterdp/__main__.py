@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "": "what is said before a release, and done with a folder that was released",
         "check": "all that stands in the way of a release, or what it will charge; reads no readings",
         "verify": "whether a folder is what was released, and what guarantee it carries",
+        "extract": "write the file of one household out of released forecasts of many",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {

@@ -5,6 +5,7 @@ from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.evaluation.cost import study_folds, vary
+from meterdp.evaluation.sample import labelled_sample
 from meterdp.evaluation.tables import COST
 from meterdp.federated.fitted import read_fitted
 from meterdp.federated.shared_noise import shares_of
@@ -21,8 +22,10 @@ with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
     mechanisms, seed = params.mechanisms, params.seed
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
+    labels = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
+    began, fitted = read_fitted(snakemake.input.elsewhere)
+    records, start = labelled_sample(records, labels, params.mixture["classes"], seed, began)
+    fit = fit_from(records, start, fitted)
     shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
     settings = (fit, mechanisms, params.mixture, params.profiles, seed)
     folds, costs = study_folds(records, params.mixture, seed), {}
