@@ -13,6 +13,7 @@ from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.report.numbers import percent, plain, significant
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/feeder_rules.md"
+SIZES = (5, 15, 50, 100, 500)  # of the random feeders that are shown
 SHARE_OF = {"interval": "every half-hour", "period": "the week", "none": "–"}
 # Way -> its words and the epsilon that is shown.
 WAYS = {
@@ -31,13 +32,16 @@ def as_markdown(folder: Path) -> dict[str, str]:
         read_table(folder / f"{table.name}.parquet", table).to_pandas()
         for table in (FEEDER_RULES, FEEDER_ERRORS, FEEDER_ATTACKS)
     )
+    rules, errors = (
+        table[(table["grouping"] != "random") | table["feeder_size"].isin(SIZES)] for table in (rules, errors)
+    )
+    groups = attacks[attacks["attack"] == "overlapping_groups"]
     return {
         "withheld": _by_size(rules, "withheld_total_share"),
         "given away": _by_size(rules, "exposed_reading_share"),
-        "overlapping groups": _groups(attacks[attacks["attack"] == "overlapping_groups"]),
+        "overlapping groups": _groups(groups[(groups["share_of"] != "interval") | (groups["rule"] == "15/15")]),
         "others known": _others_known(attacks[attacks["attack"] == "others_known"]),
         "every half-hour": _errors(errors[errors["window"] == "days"]),
-        "average day": _errors(errors[errors["window"] == "average_day"]),
     }
 
 

@@ -12,7 +12,7 @@ from .sources import LIBRARIES, REAL
 
 BETTER, LEVEL, WORSE = "better", "level", "worse"
 ERRORS = 2.0  # standard errors within which two are level
-MANY = 3  # libraries in a cell that docs/peers.md shows whole
+MANY = 4  # libraries in a cell that docs/peers.md shows whole
 
 
 def verdicts(found: pd.DataFrame, ours: str) -> pd.DataFrame:
