@@ -35,11 +35,9 @@ def as_markdown(folder: Path) -> dict[str, str]:
     rules, errors = (
         table[(table["grouping"] != "random") | table["feeder_size"].isin(SIZES)] for table in (rules, errors)
     )
-    groups = attacks[attacks["attack"] == "overlapping_groups"]
     return {
         "withheld": _by_size(rules, "withheld_total_share"),
         "given away": _by_size(rules, "exposed_reading_share"),
-        "overlapping groups": _groups(groups[(groups["share_of"] != "interval") | (groups["rule"] == "15/15")]),
         "others known": _others_known(attacks[attacks["attack"] == "others_known"]),
         "every half-hour": _errors(errors[errors["window"] == "days"]),
     }
@@ -74,23 +72,6 @@ def _errors(data: pd.DataFrame) -> str:
         first = next(at.itertuples())
         rows.append([_size(first), significant(first.mean_total_kwh), *cells])
     return _table(["households", "mean total", *WAYS.values()], rows)
-
-
-def _groups(data: pd.DataFrame) -> str:
-    rows = [
-        [
-            row.rule,
-            SHARE_OF[row.share_of].replace("week", "day"),
-            "1 Wh" if row.rounded_to_kwh < 1 else "1 kWh",
-            plain(row.group_count),
-            percent(row.known_reading_share),
-            "below 0.001" if row.rms_error_kwh < 1e-6 else significant(1000 * row.rms_error_kwh, 2),
-            significant(1000 * row.guess_rms_error_kwh),
-        ]
-        for row in data.itertuples()
-    ]
-    header = ["rule", "share of", "rounded to", "groups", "readings known", "error, Wh", "error of a guess, Wh"]
-    return _table(header, rows)
 
 
 def _others_known(data: pd.DataFrame) -> str:
