@@ -129,6 +129,20 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
     assert '"--directory", "/study", "--cores"' in steps[-2][1] and "mkdir" not in text and "VOLUME" not in text
 
 
+def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark(repository):
+    """In the words of a user, without a value of a record: wildcards are shards, figures and names of settings."""
+    rules = [
+        text
+        for path in (repository / "workflow/rules").rglob("*.smk")
+        for text in path.read_text().split("\nrule ")[1:]
+    ]
+    scripted = [text for text in rules if "    script:\n" in text]
+    messages = [re.findall(r'^    message:\n        "([A-Z][^"]+)"$', text, re.MULTILINE) for text in scripted]
+    assert len(scripted) > 60 and all(len(found) == 1 for found in messages)
+    assert len({found[0] for found in messages}) == len(messages), "no two say the same"
+    assert all("\n    log:\n" in text and "\n    benchmark:\n" in text for text in scripted)
+
+
 def test_adapters_stay_thin(repository):
     thick = [p for p in (repository / "workflow/scripts").rglob("*.py") if len(p.read_text().splitlines()) > 40]
     assert thick == []
