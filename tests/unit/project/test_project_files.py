@@ -1,6 +1,7 @@
 """What stands beside the source: citation, changelog, hooks, the catalogue's page, the container recipe."""
 
 import ast
+import os
 import re
 import runpy
 import sys
@@ -105,6 +106,37 @@ def test_the_workflow_is_as_the_catalogue_wants_it(repository):
     scripts, environments = (sum(text.count(f"    {word}:\n") for text in rules) for word in ("script", "conda"))
     assert usage["software-stack-deployment"]["conda"] is (scripts == environments > 0)
     assert usage["report"] is True and "\nreport:" in (repository / "workflow/Snakefile").read_text()
+
+
+def test_the_conda_recipe_asks_for_what_the_wheel_asks_for(repository, project):
+    text = (repository / "conda/recipe.yaml").read_text()
+    recipe = yaml.safe_load(text)
+    assert recipe["context"]["version"] == meterdp.__version__ and "Placeholders" in text
+    assert recipe["requirements"]["run"] == ["python >=${{ python_min }}", *project["dependencies"]]
+    assert (
+        recipe["source"]["url"].startswith(project["urls"]["Homepage"])
+        and recipe["about"]["license"] == project["license"]
+    )
+    (command,) = recipe["build"]["python"]["entry_points"]
+    assert command == "meterdp = " + project["scripts"]["meterdp"]
+
+
+def test_a_public_forge_runs_what_every_ci_runs(repository):
+    workflow = yaml.safe_load((repository / ".github/workflows/ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    supported = {f"Programming Language :: Python :: {version}" for version in job["strategy"]["matrix"]["python"]}
+    declared = set(tomllib.loads((repository / "pyproject.toml").read_text())["project"]["classifiers"])
+    assert supported <= declared and os.access(repository / ".ci/run", os.X_OK)
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_calls_placeholders_so(repository):
+    paper, entries = ((repository / f"paper/paper.{kind}").read_text() for kind in ("md", "bib"))
+    cited = set(re.findall(r"@(\w+)", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE))
+    assert {"# Summary", "# Statement of need", "# State of the field", "# References"} <= set(paper.splitlines())
+    assert 750 <= len(paper.split("# Summary")[1].split()) <= 1750, "what JOSS asks for"
+    assert "Placeholder" in paper
 
 
 def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repository):
