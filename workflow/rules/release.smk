@@ -107,6 +107,8 @@ rule group_records:
     params:
         config={name: config[name] for name in ("export", "profiles")},
         code=code_of("group_records"),
+    message:
+        "Reading the records of a forecast for groups, shard {wildcards.shard}"
     script:
         "../scripts/group_records.py"
 
