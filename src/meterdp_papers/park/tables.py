@@ -305,7 +305,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)  # the paper says 0.1 to 4 and prints no mo
 FEW_EPSILONS = (0.1, 1.0, 4.0)
 SPLITS = 10
 FEW_SPLITS = 2  # of the other variant drawn on a stand-in, where a run takes seconds
-MANY_SPLITS = 200  # of the variant whose likelihoods differ by hundreds of nats between splits; a run takes a second
+MANY_SPLITS = 100  # of the variant whose likelihoods differ by hundreds of nats between splits; a run takes a second
 # A trial of the workflow, with fewer trials than splits, takes so many records for each, of Stroke among one in so
 # many and so many components so that little is decomposed, every so many-th row and column of pixels, and few
 # epsilons.

@@ -73,6 +73,13 @@ def test_data_sets_with_a_class_of_at_most_d_records_are_drawn_again_and_counted
     assert total > 0
 
 
+def test_trials_go_where_a_verdict_may_turn_and_every_job_has_one():
+    assert sum(sweep.trials(1000) for sweep in SWEEPS.values()) == 1000 * len(SWEEPS)
+    for trials in (1, 2, 3, 4, 60):
+        for sweep in SWEEPS.values():
+            assert all(batch(number, min(4, trials), sweep.trials(trials)) for number in range(min(4, trials)))
+
+
 def test_batches_partition_the_trials():
     for batches, trials in ((1, 1), (4, 10), (4, 1000), (7, 20)):
         parts = [batch(i, batches, trials) for i in range(batches)]
