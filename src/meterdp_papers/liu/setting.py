@@ -78,6 +78,11 @@ HALF_DAY = {"vector": "half_day", "start_hour": 12, "hours": 12}
 SIMULATED_EXPORT = "simulated export"  # how the data are named where the export is simulated
 
 
+def share_of(trials: int, share: float) -> int:
+    """Return how many trials a figure runs in a study with so many: its share, at least one for each of four jobs."""
+    return max(min(trials, 4), round(share * trials))
+
+
 def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> PublicSettings:
     """Return the setting of the paper for these records.
 
