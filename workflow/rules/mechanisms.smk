@@ -36,6 +36,8 @@ rule vary_mixture:
         federation=FEDERATION,
         seed=config["seed"],
         code=code_of("vary_mixture"),
+    message:
+        "Making private mixtures and measuring their cost"
     script:
         "../scripts/vary_mixture.py"
 
@@ -59,6 +61,10 @@ rule marginal_densities:
         "../envs/meterdp.yaml"
     params:
         epsilon=figure_epsilon(config["mechanisms"]),
+        classes=lookup("classes", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("marginal_densities"),
+    message:
+        "Computing densities of single hours"
     script:
         "../scripts/marginal_densities.py"
