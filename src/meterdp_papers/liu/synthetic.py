@@ -69,7 +69,7 @@ class Sweep:
 SWEEPS = {
     "fig1": Sweep("epsilon", EPSILONS, 1.0),
     "fig2": Sweep("records", (500, 1000, 2000, 4000, 8000), 1.25),
-    "fig3": Sweep("classes", (2, 5, 10, 15, 20), 3.0),
+    "fig3": Sweep("classes", (2, 5, 10, 15, 20), 1.75),
     "fig4": Sweep("dimension", (2, 3, 5, 8, 10), 0.5),
 }
 
