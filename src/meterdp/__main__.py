@@ -19,6 +19,10 @@ from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 # What each command does. It stands in meterdp.cli.<name> or .<group>; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "check": "what an export is, and whether a configuration describes it, in seconds",
+    "config": {
+        "": "what to do with the configuration of an earlier version",
+        "upgrade": "rewrite settings that were renamed or removed, and keep all else as it is",
+    },
     "plan": "what a release of so many meters would be worth at an epsilon, from public numbers alone",
     "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
     "release": {

@@ -28,6 +28,8 @@ rule household_vectors:
     params:
         config=HOUSEHOLD_SETTINGS,
         code=code_of("household_vectors"),
+    message:
+        "Describing households over the period, shard {wildcards.shard}"
     script:
         "../scripts/household_vectors.py"
 
@@ -67,5 +69,7 @@ rule household_study:
         delta=lookup("delta", within=config["mechanisms"]),
         seed=config["seed"],
         code=code_of("household_study"),
+    message:
+        "Comparing synthetic households with real ones over the period"
     script:
         "../scripts/household_study.py"

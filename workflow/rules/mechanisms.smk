@@ -36,6 +36,8 @@ rule vary_mixture:
         federation=FEDERATION,
         seed=config["seed"],
         code=code_of("vary_mixture"),
+    message:
+        "Making private mixtures and measuring their cost"
     script:
         "../scripts/vary_mixture.py"
 
@@ -62,5 +64,7 @@ rule marginal_densities:
         classes=lookup("classes", within=config["mixture"]),
         seed=config["seed"],
         code=code_of("marginal_densities"),
+    message:
+        "Computing densities of single hours"
     script:
         "../scripts/marginal_densities.py"

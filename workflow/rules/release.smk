@@ -31,6 +31,8 @@ rule release_mixture:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_mixture"),
+    message:
+        "Releasing the mixture"
     script:
         "../scripts/release_mixture.py"
 
@@ -59,6 +61,8 @@ rule release_households:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_households"),
+    message:
+        "Releasing households"
     script:
         "../scripts/release_households.py"
 
@@ -83,6 +87,8 @@ rule forecast_ahead:
         season={**SEASON, "log_scale": config["profiles"]["log_scale"]},
         households=lookup("forecast_households", within=config["release"]),
         code=code_of("forecast_ahead"),
+    message:
+        "Forecasting beyond the period, shard {wildcards.shard}"
     script:
         "../scripts/forecast_ahead.py"
 
@@ -101,6 +107,8 @@ rule group_records:
     params:
         config={name: config[name] for name in ("export", "profiles")},
         code=code_of("group_records"),
+    message:
+        "Reading the records of a forecast for groups, shard {wildcards.shard}"
     script:
         "../scripts/group_records.py"
 
@@ -136,6 +144,8 @@ rule release_forecasts:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_forecasts"),
+    message:
+        "Releasing forecasts"
     script:
         "../scripts/release_forecasts.py"
 
@@ -161,6 +171,8 @@ rule release_feeders:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_feeders"),
+    message:
+        "Releasing feeder totals"
     script:
         "../scripts/release_feeders.py"
 
@@ -180,5 +192,7 @@ rule ledger_page:
     params:
         ledger=lookup("ledger", within=config["release"]),
         code=code_of("ledger_page"),
+    message:
+        "Drawing the ledger"
     script:
         "../scripts/ledger_page.py"

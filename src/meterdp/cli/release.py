@@ -204,7 +204,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
     from meterdp.publish.received import BESIDE, MANIFEST, released_folders, verify
 
-    for folder in released_folders(arguments.folder):
+    folders = list(released_folders(arguments.folder))
+    for folder in folders:
         received = verify(folder)
         manifest, count = received.manifest, len(received.files)
         first, last = manifest["period"]
@@ -215,10 +216,11 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if received.expected_error:
             print(f"  expected error: {received.expected_error}")
-        for words in ("hides", "does_not_hide"):
-            for sentence in manifest["privacy"][words]:
-                print(f"  {words.replace('_', ' ')}: {sentence}")
-    print("Checksums tell whether declared files were changed after the manifest was written, not who wrote it.")
+        for key, words in (("hides", "protects"), ("does_not_hide", "does not protect")):
+            for sentence in manifest["privacy"][key]:
+                print(f"  {words}: {sentence}")
+    print(f"Verified: {len(folders)} released folder{'s' if len(folders) > 1 else ''}.")
+    print("Checksums show whether declared files were changed after the manifest was written, not who wrote it.")
     print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
     return 0
 
@@ -270,7 +272,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     profiles = read_release(arguments.folder, arguments.date)
     files = write_folder(converted(profiles, TOOLS[arguments.tool]), arguments.to)
-    print(f"{files:,} files are in {arguments.to}; its README.md says what they are.")
+    print(f"Converted: {arguments.to} has {files:,} files for {arguments.tool}; its README.md says how to load them.")
     return 0
 
 
