@@ -41,7 +41,7 @@ def _check(arguments: argparse.Namespace) -> int:
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
     print(finding_words(arguments.export, found))
-    print("\n`meterdp plan N` says what a release of so many listed meters would be worth.")
+    print("\n`meterdp plan N` says what a release about N listed meters would be worth.")
     print("\nA configuration that reads it:\n")
     print(proposed, end="")
     if arguments.write is not None:
