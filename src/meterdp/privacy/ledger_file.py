@@ -189,7 +189,7 @@ class LedgerFile:
         hashes = hashed(meters, self._key)
         if not meters or hashes.size < len(meters):
             raise InputError(
-                "lists no meter, or one twice: names that differ only in case, blanks or invisible letters are the same",
+                "lists no meter, or one twice: names that differ in case or blanks only are the same",
                 file="config",
                 field="export.meters",
                 hint="list every meter once, under a name that differs visibly",
