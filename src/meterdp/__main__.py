@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "": "check a release before it is made; verify and convert one that was",
         "check": "everything that would be refused, or what will be charged; reads no readings",
         "verify": "check that a folder is as it was released, and print its guarantee",
+        "extract": "write the file of one household from released forecasts of many",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {

@@ -61,6 +61,8 @@ rule marginal_densities:
         "../envs/meterdp.yaml"
     params:
         epsilon=figure_epsilon(config["mechanisms"]),
+        classes=lookup("classes", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("marginal_densities"),
     message:
         "Computing densities of single hours"

@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
+from meterdp.evaluation.sample import labelled_sample
 from meterdp.federated.fitted import read_fitted
 from meterdp.mechanisms.registry import find_own_classes
 from meterdp.mechanisms.tables import VARIANT
@@ -12,8 +13,10 @@ from meterdp.profiles.vector import Records
 
 with job(snakemake.input, snakemake.log) as write:
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
+    labels = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
+    began, fitted = read_fitted(snakemake.input.elsewhere)
+    records, start = labelled_sample(records, labels, snakemake.params.classes, snakemake.params.seed, began)
+    fit = fit_from(records, start, fitted)
     variants = read_parts(snakemake.input.variants, VARIANT)
     x = records.log_kwh[records.valid]
     own = find_own_classes(variants["mechanism"].to_pylist())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.evaluation.sample import MOST_HOUSEHOLDS
 from meterdp.evaluation.tables import COST
 from meterdp.mixture.patterns import too_many_classes
 from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
@@ -270,6 +271,11 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
         sentences.append(f"{lead}, mechanisms whose guarantee does not hold describe {who} {' and '.join(others)}.")
     if sentences and "class_table" in tables and "profile_hours" in tables:
         sizes = tables["class_table"]["household_count"].to_numpy()
+        if sizes.sum() > MOST_HOUSEHOLDS:
+            sentences.append(
+                f"Costs are those of a release of {count(MOST_HOUSEHOLDS)} of the households, chosen without looking "
+                "at readings: one of all costs less."
+            )
         if too_many_classes(sizes, len(tables["profile_hours"])):
             sentences.append(
                 "The study’s own mixture has too many classes for so few households: that something describes "
