@@ -25,18 +25,16 @@ with job(snakemake.input, snakemake.log) as write:
     began, fitted = read_fitted(snakemake.input.elsewhere)
     records, start = labelled_sample(records, labels, params.mixture["classes"], seed, began)
     fit = fit_from(records, start, fitted)
-    shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
     settings = (fit, mechanisms, params.mixture, params.profiles, seed)
+    shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
     folds, costs = study_folds(records, params.mixture, seed), {}
-    for name, *files in zip(
-        mechanisms["variants"], snakemake.output.variants, snakemake.output.synthetic, strict=True
-    ):
+    files = zip(mechanisms["variants"], snakemake.output.variants, snakemake.output.synthetic, strict=True)
+    for name, variant_file, synthetic_file in files:
         variant, cost = vary(name, records, *settings, folds, shares)
-        write(files[0], VARIANT, variant)
-        # As many as there are valid real profiles.
+        write(variant_file, VARIANT, variant)
         source = released_source(as_arrow(VARIANT, variant), figure_epsilon(mechanisms))
         log_kwh = synthetic_log_kwh(source, int(records.valid.sum()), LogScale.from_config(params.profiles), seed)
         metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_sentence(source)}
-        write_table(files[1], SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)
+        write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)
         costs = {column: [*costs.get(column, []), *values] for column, values in cost.items()}
     write(snakemake.output.cost, COST, costs)
