@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.evaluation.sample import MOST_HOUSEHOLDS
-from meterdp.evaluation.tables import COST
+from meterdp.evaluation.tables import COST, MOST_HOUSEHOLDS
 from meterdp.mixture.patterns import too_many_classes
 from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
 from meterdp.report.pages import COSTS, Grid, Tables, count_range, figure, grid_of, printed
