@@ -5,6 +5,9 @@ from __future__ import annotations
 from meterdp.core.tables import COUNT, INT, REAL, TEXT, Column, Table
 from meterdp.mechanisms.tables import EPSILON, FAMILY, MECHANISM
 
+# Costs and fidelity are measured on so many households at most.
+MOST_HOUSEHOLDS = 3000
+
 
 def _optional(name: str, unit: str, description: str) -> Column:
     return Column(name, REAL, unit, description, nullable=True)
