@@ -17,7 +17,7 @@ from meterdp.audit import CANARIES
 from meterdp.audit import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
 from meterdp.core.choices import names_in
-from meterdp.core.config import complete, figure_epsilon, load_schema, refuse_templates
+from meterdp.core.config import complete, load_schema, refuse_templates, shown_epsilon
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, shipped, source_hash

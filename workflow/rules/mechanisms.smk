@@ -1,5 +1,5 @@
 # From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels,meters}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
+# Needs:  private/{profiles,labels,meters}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/cost.parquet.
 
 
 # One job for all mechanisms: starting six, and fitting the folds in each, takes longer than most of them.
@@ -31,6 +31,7 @@ rule vary_mixture:
         "../envs/meterdp.yaml"
     params:
         mechanisms=config["mechanisms"],
+        epsilon=shown_epsilon(config),
         mixture=config["mixture"],
         profiles=config["profiles"],
         federation=FEDERATION,
@@ -38,27 +39,3 @@ rule vary_mixture:
         code=code_of("vary_mixture"),
     script:
         "../scripts/vary_mixture.py"
-
-
-rule marginal_densities:
-    input:
-        profiles=PRIVATE / "profiles.parquet",
-        labels=PRIVATE / "labels.parquet",
-        elsewhere=FITTED_ELSEWHERE,
-        variants=expand(
-            STUDY / "variants/{mechanism}.parquet",
-            mechanism=config["mechanisms"]["variants"],
-        ),
-    output:
-        marginals=STUDY / "marginals.parquet",
-    log:
-        PRIVATE / "logs/marginal_densities.log",
-    benchmark:
-        PRIVATE / "benchmarks/marginal_densities.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        epsilon=figure_epsilon(config["mechanisms"]),
-        code=code_of("marginal_densities"),
-    script:
-        "../scripts/marginal_densities.py"

@@ -97,6 +97,21 @@ FIDELITY = Table(
 )
 
 
+MARGINALS = Table(
+    "marginals",
+    "study",
+    "How energy is distributed over households in every hour of the profile, real and synthetic.",
+    (
+        Column("source", TEXT, "", "'real', 'fit' (no privacy) or the name of a mechanism"),
+        Column("family", TEXT, "", "'published', 'exact' or 'sound'; 'none' for real households and the fit"),
+        _optional("epsilon", "1", "privacy parameter; null for real households and the fit"),
+        Column("entry", INT, "1", "position in the profile vector, from 0"),
+        Column("log_kwh", REAL, "log kWh", "left edge of a bin; all bins of an hour are of one width"),
+        Column("density", REAL, "1/(log kWh)", "share of households in the bin over its width"),
+    ),
+)
+
+
 _ERRORS = (
     Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
     Column("mse", REAL, "scale^2", "mean squared error"),

@@ -16,7 +16,7 @@ from meterdp.core.parquet import read_table
 from meterdp.core.tables import Table
 from meterdp.report import cost, forecasts, hiding, intake, noise, periods
 from meterdp.report.first import first_page
-from meterdp.report.numbers import plain
+from meterdp.pages.numbers import plain
 from meterdp.report.pages import Tables, picture, write_page
 from meterdp.report.registry import GRIDS, TABLES, figure_of
 

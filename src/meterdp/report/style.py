@@ -14,14 +14,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.report import numbers
+from meterdp.pages import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,8 +88,8 @@ _LOOKS = {
     "kl_published": Look("KL-minimising, published", BLUE, "o"),
     "kl_exact": Look("KL-minimising, exact", SKY, "P"),
     "dpem_zcdp": Look("DP-EM under zCDP", WINE, "X"),
-    "sound": Look("sound release", GREEN, "^"),
-    "sound_label_flip": Look("sound release, labels only", GREEN, "*"),
+    "sound": Look("proven release", GREEN, "^"),
+    "sound_label_flip": Look("proven release, labels only", GREEN, "*"),
     "none": Look("no noise", GREY, "x"),
     "white": Look("white noise", PURPLE, "s"),
     "published": Look("published design", BLUE, "o"),
@@ -146,6 +148,48 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
         figure.set_layout_engine(None)
         with atomic_path(output) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "meterdp", "Title": title})
+            _add_values(temporary, figure)
+
+
+# --- values under the pointer ---------------------------------------------------------------------------------------
+
+_POINTER_PT = 7.0
+
+
+def show_points(axes: Axes, x: Iterable, y: Iterable, texts: Iterable[str]) -> None:
+    """Show a text under the pointer near each point, where the SVG stands in a page."""
+    _values_of(axes).extend((axes, (a, a), (b, b), text) for a, b, text in zip(x, y, texts, strict=True))
+
+
+def show_strips(axes: Axes, edges: Iterable, texts: Iterable[str]) -> None:
+    """Show a text under the pointer in each strip between neighbouring edges, over the whole height of the axes."""
+    strips = zip(pairwise(edges), texts, strict=True)
+    _values_of(axes).extend((axes, ends, None, text) for ends, text in strips)
+
+
+def _values_of(axes: Axes) -> list:
+    figure = axes.get_figure(root=True)
+    if not hasattr(figure, "_meterdp_values"):
+        figure._meterdp_values = []
+    return figure._meterdp_values
+
+
+def _add_values(path, figure: Figure) -> None:
+    """Lay invisible rectangles with titles over a saved SVG."""
+    height, drawn = figure.bbox.height, []
+    for axes, x, y, text in getattr(figure, "_meterdp_values", ()):
+        bottom, top = axes.get_ylim() if y is None else y
+        (left, low), (right, high) = axes.transData.transform([(x[0], bottom), (x[1], top)])
+        margin = _POINTER_PT if y is not None else 0.0
+        (left, right), (low, high) = sorted((left, right)), sorted((low, high))
+        place = (left - margin, height - high - margin, right - left + 2 * margin, high - low + 2 * margin)
+        if np.isfinite(place).all():
+            box = ' '.join(f'{name}="{value:.2f}"' for name, value in zip(("x", "y", "width", "height"), place))
+            drawn.append(f"<rect {box}><title>{escape(text)}</title></rect>")
+    if drawn:
+        svg = path.read_text(encoding="utf-8")
+        values = f'<g class="values" fill="none" pointer-events="all">{"".join(drawn)}</g>'
+        path.write_text(svg.replace("</svg>", f"{values}</svg>"), encoding="utf-8")
 
 
 def panels(figure: Figure, count: int, columns: int, **sharing) -> list[Axes]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.report import numbers
+from meterdp.pages import numbers
 from meterdp.report.classes import class_grid, class_names
 from meterdp.report.first import HEIGHT, READS, WIDTH, first_page
 from tests.unit.report import made_up

@@ -11,7 +11,7 @@ import pytest
 from meterdp.catalogue import study_tables
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.report import numbers
+from meterdp.pages import numbers
 from meterdp.report.forecasts import off
 from meterdp.report.page import build_report
 from meterdp.report.registry import TABLES
