@@ -70,7 +70,7 @@ rule report:
     params:
         config=config,
         simulated=SIMULATED,
-        drawings=list(DRAWINGS),
+        drawings=DRAWINGS,
         code=code_of("report"),
     script:
         "../scripts/report.py"

@@ -26,7 +26,9 @@ CONSUMPTION_QUANTILES = Table(
     "study",
     "How consumption differs between households: quantiles over all of them.",
     (
-        Column("statistic", TEXT, "", "'daily_kwh' (mean of the period) or 'peak_kw' (mean power of its largest reading)"),
+        Column(
+            "statistic", TEXT, "", "'daily_kwh' (mean of the period) or 'peak_kw' (mean power of its largest reading)"
+        ),
         Column("household_share", REAL, "1", "share of households at or below the value"),
         Column("value", REAL, "see statistic", "kWh a day, or kW"),
         Column("household_count", COUNT, "households", "households with readings"),
@@ -49,7 +51,9 @@ CLASS_LOAD = Table(
     "study",
     "What every class of households contributes to energy and to the peak of all.",
     (
-        Column("component", INT, "1", "class of the mixture, 1 is the largest; 0: households without a valid profile"),
+        Column(
+            "component", INT, "1", "class of the mixture, 1 is the largest; 0: households without a valid profile"
+        ),
         Column("household_count", COUNT, "households", "households in the class"),
         Column("mean_kw", REAL, "kW", "mean power of a household of the class"),
         Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
@@ -74,7 +78,9 @@ EXAMPLE_HOUSEHOLDS = Table(
     "study",
     "Readings of six households over the whole period, from one that uses little to one that uses much.",
     (
-        Column("home", INT, "1", "1 to 6 by mean power, in the middles of six equal shares of households; it is no id"),
+        Column(
+            "home", INT, "1", "1 to 6 by mean power, in the middles of six equal shares of households; it is no id"
+        ),
         _INTERVAL_START,
         _DAY,
         _MINUTE,

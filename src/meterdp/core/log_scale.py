@@ -108,7 +108,7 @@ class LogScale:
         return np.exp(log_kwh) - self.offset_kwh if self.offset_kwh else np.exp(log_kwh)
 
     def reading_kwh(self, log_kwh):
-        """Return the energies of readings; on a plain log one at the lower bound is zero, which is what it stands for."""
+        """Return the energies of readings; on a plain log one at the lower bound stands for zero."""
         kwh = self.kwh(log_kwh)
         return np.where(log_kwh <= self.bounds_log_kwh.low, 0.0, kwh) if self.kind == LOG else kwh
 

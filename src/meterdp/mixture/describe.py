@@ -71,4 +71,3 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
     return {
         column.name: list(values) for column, values in zip(NORMALITY.columns, zip(*rows, strict=True), strict=True)
     }
-

@@ -29,9 +29,9 @@ def write_page(template: Path, output: str | os.PathLike, scripts: Sequence[str]
 
 
 def render(template: Path, scripts: Sequence[str] = (), **values) -> str:
-    """Return the page of a template, which has ``version`` beside the values, and ``head`` for the macro of that name.
+    """Return the page of a template, which has ``version`` and ``head``, for the macro of that name, beside the values.
 
-    The scripts are inline ones; no other is run.
+    No script runs in it but these.
     """
     head = {
         "style": Markup(STYLE.read_text(encoding="utf-8")),

@@ -12,11 +12,12 @@ import numpy as np
 
 from meterdp.mixture.patterns import fewest_households, most_classes, pattern_names, too_many_classes
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
-from meterdp.profiles.tables import PROFILE_HOURS
-from meterdp.profiles.vector import scale_of
 from meterdp.pages.cards import Card, card
 from meterdp.pages.numbers import count, counted, percent, significant
+from meterdp.profiles.tables import PROFILE_HOURS
+from meterdp.profiles.vector import scale_of
 from meterdp.report.pages import Tables
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -77,9 +78,10 @@ def caution(tables: Tables) -> str | None:
         return None
     total, few = int(sizes.sum()), fewest_households(hours)
     return (
-        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few}, five "
-        f"for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow single "
-        f"households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours (profiles.hours)."
+        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few}, "
+        f"five for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow single "
+        f"households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
+        "(profiles.hours)."
     )
 
 

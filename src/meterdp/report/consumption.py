@@ -18,9 +18,9 @@ from meterdp.consumption.tables import (
     TOTAL_LOAD,
 )
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
+from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.report.classes import class_names
-from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.report.pages import CONSUMPTION, Tables, figure
 from meterdp.report.style import (
     BLACK,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 READS = (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, COINCIDENCE)
 # Bars of a histogram; what the largest households use beyond this share of them is in the last bar.
-_BARS, _SHOWN_SHARE = 30, 0.98
+_BARS, _SHOWN_SHARE = 30, 0.95
 # Months of a season, and how many days of it make a panel.
 _SEASONS = {
     "December to February": (12, 1, 2),
@@ -66,7 +66,7 @@ _HOURS = np.arange(0, 25, 6)
     category=CONSUMPTION,
     may_be_empty=True,
     look_for="A few large households make the mean exceed the median by far: plan with the distribution.",
-    alternative="Two histograms over households, of daily energy and of the largest reading, and the hours of both peaks.",
+    alternative="Histograms over households of daily energy and of the largest reading, and the hours of both peaks.",
 )
 def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> None:
     """Draw how daily energy and the largest reading differ between households, and when each peaks."""
@@ -84,7 +84,9 @@ def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> N
         right.set_title("In which hour is it?")
         shares = 100 * hours[["largest_reading_share", "highest_mean_share"]].to_numpy()
         right.bar(np.arange(24) + 0.5, shares[:, 0], width=0.9, color=LIGHT_GREY, label="largest reading")
-        right.step(np.arange(25), [*shares[:, 1], shares[-1, 1]], where="post", color=BLUE, label="highest on average")
+        right.step(
+            np.arange(25), [*shares[:, 1], shares[-1, 1]], where="post", color=BLUE, label="highest on average"
+        )
         right.set_xticks(_HOURS)
         right.set_xlim(0, 24)
         right.set_xlabel("hour of the day")
@@ -112,8 +114,10 @@ def _histogram(axes: Axes, quantiles: np.ndarray, unit: str) -> None:
     axes.set_xlim(low, edges[-1])
     axes.set_xlabel(unit)
     axes.legend(fontsize=8, loc="upper right")
-    texts = [f"{significant(a, 2)} to {significant(b, 2)} {unit}: {percent(h / 100)} of households"
-             for a, b, h in zip(edges[:-1], edges[1:], heights, strict=True)]
+    texts = [
+        f"{significant(a, 2)} to {significant(b, 2)} {unit}: {percent(h / 100)} of households"
+        for a, b, h in zip(edges[:-1], edges[1:], heights, strict=True)
+    ]
     texts[-1] = f"{significant(edges[-2], 2)} {unit} or more: {percent(heights[-1] / 100)} of households"
     show_strips(axes, edges, texts)
 
@@ -141,30 +145,31 @@ def _seasons(load: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return found if len(found) > 1 else {period_of(load): load}
 
 
-def period_of(load: pd.DataFrame) -> str:
+def period_of(load: pd.DataFrame, short: bool = False) -> str:
     """Write the first and the last day of the table ``total_load``: ``20 October to 16 November 2025``."""
-    return spoken_period(load["day_local"].min(), load["day_local"].max())
+    return spoken_period(load["day_local"].min(), load["day_local"].max(), short)
 
 
-def spoken_period(first: str, last: str) -> str:
-    """Write two days, the year once if it is the same.
+def spoken_period(first: str, last: str, short: bool = False) -> str:
+    """Write two days, the year once if it is the same; ``short`` with the first letters of the months.
 
     Examples
     --------
-    >>> spoken_period("2025-10-20", "2025-11-16"), spoken_period("2024-12-30", "2025-01-02")
-    ('20 October to 16 November 2025', '30 December 2024 to 2 January 2025')
+    >>> spoken_period("2025-10-20", "2025-11-16"), spoken_period("2024-12-30", "2025-01-02", short=True)
+    ('20 October to 16 November 2025', '30 Dec 2024 to 2 Jan 2025')
     """
     first, last = date.fromisoformat(first), date.fromisoformat(last)
     year = "" if first.year == last.year else f" {first.year}"
-    return f"{first.day} {first:%B}{year} to {last.day} {last:%B} {last.year}"
+    month = "%b" if short else "%B"
+    return f"{first.day} {first:{month}}{year} to {last.day} {last:{month}} {last.year}"
 
 
 @figure(
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where the lines part, a weekend day needs a profile of its own. Public holidays count as their weekday.",
-    alternative="Mean power over the hours of the day, a line for working days and one for weekends, a panel a season.",
+    look_for="Where the lines part, weekends need a profile of their own. Public holidays count as their weekday.",
+    alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:
     """Draw the mean power by time of day, of weekdays and of weekends, in every season of the period."""
@@ -182,7 +187,7 @@ def load_by_hour(load: pd.DataFrame, output) -> None:
             axes.set_title(name, fontsize=10 if columns < 4 else 9)
             axes.set_xlim(0, 24)
             axes.set_xticks(_HOURS if columns > 1 else np.arange(0, 25, 3))
-            _day_values(axes, mean.unstack("kind"))
+            _day_values(axes, mean.reset_index().pivot_table("mean_kw", "hour", "kind"))
         grid[0].set_ylim(bottom=min(0.0, grid[0].get_ylim()[0]))
         grid[0].set_ylabel("kW a household")
         body.supxlabel("hour of the day", fontsize=10)
@@ -209,7 +214,7 @@ def _clock(hour: float) -> str:
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Dark bands are hours of high load; white is missing. On the right, how often the load is how high.",
+    look_for="Blue is high load, yellow low; white is missing. On the right, how often the load is how high.",
     alternative="A map of mean power, days across and hours down, and a load-duration curve beside it.",
 )
 def load_over_period(load: pd.DataFrame, output) -> None:
@@ -228,14 +233,19 @@ def load_over_period(load: pd.DataFrame, output) -> None:
         right.set_title("How often is it so high?")
         right.set_xlabel("% of the time")
         right.set_ylabel("kW a household")
-        texts = [f"{plain(a)} % of the time at least {significant(kw)} kW" for a, kw in zip(shares[1:], curve[1:])]
+        texts = [
+            f"{plain(a)} % of the time at least {significant(kw)} kW"
+            for a, kw in zip(shares[1:], curve[1:], strict=True)
+        ]
         show_strips(right, shares, texts)
 
 
 def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
     days = [
         (date.fromisoformat(load["day_local"].iloc[0]) + timedelta(days=n)).isoformat()
-        for n in range((date.fromisoformat(load["day_local"].iloc[-1]) - date.fromisoformat(load["day_local"].iloc[0])).days + 1)
+        for n in range(
+            (date.fromisoformat(load["day_local"].iloc[-1]) - date.fromisoformat(load["day_local"].iloc[0])).days + 1
+        )
     ]
     minutes = int(np.diff(np.unique(load["minute_of_day_local"])).min(initial=60))
     table = load.pivot_table("mean_kw", "minute_of_day_local", "day_local", dropna=False)
@@ -269,8 +279,8 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
         "Right: a pattern whose diamond is right of its dot uses its energy when the load is high."
     ),
     alternative=(
-        "Peak power per household over the size of a group, on a logarithmic axis; beside it, for each pattern of use, "
-        "its shares of households, of energy and of the load at the peak."
+        "Peak power per household over the size of a group, on a logarithmic axis; beside it, for each pattern of "
+        "use, its shares of households, of energy and of the load at the peak."
     ),
 )
 def peaks_together(
@@ -286,7 +296,9 @@ def peaks_together(
         left, right = drawing.subplots(1, 2, width_ratios=(1, 1.1))
         if groups.empty:
             return
-        left.fill_between(groups["home_count"], groups["lowest_kw"], groups["highest_kw"], color=BLUE, alpha=0.15, linewidth=0)
+        left.fill_between(
+            groups["home_count"], groups["lowest_kw"], groups["highest_kw"], color=BLUE, alpha=0.15, linewidth=0
+        )
         left.plot(groups["home_count"], groups["peak_kw"], color=BLUE, marker="o")
         left.set_xscale("log")
         plain_log_ticks(left.xaxis, [n for n in (1, 10, 100, 1000) if n <= groups["home_count"].max()])
@@ -296,7 +308,8 @@ def peaks_together(
         left.set_ylabel("peak, kW a household")
         texts = [
             f"{counted(row.home_count, 'household')}: {significant(row.peak_kw)} kW each, "
-            f"{significant(row.lowest_kw)} to {significant(row.highest_kw)} kW over {counted(row.group_count, 'group')}"
+            f"{significant(row.lowest_kw)} to {significant(row.highest_kw)} kW over "
+            f"{counted(row.group_count, 'group')}"
             for row in groups.itertuples()
         ]
         show_points(left, groups["home_count"], groups["peak_kw"], texts)
@@ -326,9 +339,7 @@ def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> N
     }
     for column, (label, style) in looks.items():
         axes.plot(100 * shown[column], place, linestyle="", label=label, **style)
-        texts = [
-            f"{names[component]}: {percent(share)} {label}" for component, share in shown[column].items()
-        ]
+        texts = [f"{names[component]}: {percent(share)} {label}" for component, share in shown[column].items()]
         show_points(axes, 100 * shown[column], place, texts)
     axes.set_yticks(place, [names[component].replace(", ", ",\n", 1) for component in shown.index], fontsize=8)
     axes.set_ylim(len(shown) - 0.5, -0.5)
@@ -363,8 +374,8 @@ def _how_much(tables: Tables) -> str:
     daily = data[data["statistic"] == "daily_kwh"]["value"].to_numpy()
     tenth, median, most = (significant(np.quantile(daily, share), 2) for share in (0.1, 0.5, 0.9))
     return (
-        f"The median household uses {median} kWh a day and the mean is {significant(daily.mean(), 2)} kWh; one in ten "
-        f"uses less than {tenth}, one in ten more than {most} kWh."
+        f"The median household uses {median} kWh a day and the mean is {significant(daily.mean(), 2)} kWh; one in "
+        f"ten uses less than {tenth}, one in ten more than {most} kWh."
     )
 
 
@@ -396,8 +407,8 @@ def _season(tables: Tables) -> str:
         return "The period covers a single season: do not carry these numbers over to another."
     high, low = max(seasons, key=seasons.get), min(seasons, key=seasons.get)
     return (
-        f"Load is highest from {high} ({significant(seasons[high], 2)} kW a household on average) and lowest from {low} "
-        f"({significant(seasons[low], 2)} kW)."
+        f"Load is highest from {high} ({significant(seasons[high], 2)} kW a household on average) and lowest from "
+        f"{low} ({significant(seasons[low], 2)} kW)."
     )
 
 
@@ -409,9 +420,9 @@ def _total(tables: Tables) -> str:
     top = known.loc[known["mean_kw"].idxmax()]
     day = date.fromisoformat(top["day_local"])
     return (
-        f"The load of all peaked on {day:%A}, {day.day} {day:%B} {day.year}, at {_clock(top['minute_of_day_local'] / 60)} "
-        f"with {significant(top['mean_kw'])} kW a household, {significant(top['mean_kw'] / known['mean_kw'].mean(), 2)} "
-        "times the mean."
+        f"The load of all peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
+        f"{_clock(top['minute_of_day_local'] / 60)} with {significant(top['mean_kw'])} kW a household, "
+        f"{significant(top['mean_kw'] / known['mean_kw'].mean(), 2)} times the mean."
     )
 
 
@@ -422,8 +433,8 @@ def _coincidence(tables: Tables) -> str:
     at = data.set_index("home_count")["peak_kw"]
     said = [f"{significant(at.iloc[0], 2)} kW alone"]
     said += [f"{significant(at[size], 2)} kW each in groups of {size}" for size in (10, 100) if size in at.index]
-    every = at.index[-1]
-    return f"Households peak at {', '.join(said)}, and at {significant(at[every], 2)} kW each all {count(every)} together."
+    every = f"{significant(at.iloc[-1], 2)} kW each all {count(at.index[-1])} together"
+    return f"Households peak at {', '.join(said)}, and at {every}."
 
 
 def _who(tables: Tables) -> str:
@@ -436,7 +447,7 @@ def _who(tables: Tables) -> str:
         return ""
     most = shares["peak"].idxmax()
     return (
-        f"In the hundredth of the time when the load of all is highest, the largest part ({percent(shares['peak'][most])}) "
-        f"is from the pattern ‘{names[most]}’: {percent(shares['households'][most])} of households and "
+        "In the hundredth of the time when the load of all is highest, the largest part "
+        f"({percent(shares['peak'][most])}) is from the pattern ‘{names[most]}’: {percent(shares['households'][most])} of households and "
         f"{percent(shares['energy'][most])} of the energy."
     )

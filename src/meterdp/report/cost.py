@@ -57,8 +57,8 @@ def _gap_columns(held_out: bool) -> tuple[str, str]:
     COST,
     category=WITHOUT_GUARANTEE,
     look_for=(
-        "Lower is better; below zero a release is better than the study’s mixture. Broken lines hold no guarantee, so "
-        "their ε is a label. The thin dotted line compares with a mixture of as many classes as released."
+        "Lower is better; below zero a release is better than the study’s mixture. Broken lines hold no guarantee, "
+        "so their ε is a label. The thin dotted line compares with a mixture of as many classes as released."
     ),
     alternative=(
         "Curves over epsilon, one per mechanism, solid where a guarantee is proven and broken where none holds: "
@@ -70,15 +70,16 @@ def kl_curve(data: pd.DataFrame, output) -> None:
     epsilons = np.sort(data["epsilon"].unique())
     names = in_order(data["mechanism"])
     held_out = was_held_out(data)
-    whose = "households it has not seen" if held_out else "the households it was fitted to"
-    with canvas(output, f"How much worse does a released mixture describe {whose}?", 4.6) as drawing:
+    whose = "new households" if held_out else "the households it was fitted to"
+    with canvas(output, f"How much worse does a release describe {whose}?", 4.6) as drawing:
         axes, notes = drawing.subplots(), []
         for name in names:
             notes += _gap_curve(axes, data[data["mechanism"] == name].sort_values("epsilon"), held_out)
         _gap_axis(axes)
         plain_log_ticks(axes.xaxis, epsilons)
         axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
-        axes.set_xlabel("ε the mechanism was calibrated to (log scale)")
+        draws = f"{count_range(data['draw_count'])} draws a point, mean ± SE"
+        axes.set_xlabel(f"ε the mechanism was calibrated to (log scale); {draws}")
         _legend(drawing, data, names)
         if notes:
             drawing.supxlabel("\n".join(dict.fromkeys(notes)), fontsize=9, x=0.01, ha="left")
@@ -114,8 +115,8 @@ def _gap_axis(axes: Axes) -> None:
     axes.set_yticks([], minor=True)
     axes.axhline(0, color=GREY, linewidth=1.1, zorder=1)
     axes.axhspan(low, 0, color="#EAF4EF", linewidth=0, zorder=0)
-    words = {"fontsize": 8, "color": GREY, "ha": "left", "va": "bottom", "transform": axes.transAxes}
-    axes.text(0.01, 0.015, "better than the study’s mixture", **words)
+    words = {"fontsize": 8, "color": GREY, "ha": "right", "va": "top", "transform": axes.get_yaxis_transform()}
+    axes.text(0.99, -0.03, "better than the study’s mixture", **words)
     axes.set_ylabel(f"nats per household\n(linear up to ±{plain(LINEAR_NATS)}, then log)")
 
 
@@ -167,10 +168,8 @@ def _legend(drawing: Drawing, data: pd.DataFrame, names: list[str]) -> None:
     if _differs(data):
         handles.append(line_key(color=GREY, **_SAME_LINE))
         labels.append("against a mixture of as\nmany classes as released")
-    delta = ", ".join(plain(value) for value in sorted(data["delta"].unique()))
-    words = f"δ = {delta}; {count_range(data['draw_count'])} draws per point;\nmean ± SE"
-    place = {"loc": "outside right upper", "alignment": "left", "handlelength": 2.6}
-    legend = drawing.legend(handles, labels, title=words, **place)
+    place = {"loc": "outside right center", "alignment": "left", "handlelength": 2.6}
+    legend = drawing.legend(handles, labels, **place)
     for row in headings:
         legend.get_texts()[row].set_fontweight("bold")
         legend.get_texts()[row].set_x(-34)  # over the column of the handles
@@ -179,7 +178,7 @@ def _legend(drawing: Drawing, data: pd.DataFrame, names: list[str]) -> None:
 # --- table ----------------------------------------------------------------------------------------------------------
 
 
-def cost_grid(tables: Tables, epsilon: float) -> Grid | None:
+def cost_grid(tables: Tables, epsilon: float | None, period: str) -> Grid | None:
     """What every mechanism costs at one epsilon, and what its guarantee is worth."""
     data = tables.get(COST.name)
     if data is None:
@@ -192,8 +191,13 @@ def cost_grid(tables: Tables, epsilon: float) -> Grid | None:
         _, _, described, guarantee = _FAMILIES[row["family"]]
         unit = row["unit"].replace("the whole profile of one household", "one household’s profile")
         rows.append((look(name).label, described, guarantee, unit, plus_minus(row[mean], row[error])))
-    whose = "households it has not seen" if was_held_out(data) else "the households of the fit, too few to hold any out"
+    whose = (
+        "households it has not seen" if was_held_out(data) else "the households of the fit, too few to hold any out"
+    )
     header = ("mechanism", "implemented", "guarantee", "what a neighbour changes", "loss, nats ± SE")
     return Grid(
-        f"Log-likelihood lost per household at ε = {plain(data['epsilon'].iloc[0])}, on {whose}", header, rows, words=4
+        f"Log-likelihood lost per household at ε = {plain(data['epsilon'].iloc[0])}, on {whose}; {period}",
+        header,
+        rows,
+        words=4,
     )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import MARGINALS
+from meterdp.pages.numbers import percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.profiles.vector import scale_of
-from meterdp.pages.numbers import percent, plain, significant
 from meterdp.report.pages import RELEASES, figure
 from meterdp.report.style import LIGHT_GREY, area_key, canvas, legend_below, line_key, look, panels, show_strips
 
@@ -26,16 +26,18 @@ _PROVEN = "sound"
     PROFILE_HOURS,
     category=RELEASES,
     look_for="Where the line leaves the grey bars, the release has too many or too few households that use so much.",
-    alternative="Small panels, one an hour: a histogram of the energy of real households and a line of synthetic ones.",
+    alternative="Small panels, one an hour: a histogram of the energy of real households, a line of synthetic ones.",
 )
 def marginal_densities(data: pd.DataFrame, profile_hours: pd.DataFrame, output) -> None:
-    """Draw the distribution of energy over real households and over those of the proven release, at most eight hours."""
+    """Draw the energy of real households and of those of the proven release, as histograms of at most eight hours."""
     hours = profile_hours.sort_values("entry")
     entries = hours["entry"].to_numpy()[:: -(-len(hours) // _PANELS)]
     released = data[data["family"] == _PROVEN]
     at = "" if released.empty else f" (ε = {plain(released['epsilon'].iloc[0])})"
     rows = -(-len(entries) // _COLUMNS)
-    with canvas(output, f"Do synthetic households use what real ones do, hour by hour?{at}", 0.9 + 1.55 * rows) as drawing:
+    with canvas(
+        output, f"Do synthetic households use what real ones do, hour by hour?{at}", 0.9 + 1.55 * rows
+    ) as drawing:
         body = drawing.subfigures()
         for axes, entry in zip(panels(body, len(entries), min(_COLUMNS, len(entries))), entries, strict=True):
             real, other = (rows[rows["entry"] == entry] for rows in (data[data["source"] == "real"], released))
@@ -64,7 +66,8 @@ def _panel(axes: Axes, real: pd.DataFrame, released: pd.DataFrame, scale) -> Non
     axes.spines["left"].set_visible(False)
     kwh = [significant(float(scale.kwh(edge)), 2) for edge in edges]
     texts = [
-        f"{low} to {high} kWh: " + ", ".join(map(" ".join, zip(("real", "synthetic"), map(percent, both), strict=False)))
+        f"{low} to {high} kWh: "
+        + ", ".join(map(" ".join, zip(("real", "synthetic"), map(percent, both), strict=False)))
         for low, high, *both in zip(kwh[:-1], kwh[1:], *shares, strict=True)
     ]
     show_strips(axes, edges, texts)

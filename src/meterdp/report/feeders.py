@@ -35,8 +35,11 @@ _OTHERS = {
     "laplace_one_reading": ("Laplace, hides one reading only, ε = {}", VERMILION, "v", ":"),
     "mean_profile": ("mean profile of all, no privacy", GREY, "x", ":"),
 }
-_WINDOWS = {"days": "How far off is every {interval}\nof {days}?", "average_day": "How far off is the average day\nof {days}?"}
-_SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} customers"}
+_WINDOWS = {
+    "days": "How far off is every {interval}\nof {days}?",
+    "average_day": "How far off is the average day\nof {days}?",
+}
+_SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} households"}
 # Where the circuits of the export are drawn, in sizes of the largest random feeders.
 _CIRCUITS_AT = 2.0
 # Darkest and lightest green of the lines of the sound totals, from the smallest epsilon to the largest.
@@ -119,7 +122,10 @@ def _line(axes: Axes, rows: pd.DataFrame, label: str, colour, marker: str, line:
     for part, how in ((rows[of_size], {"linestyle": line, "label": label}), (rows[~of_size], {"linestyle": ""})):
         part = part.sort_values("at")
         axes.plot(part["at"], 100 * part["relative_rmse"], **style, **how)
-    texts = [f"{label}: {numbers.percent(row.relative_rmse)} of {numbers.significant(row.mean_total_kwh, 2)} kWh" for row in rows.itertuples()]
+    texts = [
+        f"{label}: {numbers.percent(row.relative_rmse)} of {numbers.significant(row.mean_total_kwh, 2)} kWh"
+        for row in rows.itertuples()
+    ]
     show_points(axes, rows["at"], 100 * rows["relative_rmse"], texts)
 
 
@@ -131,8 +137,8 @@ def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> N
     ]
     rules["row"] = [_SHARE_OF[row.share_of].format(rule=row.rule, **words) for row in rules.itertuples()]
     left, right = drawing.subplots(1, 2, sharey=True)
-    left.set_title("Which totals does a rule withhold? (%)")
-    right.set_title("Which readings does a difference give away? (%)")
+    left.set_title("How many totals (%)\ndoes a rule withhold?")
+    right.set_title("How many readings (%)\ndoes a difference give away?")
     _strip(left, rules, "withheld_total_share")
     _strip(right, rules, "exposed_reading_share")
 

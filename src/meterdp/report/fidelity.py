@@ -61,8 +61,8 @@ _OFFSET = 0.2  # rows the companion of a measure stands below it
     FIDELITY,
     category=RELEASES,
     look_for=(
-        "Points in the grey area are no worse than other real households, taken from a random half. The mixtures have "
-        "seen the households that they are judged on."
+        "Lower is better, R² higher. In the grey area a source is no worse than a random half of the real "
+        "households. The mixtures have seen the households that they are judged on."
     ),
     alternative=(
         "A grid of dot plots, one panel a measure and one row a source: real households, the fit and the proven "
@@ -158,14 +158,16 @@ def _point(axes: Axes, place: int, style: Look, cells: pd.DataFrame, companions:
         hollow = {"marker": "d", "markerfacecolor": "white", "markersize": 4.5, "markeredgecolor": style.colour}
         axes.plot(beside, place + _OFFSET, linestyle="", clip_on=False, zorder=2, **hollow)
     axes.text(1.035, place, numbers.significant(value, 2), transform=across, va="center", fontsize=8)
-    show_points(axes, [x], [place], [f"{style.label}: {numbers.significant(value)} ± {numbers.significant(spread, 2)}"])
+    show_points(
+        axes, [x], [place], [f"{style.label}: {numbers.significant(value)} ± {numbers.significant(spread, 2)}"]
+    )
 
 
 def _key(drawing: Drawing, drawn: list) -> None:
     """Explain marks below the panels."""
     handles = [area_key(color=LIGHT_GREY, alpha=0.5), line_key(color=GREY, marker="o")]
-    labels = ["no worse than other real households", "value, ± deviation over halves (lower is better, R² higher)"]
+    labels = ["no worse than other real households", "value ± deviation over halves"]
     if "prediction_r2" in {panel[0] for panel in drawn}:
         handles.append(line_key(color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle=""))
-        labels.append("trained on real and synthetic")
+        labels.append("trained on real and synthetic ones")
     legend_below(drawing, handles, labels, columns=3)

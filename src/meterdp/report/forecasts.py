@@ -10,7 +10,8 @@ import numpy as np
 from meterdp.evaluation.tables import FORECASTER_COMPARISON, GROUP_FORECAST_ERRORS
 from meterdp.forecasting.settings import OWN
 from meterdp.pages.numbers import MISSING, counted, percent, plain, plus_minus, significant
-from meterdp.report.pages import Grid, Tables, count_range, printed
+from meterdp.report.hiding import interval_words
+from meterdp.report.pages import Grid, Tables, count_range
 from meterdp.report.worth import nearest
 
 if TYPE_CHECKING:
@@ -27,16 +28,19 @@ _METHODS = {
 }
 
 
-@printed(FORECASTER_COMPARISON)
-def forecasters_grid(data: pd.DataFrame, tables: Tables) -> Grid | None:
+def forecasters_grid(tables: Tables, settings: Mapping, period: str) -> Grid | None:
     """The study's forecast beside others, in kWh, with paired standard errors."""
+    data = tables.get(FORECASTER_COMPARISON.name)
+    if data is None:
+        return None
     data = data[(data["scale"] == "kwh") & (data["status"] == "run")]
     if data.empty:
         return None
+    interval = settings.get("export", {}).get("interval_minutes")
     rows = [
         (
             r.label if r.looks_at == OWN else f"{r.label}, trained across households",
-            f"{significant(r.mae)} kWh",
+            significant(r.mae),
             "1" if number == 0 else plus_minus(r.mae_ratio, r.mae_ratio_se),
             percent(r.sum_rmse_kwh / r.sum_kwh),
             percent(r.covered_90_share),
@@ -45,9 +49,15 @@ def forecasters_grid(data: pd.DataFrame, tables: Tables) -> Grid | None:
     ]
     caption = (
         f"Forecasts without privacy: {count_range(data['household_count'])} households, "
-        f"{count_range(data['origin_count'])} forecasts each on held-out days"
+        f"{count_range(data['origin_count'])} forecasts each on held-out days of {period}"
     )
-    header = ("forecast", "error of a household", "relative to the study’s", "error of the sum", "in its 90 % interval")
+    header = (
+        "forecast",
+        f"error, kWh per {interval_words(interval) if interval else 'interval'}",
+        "relative to the study’s",
+        "error of the sum",
+        "in its 90 % interval",
+    )
     return Grid(caption, header, rows)
 
 
@@ -61,8 +71,8 @@ def group_grid(tables: Tables, settings: Mapping) -> Grid | None:
     rows = [
         (
             _METHODS[name],
-            f"{significant(r['mae_kwh'])} kWh",
-            f"{percent(abs(r['energy_bias']))} {'more' if r['energy_bias'] > 0 else 'less'}",
+            significant(r["mae_kwh"]),
+            _more_or_less(r["energy_bias"]),
             MISSING if np.isnan(r["coverage_90"]) else percent(r["coverage_90"]),
         )
         for name, r in shown.iterrows()
@@ -73,11 +83,15 @@ def group_grid(tables: Tables, settings: Mapping) -> Grid | None:
         f"Forecasts of single hours{words}: {count_range(data['household_count'])} households, the last "
         f"{counted(data['hour_count'].max(), 'hour')} of the export"
     )
-    return Grid(caption, ("forecast", "error of a household", "energy of all", "in its 90 % interval"), rows)
+    return Grid(caption, ("forecast", "error, kWh", "energy of all", "in its 90 % interval"), rows)
+
+
+def _more_or_less(bias: float) -> str:
+    return "as much" if abs(bias) < 5e-4 else f"{percent(abs(bias))} {'more' if bias > 0 else 'less'}"
 
 
 def _chosen(data: pd.DataFrame, settings: Mapping) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows released at the epsilon of the configuration, or near it, and these and all others by method."""
+    """Return the rows released at the epsilon of the configuration or near it, and these and the others by method."""
     release = settings.get("release", {})
     released = data[data["epsilon"].notna()]
     of_groups = released[released["groups"] == release.get("forecast_groups")]
@@ -99,7 +113,9 @@ def forecast_sentence(tables: Tables) -> str | None:
     own = by.iloc[0]
     words = f"A forecast from a household’s own past misses by {significant(own['mae'])} kWh an interval on average"
     if "rolling_mean" in by.index:
-        words += f"; the mean of its last seven days by {significant(by.loc['rolling_mean', 'mae_ratio'])} times as much"
+        words += (
+            f"; the mean of its last seven days by {significant(by.loc['rolling_mean', 'mae_ratio'])} times as much"
+        )
     return (
         f"{words}. The sum over {counted(own['household_count'], 'household')} is off by "
         f"{percent(own['sum_rmse_kwh'] / own['sum_kwh'])}; add up means, as the sum of medians is "
@@ -122,8 +138,9 @@ def group_sentence(tables: Tables, settings: Mapping) -> str | None:
         else f"a public shape by {significant(guess / own, 2)} times"
     )
     return (
-        f"The proven release protects all readings. Its shape of a week (ε = {plain(released['epsilon'].iloc[0])}), times a "
-        f"household’s own level, misses by {significant(scaled / own, 2)} times as much as the household’s own past, {than}."
+        "The proven release protects all readings. Its shape of a week "
+        f"(ε = {plain(released['epsilon'].iloc[0])}), times a household’s own level, misses by "
+        f"{significant(scaled / own, 2)} times as much as the household’s own past, {than}."
     )
 
 
@@ -135,5 +152,4 @@ def off(bias_kwh: float, sum_kwh: float) -> str:
     )
 
 
-GRIDS = {"forecasters": forecasters_grid}
-READS = (GROUP_FORECAST_ERRORS,)
+READS = (FORECASTER_COMPARISON, GROUP_FORECAST_ERRORS)

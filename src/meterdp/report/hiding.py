@@ -44,8 +44,8 @@ def interval_words(minutes: int) -> str:
         "says little. What the group uses, and who is in it, stays visible."
     ),
     alternative=(
-        "Curves of the error of the released forecast in kWh over the size of the groups, one curve per way of hiding, "
-        "with dotted lines for a household's energy and the error of its own forecast."
+        "Curves of the error of the released forecast in kWh over the size of the groups, one curve per way of "
+        "hiding, with dotted lines for a household's energy and the error of its own forecast."
     ),
 )
 def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
@@ -57,7 +57,8 @@ def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
     """
     drawn = data[data[ERROR] > 0]
     interval = interval_words(int(yardsticks["interval_minutes"].iloc[0]))
-    title = f"What does it cost to hide whose forecast it is? (ε = {plain(data['epsilon'].max())}, δ = {plain(data['delta'].max())})"
+    guarantee = f"ε = {plain(data['epsilon'].max())}, δ = {plain(data['delta'].max())}"
+    title = f"What does it cost to hide whose forecast it is? ({guarantee})"
     top = _top(drawn, yardsticks)
     least = drawn.groupby("design")[ERROR].min()
     curves = [designs for designs in _curves(drawn) if least[designs[0]] < top]
@@ -79,7 +80,7 @@ def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
         axes.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
         plain_log_ticks(axes.xaxis, sizes)
         axes.set_xlabel("k: number of similar households that each is hidden among, at least")
-        axes.set_ylabel(f"change of the forecast,\nkWh per {interval}, median household")
+        axes.set_ylabel(f"change of the median forecast\n(kWh per {interval})")
         _label(axes, drawn, curves, yardsticks[yardsticks["median_kwh"] > 0])
 
 
@@ -121,7 +122,9 @@ def _curve(axes: Axes, rows: pd.DataFrame) -> None:
     quartiles = rows.dropna(subset=["error_kwh_q25", "error_kwh_q75"])
     between = quartiles["error_kwh_q25"], quartiles["error_kwh_q75"]
     axes.fill_between(quartiles["size"], *between, color=style.colour, alpha=0.12, linewidth=0)
-    texts = [f"{style.label}, k = {count(row['size'])}: {significant(row[ERROR], 2)} kWh" for _, row in rows.iterrows()]
+    texts = [
+        f"{style.label}, k = {count(row['size'])}: {significant(row[ERROR], 2)} kWh" for _, row in rows.iterrows()
+    ]
     show_points(axes, rows["size"], rows[ERROR], texts)
 
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from meterdp.consumption.tables import TOTAL_LOAD
 from meterdp.ingest.tables import INGEST_REPORT
-from meterdp.profiles.tables import QUALITY_SUMMARY
 from meterdp.pages.numbers import count, percent
+from meterdp.profiles.tables import QUALITY_SUMMARY
+from meterdp.report.consumption import period_of
 from meterdp.report.pages import Grid, Tables, printed
 
 if TYPE_CHECKING:
@@ -26,7 +28,14 @@ def intake_grid(data: pd.DataFrame, tables: Tables) -> Grid:
         rows += _part("rows", export.rename(columns={"row_count": "item_count"}), "used")
     for scope, good in _ALL.items():
         rows += _part(scope, data[data["scope"] == scope], good)
-    return Grid("Every row, household and reading is accounted for", ("", "what became of them", "number", "share"), rows, words=2)
+    load = tables.get(TOTAL_LOAD.name)
+    period = "" if load is None else f", {period_of(load, short=True)}"
+    return Grid(
+        f"Every row, household and reading is accounted for{period}",
+        ("", "what became of them", "number", "share"),
+        rows,
+        words=2,
+    )
 
 
 def _part(what: str, data: pd.DataFrame, good: str) -> list[tuple[str, str, str, str]]:
@@ -41,6 +50,7 @@ def _part(what: str, data: pd.DataFrame, good: str) -> list[tuple[str, str, str,
 
 
 GRIDS = {"intake": intake_grid}
+READS = (INGEST_REPORT,)
 
 
 def households_by_rule(tables: Tables) -> pd.Series | None:

@@ -128,7 +128,7 @@ def count_range(values: pd.Series) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it stands in a page: the SVG itself, so that the page loads nothing and values can be pointed at."""
+    """A figure as it stands in a page: the SVG itself, so that the page loads nothing and shows values."""
 
     svg: Markup
     figure: Figure

@@ -42,8 +42,8 @@ _NONE = "there are no readings of eight weeks, of twenty households or more, to 
     category=RELEASES,
     may_be_empty=True,
     look_for=(
-        "Above: a week of ten real and ten synthetic households on the same axes, from little use to much; neither is "
-        "made of the other. Below: green lines should follow the black one; the lighter, the smaller ε."
+        "Above: a week of ten real and ten synthetic households on the same axes, from little use to much; neither "
+        "is made of the other. Below: green lines should follow the black one; the lighter, the smaller ε."
     ),
     alternative=(
         "Twenty small curves of power over a week in two columns, ten real and ten synthetic homes; below them three "
@@ -78,7 +78,10 @@ def _period(scores: pd.DataFrame) -> str:
 def _weeks(drawing: SubFigure, weeks: pd.DataFrame) -> None:
     """Draw a row for every home, real left and synthetic right, on one axis."""
     epsilon = plain(weeks["epsilon"].dropna().iloc[0])
-    sources = {REAL_HOMES: "What does a week of ten real households look like?", RELEASED: f"And of ten synthetic ones (ε = {epsilon})?"}
+    sources = {
+        REAL_HOMES: "What does a week of ten real households look like?",
+        RELEASED: f"And of ten synthetic ones (ε = {epsilon})?",
+    }
     homes = sorted(weeks["home"].unique())
     grid = drawing.subplots(len(homes), 2, sharex=True, sharey="row", squeeze=False)
     for row, home in zip(grid, homes, strict=True):

@@ -154,6 +154,7 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
 # --- values under the pointer ---------------------------------------------------------------------------------------
 
 _POINTER_PT = 7.0
+_BOX = ("x", "y", "width", "height")
 
 
 def show_points(axes: Axes, x: Iterable, y: Iterable, texts: Iterable[str]) -> None:
@@ -184,7 +185,7 @@ def _add_values(path, figure: Figure) -> None:
         (left, right), (low, high) = sorted((left, right)), sorted((low, high))
         place = (left - margin, height - high - margin, right - left + 2 * margin, high - low + 2 * margin)
         if np.isfinite(place).all():
-            box = ' '.join(f'{name}="{value:.2f}"' for name, value in zip(("x", "y", "width", "height"), place))
+            box = " ".join(f'{name}="{value:.2f}"' for name, value in zip(_BOX, place, strict=True))
             drawn.append(f"<rect {box}><title>{escape(text)}</title></rect>")
     if drawn:
         svg = path.read_text(encoding="utf-8")

@@ -37,38 +37,62 @@ MANY_HOMES = 50
 # --- by public numbers alone ----------------------------------------------------------------------------------------
 
 
-def plan_grids(plans: Sequence[Plan], settings: Mapping) -> list[Grid]:
-    """Return a table for every epsilon among the plans: how far each quantity is expected to be off."""
-    asked = settings["release"]["what"] if "release" in settings else ()
-    period = _export_period(settings)
-    return [_plan_grid([plan for plan in plans if plan.epsilon == e], asked, period) for e in _distinct(plans)]
+def plan_grids(plans: Sequence[Plan], settings: Mapping, period: str, simulated: bool) -> list[Grid]:
+    """Return a table for every epsilon among the plans: how far each quantity is expected to be off.
+
+    Releases that the settings do not allow are left out.
+    """
+    plans = [plan for plan in plans if not _own_refusals(plan.what, settings, simulated)]
+    return [_plan_grid([plan for plan in plans if plan.epsilon == e], settings, period) for e in _distinct(plans)]
+
+
+def _own_refusals(what: str, settings: Mapping, simulated: bool) -> list[str]:
+    """Return what the settings refuse of one kind of release alone."""
+
+    def refused(*kinds: str) -> list[str]:
+        release = {**settings["release"], "what": list(kinds)}
+        return [str(error) for error in refusals_of({**settings, "release": release}, simulated)]
+
+    return [words for words in refused(what) if words not in refused()]
 
 
 def _distinct(rows: Iterable) -> list[float]:
     return sorted({row.epsilon for row in rows})
 
 
-def _plan_grid(plans: Sequence[Plan], asked: Sequence[str], period: str) -> Grid:
+def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
     rows = [
         (plan.what, one.of, period, *(f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess)))
         for plan in plans
         for one in plan.expected
     ]
-    sizes = "; ".join(f"{plan.what}: {count(plan.size)} {plan.sized}" for plan in plans)
-    not_asked = [plan.what for plan in plans if plan.what not in asked]
-    other = f" Not in release.what: {', '.join(not_asked)}." if not_asked else ""
+    not_asked = [plan.what for plan in plans if plan.what not in settings["release"]["what"]]
+    other = f" Not asked for in release.what: {' and '.join(not_asked)}." if not_asked else ""
     return Grid(
         f"Expected error of a release at ε = {plain(plans[0].epsilon)}, from public numbers alone",
         ("release", "quantity", "period", "on average", "1 in 20 above", "a public guess"),
         rows,
         words=3,
-        note=f"{sizes}.{other} " + " ".join(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans),
+        note=f"Useful from: {'; '.join(map(_useful_from, plans))}.{other}",
     )
 
 
-def _export_period(settings: Mapping) -> str:
+def _useful_from(plan: Plan) -> str:
+    """Say from which epsilon or size on a release is useful, and whether it is refused."""
+    epsilon, size = plan.useful_from
+    there = [] if epsilon is None else [f"ε = {plain(epsilon)}"]
+    there += [] if size is None else [f"{count(size)} {plan.sized}"]
+    refused = f", refused for {count(plan.size)} unless release.insist is set" if plan.too_little else ""
+    return f"{plan.what} {' or '.join(there) or 'never'}{refused}"
+
+
+def export_period(tables: Tables, settings: Mapping) -> str:
+    """Say which days the study covers: ``20 Oct to 16 Nov 2025``."""
     first, last = (settings.get("export", {}).get(key) for key in ("first_day", "last_day"))
-    return spoken_period(first, last) if first and last else "the whole export"
+    if first and last:
+        return spoken_period(first, last, short=True)
+    load = tables.get("total_load")
+    return "the whole export" if load is None else period_of(load, short=True)
 
 
 # --- measured -------------------------------------------------------------------------------------------------------
@@ -89,11 +113,20 @@ class Measured:
 
 def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
     """Return a table for every epsilon at which something was measured, that of the release where it was tried."""
-    rows = [row for row in (_mean_use(tables, settings), _synthetic(tables, settings), *_homes(tables, settings)) if row]
+    rows = [
+        row for row in (_mean_use(tables, settings), _synthetic(tables, settings), *_homes(tables, settings)) if row
+    ]
     return [
         Grid(
             f"Error of a release at ε = {plain(epsilon)}, as measured in this study",
-            ("quantity", "period", "real", "without privacy", f"ε = {plain(epsilon)}", "halves of the real households"),
+            (
+                "quantity",
+                "period",
+                "real",
+                "without privacy",
+                f"ε = {plain(epsilon)}",
+                "halves of the real households",
+            ),
             [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
             words=2,
         )
@@ -121,7 +154,8 @@ def _mean_use(tables: Tables, settings: Mapping) -> Measured | None:
         _profile_period(tables, settings),
         f"{significant(energy)} kWh",
         _share(row["energy_error_kwh_fit"], energy),
-        f"{_share(row['energy_error_kwh_mean'], energy)}; 1 in 20 above {_share(row['energy_error_kwh_q95'], energy)}",
+        f"{_share(row['energy_error_kwh_mean'], energy)}; "
+        f"1 in 20 above {_share(row['energy_error_kwh_q95'], energy)}",
         _halves(tables),
     )
 
@@ -130,7 +164,7 @@ def _profile_period(tables: Tables, settings: Mapping) -> str:
     hours = tables.get("profile_hours")
     if hours is None or "profiles" not in settings:
         return MISSING
-    return f"{profile_days(settings)}, {span_text(hours)}, {_export_period(settings)}"
+    return f"{profile_days(settings)}, {span_text(hours)}, {export_period(tables, settings)}"
 
 
 def _of_fidelity(tables: Tables, source: str) -> pd.Series | None:
@@ -190,7 +224,13 @@ def _homes(tables: Tables, settings: Mapping) -> list[Measured]:
 def _home(what: str, rows: pd.DataFrame, epsilon: float, tables: Tables) -> Measured:
     own, released = rows[rows["source"] == OWN].iloc[0], rows[rows["epsilon"] == epsilon].iloc[0]
     off = (_percent(error / 100) for error in (own["absolute_error"], released["absolute_error"], own["floor"]))
-    return Measured(epsilon, what, household_period(rows.iloc[0], tables), f"{significant(own['real'])} {own['unit']}", *off)
+    return Measured(
+        epsilon,
+        what,
+        household_period(rows.iloc[0], tables),
+        f"{significant(own['real'])} {own['unit'].replace('home', 'household')}",
+        *off,
+    )
 
 
 def household_period(row: pd.Series, tables: Tables) -> str:
@@ -198,11 +238,11 @@ def household_period(row: pd.Series, tables: Tables) -> str:
     if row["period"] == SIMULATED_YEAR:
         return "a simulated year"
     load = tables.get("total_load")
-    return counted(row["day_count"], "day") if load is None else period_of(load)
+    return counted(row["day_count"], "day") if load is None else period_of(load, short=True)
 
 
 def together(data: pd.DataFrame) -> tuple[int, pd.DataFrame]:
-    """Return the rows of the peak of some households together, and of how many: fifty, or as many below as there are."""
+    """Return of how many households the peak together is known, fifty or as many below, and its rows."""
     rows = data[(data["statistic"] == "diversified peak, homes") & data["floor"].notna() & (data["detail"] != "all")]
     size = max((int(detail) for detail in rows["detail"] if int(detail) <= MANY_HOMES), default=1)
     return size, rows[rows["detail"] == str(size)]

@@ -12,8 +12,8 @@ import numpy as np
 
 from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.class_noise.tables import DESIGN_COMPARISON
-from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp.pages import numbers
+from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp.report.pages import Grid
 from meterdp.report.style import (
     BLACK,
@@ -224,7 +224,7 @@ def printed_numbers(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(DESIGN_COMPARISON, "comparison", may_be_empty=True)
 def comparison(table: pd.DataFrame) -> Grid:
-    """Every design beside the published one at equal budgets, at the largest epsilon, where there is any protection."""
+    """Every design that protects beside the published one at equal budgets, at the largest epsilon."""
     epsilon = table["epsilon"].max()
     table = table[(table["epsilon"] == epsilon) & (table["design"] != "none")]
     rows, hidden = [], []
