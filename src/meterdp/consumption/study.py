@@ -205,7 +205,7 @@ def _coincidence(found: Consumption) -> Rows:
 
 
 def examples_of(each: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the households that are shown, ascending by mean power, among those read most of the time if enough are."""
+    """Return which households are shown, ascending by mean power; of those read most of the time, if enough are."""
     read = each["read_share"] >= READ
     some = np.flatnonzero(read) if read.sum() >= EXAMPLES else np.arange(len(read))
     ranked = some[np.argsort(each["mean_kw"][some], kind="stable")]

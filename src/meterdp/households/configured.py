@@ -94,7 +94,7 @@ def vectors_of(
 
 
 def readings_of(log_kwh: np.ndarray, given: Calendar, calendar: Calendar, config: Mapping) -> np.ndarray:
-    """Return log load (H, T) on its calendar as readings on that of a period, (H, T') kWh, NaN where there is none."""
+    """Return log load (H, T) on its calendar as readings on that of a period, (H, T') kWh, NaN where none is."""
     scale = LogScale.of_interval(config["profiles"], calendar.interval_minutes)
     return _on(calendar, given, scale.reading_kwh(log_kwh))
 

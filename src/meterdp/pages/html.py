@@ -29,7 +29,7 @@ def write_page(template: Path, output: str | os.PathLike, scripts: Sequence[str]
 
 
 def render(template: Path, scripts: Sequence[str] = (), **values) -> str:
-    """Return the page of a template, which has ``version`` and ``head``, for the macro of that name, beside the values.
+    """Return the page of a template, which has ``version`` and ``head``, for its macro, beside the values.
 
     No script runs in it but these.
     """

@@ -79,8 +79,8 @@ def caution(tables: Tables) -> str | None:
     total, few = int(sizes.sum()), fewest_households(hours)
     return (
         f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few}, "
-        f"five for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow single "
-        f"households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
+        f"five for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow "
+        f"single households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
         "(profiles.hours)."
     )
 

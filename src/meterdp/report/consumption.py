@@ -168,7 +168,7 @@ def spoken_period(first: str, last: str, short: bool = False) -> str:
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where the lines part, weekends need a profile of their own. Public holidays count as their weekday.",
+    look_for="Where the lines part, weekends need another profile. Public holidays count as their weekday.",
     alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:
@@ -235,9 +235,9 @@ def load_over_period(load: pd.DataFrame, output) -> None:
         right.set_ylabel("kW a household")
         texts = [
             f"{plain(a)} % of the time at least {significant(kw)} kW"
-            for a, kw in zip(shares[1:], curve[1:], strict=True)
+            for a, kw in zip(shares[4::4], curve[4::4], strict=True)
         ]
-        show_strips(right, shares, texts)
+        show_strips(right, shares[::4], texts)
 
 
 def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
@@ -448,6 +448,6 @@ def _who(tables: Tables) -> str:
     most = shares["peak"].idxmax()
     return (
         "In the hundredth of the time when the load of all is highest, the largest part "
-        f"({percent(shares['peak'][most])}) is from the pattern ‘{names[most]}’: {percent(shares['households'][most])} of households and "
-        f"{percent(shares['energy'][most])} of the energy."
+        f"({percent(shares['peak'][most])}) is from the pattern ‘{names[most]}’: "
+        f"{percent(shares['households'][most])} of households and {percent(shares['energy'][most])} of the energy."
     )

@@ -45,9 +45,10 @@ def marginal_densities(data: pd.DataFrame, profile_hours: pd.DataFrame, output) 
             axes.set_title(hours.set_index("entry")["label"][entry].replace("-", " to "), fontsize=9.5)
         body.supxlabel("energy in the hour (kWh, log scale)", fontsize=10)
         body.supylabel("share of households", fontsize=10)
-        style = look(released["source"].iloc[0] if len(released) else _PROVEN)
-        keys = [area_key(color=LIGHT_GREY), line_key(color=style.colour)]
-        legend_below(drawing, keys[: 1 + bool(len(released))], ["real households", "synthetic ones of a release"])
+        keys = {"real households": area_key(color=LIGHT_GREY)}
+        if len(released):
+            keys["synthetic ones of a release"] = line_key(color=look(released["source"].iloc[0]).colour)
+        legend_below(drawing, list(keys.values()), list(keys))
 
 
 def _panel(axes: Axes, real: pd.DataFrame, released: pd.DataFrame, scale) -> None:

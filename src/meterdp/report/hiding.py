@@ -39,9 +39,9 @@ def interval_words(minutes: int) -> str:
     HIDE_AMONG_YARDSTICKS,
     category=FORECASTS,
     look_for=(
-        "Forecasts of at least k similar households are changed until they hardly tell whose they are. Below the "
-        "lower dotted line that adds less than the error the forecast has anyway; above the upper one the forecast "
-        "says little. What the group uses, and who is in it, stays visible."
+        "Forecasts of at least k similar households are changed until they hardly tell to whom they belong. Below "
+        "the lower dotted line that adds less than the error the forecast has anyway; above the upper one the "
+        "forecast says little. What the group uses, and who is in it, stays visible."
     ),
     alternative=(
         "Curves of the error of the released forecast in kWh over the size of the groups, one curve per way of "
@@ -115,6 +115,11 @@ def _curves(data: pd.DataFrame) -> list[list[str]]:
 
 def _curve(axes: Axes, rows: pd.DataFrame) -> None:
     rows, style = rows.sort_values("size"), look(rows["design"].iloc[0])
+    texts = [
+        f"{style.label}, k = {count(size)}: {significant(error, 2)} kWh"
+        for size, error in zip(rows["size"], rows[ERROR], strict=True)
+    ]
+    show_points(axes, rows["size"], rows[ERROR], texts)
     if rows["design"].iloc[0] == GROUP_MEAN:
         axes.plot(rows["size"], rows[ERROR], color=style.colour, marker=style.marker, linestyle="--", linewidth=1.3)
         return
@@ -122,10 +127,6 @@ def _curve(axes: Axes, rows: pd.DataFrame) -> None:
     quartiles = rows.dropna(subset=["error_kwh_q25", "error_kwh_q75"])
     between = quartiles["error_kwh_q25"], quartiles["error_kwh_q75"]
     axes.fill_between(quartiles["size"], *between, color=style.colour, alpha=0.12, linewidth=0)
-    texts = [
-        f"{style.label}, k = {count(row['size'])}: {significant(row[ERROR], 2)} kWh" for _, row in rows.iterrows()
-    ]
-    show_points(axes, rows["size"], rows[ERROR], texts)
 
 
 def _label(axes: Axes, data: pd.DataFrame, curves: list[list[str]], marks: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""What came in and what was dropped, counted by reason; which hours of which days the profiles are of."""
+"""Input and exclusions, counted by reason; which hours of which days the profiles are of."""
 
 from __future__ import annotations
 

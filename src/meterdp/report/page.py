@@ -111,6 +111,6 @@ def _cards_note(tables: Tables, settings: Mapping) -> str:
     if hours is None or "profiles" not in settings or "class_table" not in tables:
         return ""
     return (
-        f"Means of {intake.profile_days(settings)} of each household, {intake.span_text(hours)}, each drawn from zero "
-        f"to its own largest value.{classes.few_households(tables)}"
+        f"Means of {intake.profile_days(settings)} of each household, {intake.span_text(hours)}, each drawn from "
+        f"zero to its own largest value.{classes.few_households(tables)}"
     )

@@ -61,7 +61,7 @@ def _minutes(load: pd.DataFrame) -> int:
 
 
 def _by_week(rows: pd.DataFrame, monday: date, weeks: int, minutes: int) -> np.ndarray:
-    """Return the mean power in every slot of so many local weeks, NaN without a reading; of a repeated hour the mean."""
+    """Return the mean power in every slot of so many local weeks, NaN without a reading."""
     per_day = 24 * 60 // minutes
     days = {day: (date.fromisoformat(day) - monday).days for day in rows["day_local"].unique()}
     slot = rows["day_local"].map(days).to_numpy() * per_day + rows["minute_of_day_local"].to_numpy() // minutes
