@@ -154,13 +154,13 @@ def test_snakemakes_own_report_builds(tiny_study):
     done = tiny_study.run(TINY, "--report", str(tiny_study.folder / "own.html"))
     assert done.returncode == 0, done.stdout[-3000:]
     text = (tiny_study.folder / "own.html").read_text()
-    assert len(text) > 500_000 and "Look for a bar that is longer" in text
+    assert len(text) > 500_000 and "plan with the distribution" in text
 
 
 def test_other_choices_run_to_the_report(planted_study):
     report = (planted_study.folder / "results/study/report.html").read_text()
-    assert "SYNTHETIC" not in report and "NOT FOR RELEASE" in report
-    assert "eight weeks of readings, of twenty homes or more; this export has fewer" in " ".join(report.split())
+    assert "SIMULATED EXPORT" not in report and "NOT FOR RELEASE" in report
+    assert "need eight weeks of readings, of twenty households or more" in " ".join(report.split())
 
 
 def test_homes_over_a_period_are_those_of_a_simulated_year_where_fewer_weeks_are_simulated(tiny_study):
@@ -170,4 +170,4 @@ def test_homes_over_a_period_are_those_of_a_simulated_year_where_fewer_weeks_are
     assert set(scores["period"]) == {"simulated_year"} and set(scores["day_count"]) == {365}
     assert set(scores["household_count"]) == {TINY["simulate"]["households"]}
     report = (tiny_study.folder / "results/study/report.html").read_text()
-    assert "By how much synthetic homes are off: a simulated year" in report
+    assert "<td>highest load of 50 households together</td><td>a simulated year</td>" in report

@@ -22,7 +22,6 @@ TYPICAL_S = {
     "forecast_errors": 107,
     "design_noise": 48,
     "audit_part": 40,
-    "noise_answers": 45,
     "delta_curves": 26,
     "forecast": 4,
     "hide_among": 14,

@@ -68,6 +68,7 @@ def build_report(
         plans=worth.plan_grids(plans, settings, period, synthetic),
         measured=worth.measured_grids(tables, settings),
         attack=worth.attack_sentence(tables),
+        has_homes="household_scores" in tables,
         forecast_sentences=[
             words
             for words in (forecasts.forecast_sentence(tables), forecasts.group_sentence(tables, settings))
