@@ -84,7 +84,7 @@ def _read(page: str) -> tuple[str, list[str], dict[str, list[str]]]:
 
 
 def _points(paragraphs: Sequence[str]) -> list[Markup]:
-    lines = (line for words in paragraphs if words.startswith("- ") for line in words.split("\n"))
+    lines = (line for text in paragraphs if text.startswith("- ") for line in text.split("\n"))
     return [_inline(line.removeprefix("- ")) for line in lines]
 
 
@@ -139,7 +139,7 @@ def _footer(manifest: Mapping, about: About) -> str:
 
 
 def _kind(files: Mapping[str, bytes]) -> str:
-    return next(kind for kind, name in _TOLD_BY.items() if name is None or name in files)
+    return next(kind for kind, name in _KNOWN_BY.items() if name is None or name in files)
 
 
 def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
@@ -213,7 +213,7 @@ def _table(data: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
-_TOLD_BY = {
+_KNOWN_BY = {
     "mixture": "mixture.json",
     "households": "households.json",
     "feeders": "feeders.parquet",

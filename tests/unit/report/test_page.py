@@ -319,6 +319,16 @@ def test_forecasts_that_hide_only_names_claim_no_more(tmp_path):
     assert "they hide which household of its neighbourhood a forecast file belongs to, and no reading" in words
 
 
+def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, tmp_path):
+    figures = {"synthetic_homes": drawn["synthetic_homes"]}
+    empty = {"household_scores": write("household_scores", made_up.household_scores().iloc[:0])}
+    page = page_of(tmp_path, empty, figures)
+    assert "need eight weeks of readings, of twenty households or more." in words_of(page)
+    assert "<figure" not in page.read_text("utf-8"), "no empty figure"
+    scores = {"household_scores": write("household_scores", made_up.household_scores())}
+    assert "<figure" in page_of(tmp_path, scores, figures).read_text("utf-8")
+
+
 # --- patterns -------------------------------------------------------------------------------------------------------
 
 
