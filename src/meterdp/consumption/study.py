@@ -34,6 +34,8 @@ EXAMPLES = 6
 # An example, and a group in an interval, should have been read for the most part.
 READ = 0.8
 PEAK_SHARE = 0.01
+# Of a kilowatt. The largest sum of a million households is far below 2^53.
+_MILLIWATTS = 1e6
 
 # Households (h,), their power (h, T) kW with NaN where nothing was read, and the calendar of the T intervals.
 Batch = tuple[np.ndarray, np.ndarray, Calendar]
@@ -75,11 +77,10 @@ class Consumption:
             self.calendar = calendar
             shape = len(self._members), calendar.slot_count
             self._sum, self._count = np.zeros(shape), np.zeros(shape, np.int32)
-        read = np.isfinite(power_kw)
-        filled = np.where(read, power_kw, 0.0)
+        read, whole = np.isfinite(power_kw), _whole_milliwatts(power_kw)
         weights = self._members[:, np.searchsorted(self.households, household)]
         some = weights.any(axis=1)
-        self._sum[some] += weights[some].astype(float) @ filled
+        self._sum[some] += weights[some].astype(float) @ whole
         self._count[some] += np.rint(weights[some].astype(np.float32) @ read.astype(np.float32)).astype(np.int32)
         self._parts.append(_of_each(household, power_kw, calendar))
 
@@ -92,7 +93,8 @@ class Consumption:
     def mean_kw(self) -> np.ndarray:
         """Mean power of all households and of every class, (1 + K, T), NaN where nobody was read."""
         count = self._count[: 1 + len(self.classes)]
-        return np.divide(self._sum[: len(count)], count, out=np.full(count.shape, np.nan), where=count > 0)
+        total = self._sum[: len(count)] / _MILLIWATTS
+        return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
     def group_peaks_kw(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield every size and the peaks of the groups of that size, kW per household; last that of all."""
@@ -104,6 +106,11 @@ class Consumption:
         yield len(self.households), _peaks(self._sum[:1], self._count[:1], len(self.households))
 
 
+def _whole_milliwatts(power_kw: np.ndarray) -> np.ndarray:
+    """Return power in whole milliwatts, 0 where nothing was read: sums of them are exact, in whatever order."""
+    return np.rint(np.where(np.isfinite(power_kw), power_kw, 0.0) * _MILLIWATTS)
+
+
 def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) -> dict[str, np.ndarray]:
     """Return numbers of households that were read at all: mean, largest reading, and the hours of both peaks."""
     read = np.isfinite(power_kw)
@@ -111,7 +118,7 @@ def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) ->
     household, power_kw, read = household[some], power_kw[some], read[some]
     hour = calendar.minute_of_day // 60
     of_hour = (hour[:, None] == np.arange(24)).astype(float)
-    total, count = np.where(read, power_kw, 0.0) @ of_hour, read.astype(float) @ of_hour
+    total, count = _whole_milliwatts(power_kw) @ of_hour / _MILLIWATTS, read.astype(float) @ of_hour
     by_hour = np.divide(total, count, out=np.full(total.shape, -np.inf), where=count > 0)
     largest = np.where(read, power_kw, -np.inf).argmax(axis=1)
     return {
@@ -127,7 +134,7 @@ def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) ->
 def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
     """Return the peaks of groups; intervals in which too few of one were read do not count, groups without any go."""
     enough = count >= max(READ * size, 1)
-    peaks = np.where(enough, total / np.maximum(count, 1), -np.inf).max(axis=1)
+    peaks = np.where(enough, total / _MILLIWATTS / np.maximum(count, 1), -np.inf).max(axis=1)
     return peaks[np.isfinite(peaks)]
 
 

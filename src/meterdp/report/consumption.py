@@ -5,7 +5,7 @@ Each has a figure and a sentence. Powers are those of the average household unle
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -241,12 +241,8 @@ def load_over_period(load: pd.DataFrame, output) -> None:
 
 
 def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
-    days = [
-        (date.fromisoformat(load["day_local"].iloc[0]) + timedelta(days=n)).isoformat()
-        for n in range(
-            (date.fromisoformat(load["day_local"].iloc[-1]) - date.fromisoformat(load["day_local"].iloc[0])).days + 1
-        )
-    ]
+    ends = np.array([load["day_local"].min(), load["day_local"].max()], "datetime64[D]")
+    days = np.arange(ends[0], ends[1] + 1).astype(str).tolist()
     minutes = int(np.diff(np.unique(load["minute_of_day_local"])).min(initial=60))
     table = load.pivot_table("mean_kw", "minute_of_day_local", "day_local", dropna=False)
     table = table.reindex(index=range(0, 24 * 60, minutes), columns=days)
@@ -254,12 +250,12 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
         table.to_numpy(), aspect="auto", cmap="cividis_r", extent=(0, len(days), 24, 0), interpolation="nearest"
     )
     axes.grid(False)
-    axes.set_title("Mean power by day and hour")
+    axes.set_title("When is it high?")
     axes.set_yticks(_HOURS)
     axes.set_ylabel("hour of the day")
     step = max(1, len(days) // 4)
-    shown = range(0, len(days), step)
-    axes.set_xticks([n + 0.5 for n in shown], [f"{(d := date.fromisoformat(days[n])).day} {d:%b}" for n in shown])
+    shown = [(n + 0.5, date.fromisoformat(days[n])) for n in range(0, len(days), step)]
+    axes.set_xticks([place for place, _ in shown], [f"{day.day} {day:%b}" for _, day in shown])
     drawing.colorbar(image, ax=axes, label="kW a household", pad=0.01)
 
 

@@ -24,6 +24,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.profiles.grid import Calendar
 
 HOMES, DAYS = 30, 8
+MILLIWATT = 1e-6  # to which readings are rounded before they are summed, kW
 # In the last week of October: a local hour comes twice in the night to the 26th.
 CALENDAR = Calendar(datetime(2025, 10, 20, 22, tzinfo=UTC), DAYS * 48, 30, "Europe/Berlin")
 NUMBERS = np.arange(HOMES) * 3 + 2  # of households: neither from zero on nor without gaps
@@ -73,7 +74,7 @@ def test_the_load_of_all_is_the_mean_of_those_read(rows, long):
     found = rows["total_load"]
     assert found["household_count"].tolist() == expected["count"].tolist()
     assert (found["household_count"] == 0).sum() == 1
-    np.testing.assert_allclose(found["mean_kw"], expected["mean"])
+    np.testing.assert_allclose(found["mean_kw"], expected["mean"], atol=MILLIWATT)
     assert found["day_local"].tolist() == expected["day"].tolist()
     assert found["minute_of_day_local"].tolist() == expected["minute"].tolist()
     assert found["interval_start_utc"].tolist() == expected["start"].tolist()
@@ -84,7 +85,7 @@ def test_quantiles_are_those_of_households_that_were_read(rows, long):
     for statistic, values in (("daily_kwh", 24 * by["mean"]), ("peak_kw", by["max"])):
         found = rows["consumption_quantiles"]
         found = found[found["statistic"] == statistic]
-        np.testing.assert_allclose(found["value"], values.quantile(SHARES))
+        np.testing.assert_allclose(found["value"], values.quantile(SHARES), atol=24 * MILLIWATT)
         assert set(found["household_count"]) == {HOMES - 1}
 
 
@@ -105,8 +106,8 @@ def test_classes_are_told_at_the_peak_of_all(rows, long):
     of_class = long.groupby(["component", "start"])["kw"].mean()
     for row in rows["class_load"].itertuples():
         assert row.household_count == (COMPONENT == row.component).sum()
-        assert row.mean_kw == pytest.approx(of_class[row.component].mean())
-        assert row.at_peak_kw == pytest.approx(of_class[row.component][most].mean())
+        assert row.mean_kw == pytest.approx(of_class[row.component].mean(), abs=MILLIWATT)
+        assert row.at_peak_kw == pytest.approx(of_class[row.component][most].mean(), abs=MILLIWATT)
     assert rows["class_load"]["component"].tolist() == [0, 1, 2]
 
 
@@ -115,11 +116,11 @@ def test_groups_share_no_household_and_peak_together(rows):
     found = dict(study(kw).group_peaks_kw())
     assert list(found) == [1, 2, 5, 10, 20, HOMES]
     # Every group of one is a household; every other lies between the peak of all and the highest of one.
-    assert len(found[1]) == GROUPS and np.isin(found[1].round(9), kw.max(axis=1).round(9)).all()
+    assert len(found[1]) == GROUPS and np.isin(found[1].round(6), kw.max(axis=1).round(6)).all()
     assert len(found[2]) == 15 and len(found[10]) == 3 and len(found[20]) == 1
-    assert found[HOMES] == pytest.approx(kw.mean(axis=0).max())
-    pairs = {round((kw[a] + kw[b]).max() / 2, 9) for a in range(HOMES) for b in range(a)}
-    assert set(found[2].round(9).tolist()) <= pairs
+    assert found[HOMES] == pytest.approx(kw.mean(axis=0).max(), abs=MILLIWATT)
+    pairs = np.array([(kw[a] + kw[b]).max() / 2 for a in range(HOMES) for b in range(a)])
+    assert all(np.abs(pairs - peak).min() < MILLIWATT for peak in found[2])
     means = [float(peaks.mean()) for peaks in found.values()]
     assert means == sorted(means, reverse=True)
     table = rows["coincidence"].set_index("home_count")
@@ -138,10 +139,7 @@ def test_it_does_not_depend_on_how_households_come(at_once):
     one, other = (study_rows(study(power(), n)) for n in (7, at_once))
     for name, columns in one.items():
         for column, values in columns.items():
-            if np.asarray(values).dtype.kind == "f":
-                np.testing.assert_allclose(np.ma.filled(values, -1.0), np.ma.filled(other[name][column], -1.0))
-            else:
-                assert list(values) == list(other[name][column]), (name, column)
+            assert repr(list(values)) == repr(list(other[name][column])), (name, column)
 
 
 def test_examples_go_from_little_to_much_and_are_whole():
