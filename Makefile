@@ -19,6 +19,7 @@ override EXPORT := $(value EXPORT)
 override CONFIG := $(value CONFIG)
 override RESULTS := $(value RESULTS)
 export EXPORT CONFIG RESULTS
+export METERDP_BY_MAKE := 1
 
 # Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -33,9 +33,9 @@ from meterdp.evaluation.group_errors import Judge
 from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.rolling import Rolling, cap_slots_of, roll, training_windows
 from meterdp.forecasting.settings import studied
-from meterdp.groupforecast.mechanism import GroupForecast, household_records
-from meterdp.groupforecast.plan import HOURS, GroupPublic, prior_shape, worth_of
-from meterdp.groupforecast.study import cells_of
+from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.groupforecast.plan import HOURS, GroupPublic, cells_of, prior_shape, worth_of
+from meterdp.groupforecast.records import household_records
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part

@@ -26,7 +26,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.households.closeness import distance_scores, odds
 from meterdp.households.configured import calendar_of
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, directions_of
 from meterdp.households.released import drawn_vectors
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
@@ -81,7 +81,7 @@ def released(members: np.ndarray, epsilon: float, release: int) -> tuple[np.ndar
     n, box = len(members), Box(*map(tuple, SETTINGS.bounds.tolist()))
     public = HouseholdsPublic(epsilon, DELTA, box, (0,) * n, directions_of(SETTINGS.names))
     noise = StudyNoise(SEED, "membership", epsilon, release)
-    (population,), _ = Households.calibrate(public).release(members, noise)
+    (population,), _ = Households.calibrate(public).release(HouseholdRecords.of(members), noise)
     return drawn_vectors(population, SETTINGS, n, noise), box.scaled_mixture(population.mixture)
 
 

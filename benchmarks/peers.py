@@ -130,7 +130,7 @@ def main() -> None:
     draw(first, ROOT / "results/benchmarks/peers.svg")
     if asked.docs:
         draw(first, ROOT / "docs/pictures/peers.svg")
-        write_on_page("peers.md", "peers.py", markdown(table, found, judged))
+        write_on_page("peers.md", "peers.py", markdown(table, judged))
 
 
 if __name__ == "__main__":

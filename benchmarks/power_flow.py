@@ -30,7 +30,7 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import CommonSeries, block_deviations, common_series
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import Households, HouseholdsPublic, Population, directions_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, Population, directions_of
 from meterdp.households.released import drawn_vectors
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
@@ -108,7 +108,8 @@ def released(sizes: list[int], releases: int, records: np.ndarray, settings: Vec
         for release in range(releases):
             noise = StudyNoise(SEED, "power flow", n, release)
             of_n = records[(noise.uniform((n,)) * len(records)).astype(int)]
-            (population,), common = mechanism.release(of_n, noise)
+            d = len(settings.names)
+            (population,), common = mechanism.release(HouseholdRecords.of(of_n[:, :d], of_n[:, d:]), noise)
             yield f"released, {n:,} homes", drawn_vectors(population, settings, len(records), noise), common
 
 

@@ -32,7 +32,7 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.households.common import BLOCKS, block_deviations, common_series
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, directions_of
 from meterdp.households.released import drawn_vectors
 from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
@@ -154,7 +154,8 @@ def released_errors(
         for release in progress(range(RELEASES), f"releases of {n:,} homes"):
             noise = StudyNoise(SEED, "years", n, release)
             x = records[(noise.uniform((n,)) * len(records)).astype(int)]
-            (population,), common = mechanism.release(x, noise)
+            d = len(settings.names)
+            (population,), common = mechanism.release(HouseholdRecords.of(x[:, :d], x[:, d:]), noise)
             generator = HouseholdGenerator(settings, common=common)
             drawn = drawn_vectors(population, settings, DRAWN, noise)
             yield summarise(generator.batches(drawn, SEED + release), DRAWN, settings)

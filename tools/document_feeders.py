@@ -13,6 +13,7 @@ from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.pages.numbers import percent, plain, significant
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/feeder_rules.md"
+SIZES = (5, 15, 50, 100, 500)  # of the random feeders that are shown
 SHARE_OF = {"interval": "every half-hour", "period": "the week", "none": "–"}
 # Way -> its words and the epsilon that is shown.
 WAYS = {
@@ -31,13 +32,14 @@ def as_markdown(folder: Path) -> dict[str, str]:
         read_table(folder / f"{table.name}.parquet", table).to_pandas()
         for table in (FEEDER_RULES, FEEDER_ERRORS, FEEDER_ATTACKS)
     )
+    rules, errors = (
+        table[(table["grouping"] != "random") | table["feeder_size"].isin(SIZES)] for table in (rules, errors)
+    )
     return {
         "withheld": _by_size(rules, "withheld_total_share"),
         "given away": _by_size(rules, "exposed_reading_share"),
-        "overlapping groups": _groups(attacks[attacks["attack"] == "overlapping_groups"]),
         "others known": _others_known(attacks[attacks["attack"] == "others_known"]),
         "every half-hour": _errors(errors[errors["window"] == "days"]),
-        "average day": _errors(errors[errors["window"] == "average_day"]),
     }
 
 
@@ -70,23 +72,6 @@ def _errors(data: pd.DataFrame) -> str:
         first = next(at.itertuples())
         rows.append([_size(first), significant(first.mean_total_kwh), *cells])
     return _table(["households", "mean total", *WAYS.values()], rows)
-
-
-def _groups(data: pd.DataFrame) -> str:
-    rows = [
-        [
-            row.rule,
-            SHARE_OF[row.share_of].replace("week", "day"),
-            "1 Wh" if row.rounded_to_kwh < 1 else "1 kWh",
-            plain(row.group_count),
-            percent(row.known_reading_share),
-            "below 0.001" if row.rms_error_kwh < 1e-6 else significant(1000 * row.rms_error_kwh, 2),
-            significant(1000 * row.guess_rms_error_kwh),
-        ]
-        for row in data.itertuples()
-    ]
-    header = ["rule", "share of", "rounded to", "groups", "readings known", "error, Wh", "error of a guess, Wh"]
-    return _table(header, rows)
 
 
 def _others_known(data: pd.DataFrame) -> str:

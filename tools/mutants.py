@@ -604,7 +604,7 @@ MUTANTS = (
     Mutant(
         "no clipping: what homes do together",
         "src/meterdp/households/mechanism.py",
-        "rows = clipped(rows, common_radius(entries))",
+        "rows = clipped(rows, common_radius(rows.shape[1]))",
         "rows = rows + 0.0",
         "tests/unit/households/test_mechanism.py",
     ),

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from .measures import MEASURES, Measure
-from .sources import LIBRARIES, REAL
+from .sources import LIBRARIES
 
 BETTER, LEVEL, WORSE = "better", "level", "worse"
 ERRORS = 2.0  # standard errors within which two are level
-MANY = 3  # libraries in a cell that docs/peers.md shows whole
 
 
 def verdicts(found: pd.DataFrame, ours: str) -> pd.DataFrame:
@@ -74,8 +73,8 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
 
 
-def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.DataFrame]) -> str:
-    """Return what docs/peers.md shows: shares, a row per source and cell, every lost cell, and what did not run.
+def markdown(table: pd.DataFrame, judged: dict[str, pd.DataFrame]) -> str:
+    """Return what docs/peers.md shows: shares, every lost cell, and what did not run.
 
     ``table`` is the one of the benchmark; ``judged`` holds the verdicts of each of our releases.
     """
@@ -88,20 +87,6 @@ def markdown(table: pd.DataFrame, found: pd.DataFrame, judged: dict[str, pd.Data
             for name, one in judged.items()
         ],
     )
-    means = found.groupby(["case", "source"], sort=False)[list(names)].mean()
-    counts = found.groupby(["case", "source"], sort=False).size()
-    lines += ["", f"Means over splits of the cells that at least {MANY} libraries ran in, the best in bold:", ""]
-    body = []
-    for case, rows in means.groupby(level=0, sort=False):
-        rows = rows.droplevel(0)
-        if sum(source in LIBRARIES for source in rows.index) < MANY:
-            continue
-        private = rows.drop(index=REAL, errors="ignore")
-        best = {m.column: getattr(private[m.column], "idxmax" if m.more_is_better else "idxmin")() for m in MEASURES}
-        for i, (source, values) in enumerate(rows.iterrows()):
-            cells = [f"**{number(values[c])}**" if best[c] == source else number(values[c]) for c in names]
-            body.append([case if i == 0 else "", source, str(counts[case, source]), *cells])
-    lines += _rows(["cell", "source", "releases", *names.values()], body)
     first = next(iter(judged))
     lost = judged[first][judged[first]["verdict"] != BETTER]
     lines += ["", f"Every tile in which a library is better than `{first}`, on the splits that both have:", ""]

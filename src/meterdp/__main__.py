@@ -19,12 +19,17 @@ from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 # What each command does. It stands in meterdp.cli.<name> or .<group>; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "check": "what an export is, and whether a configuration describes it, in seconds",
+    "config": {
+        "": "what to do with the configuration of an earlier version",
+        "upgrade": "rewrite settings that were renamed or removed, and keep all else as it is",
+    },
     "plan": "what a release of so many meters would be worth at an epsilon, from public numbers alone",
     "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
     "release": {
         "": "what is said before a release, and done with a folder that was released",
         "check": "all that stands in the way of a release, or what it will charge; reads no readings",
         "verify": "whether a folder is what was released, and what guarantee it carries",
+        "extract": "write the file of one household out of released forecasts of many",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {

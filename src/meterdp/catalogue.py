@@ -14,6 +14,7 @@ from meterdp.federated import tables as distributed
 from meterdp.federated.node import tables as node
 from meterdp.feeders import tables as feeders
 from meterdp.forecasting import tables as forecasting
+from meterdp.groupforecast import tables as groupforecast
 from meterdp.households import tables as households
 from meterdp.ingest import tables as exports
 from meterdp.mechanisms import tables as mechanisms
@@ -31,6 +32,7 @@ STUDY = (
     mechanisms,
     forecasting,
     classnoise,
+    groupforecast,
     feeders,
     release,
     evaluation,

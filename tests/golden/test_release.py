@@ -18,11 +18,12 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import fixed_normals, fixed_uniforms
-from meterdp.groupforecast.mechanism import household_records
-from meterdp.groupforecast.study import cells_of
+from meterdp.groupforecast.plan import cells_of
+from meterdp.groupforecast.records import household_records
+from meterdp.households.mechanism import HouseholdRecords
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger
-from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release import forecasts, households, mixture
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
@@ -106,7 +107,7 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
             scattered = np.clip(0.2 * fixed_normals("golden vectors", (60, len(settings.names))), -1, 1)
             days = fixed_normals("golden days", (60, together[0].mechanism.public.deviations))
             vectors = settings.typical + scattered * np.ptp(settings.bounds, axis=0) / 2
-            records = np.hstack([vectors, days])
+            records = HouseholdRecords.of(vectors, days, GRID)
         parts = [privacy_release.Part(service.request(one), one) for one in together]
         (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
     return files

@@ -1,4 +1,4 @@
-"""The recipes of docs/architecture.md: a reader, a mechanism and a noise design cost two files each, then they can be
+"""The recipes of docs/extending.md: a reader, a mechanism and a noise design cost two files each, then they can be
 chosen, planned and run. Each is added to a copy of the project, as a copy of one that is there."""
 
 import re

@@ -19,6 +19,8 @@ rule audit_part:
     params:
         config={key: config[key] for key in AUDITED_SETTINGS},
         code=code_of("audit_part"),
+    message:
+        "Attacking: {wildcards.part}"
     script:
         "../scripts/audit_part.py"
 
@@ -37,6 +39,8 @@ rule gather_audit:
     params:
         table="audit",
         code=code_of("concatenate"),
+    message:
+        "Gathering the bounds that attacks found"
     script:
         "../scripts/concatenate.py"
 
@@ -55,5 +59,7 @@ rule audit_report:
         "../envs/meterdp.yaml"
     params:
         code=code_of("audit_report"),
+    message:
+        "Writing the page of the audit"
     script:
         "../scripts/audit_report.py"

@@ -31,6 +31,8 @@ rule neighbourhoods:
         neighbourhoods=config["neighbourhoods"],
         seed=config["seed"],
         code=code_of("neighbourhoods"),
+    message:
+        "Finding the households a forecast is hidden among"
     script:
         "../scripts/neighbourhoods.py"
 
@@ -53,6 +55,8 @@ rule design_noise:
     params:
         class_noise=config["class_noise"],
         code=code_of("design_noise"),
+    message:
+        "Designing noise on forecasts"
     script:
         "../scripts/design_noise.py"
 
@@ -77,6 +81,8 @@ rule delta_curves:
     params:
         class_noise=config["class_noise"],
         code=code_of("delta_curves"),
+    message:
+        "Computing exact privacy curves of forecasts"
     script:
         "../scripts/delta_curves.py"
 
@@ -103,6 +109,8 @@ rule hide_among:
         time_zone=lookup("time_zone", within=config["export"]),
         train_days=lookup("train_days", within=config["forecast"]),
         code=code_of("hide_among"),
+    message:
+        "Computing what it costs to hide among k households"
     script:
         "../scripts/hide_among.py"
 
@@ -127,6 +135,8 @@ rule forecast_errors:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         code=code_of("forecast_errors"),
+    message:
+        "Measuring forecast errors, with and without noise"
     script:
         "../scripts/forecast_errors.py"
 
@@ -147,6 +157,8 @@ rule make_salt:
         "../envs/meterdp.yaml"
     params:
         code=code_of("make_salt"),
+    message:
+        "Drawing a salt for random file names"
     script:
         "../scripts/make_salt.py"
 
@@ -176,5 +188,7 @@ rule forecast_files:
         neighbourhoods=config["neighbourhoods"],
         seed=config["seed"],
         code=code_of("forecast_files"),
+    message:
+        "Writing a forecast file for each household"
     script:
         "../scripts/forecast_files.py"

@@ -26,5 +26,7 @@ rule consumption:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
         code=code_of("consumption"),
+    message:
+        "Summing up consumption, load and peaks"
     script:
         "../scripts/consumption.py"

@@ -24,5 +24,7 @@ rule feeder_study:
         time_zone=lookup("time_zone", within=config["export"]),
         seed=config["seed"],
         code=code_of("feeder_study"),
+    message:
+        "Measuring the error of feeder totals and what regulators' rules give away"
     script:
         "../scripts/feeder_study.py"

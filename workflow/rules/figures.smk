@@ -32,6 +32,8 @@ rule draw:
         drawings=DRAWINGS,
         captions={name: figure_of(name).look_for for name in DRAWINGS},
         code=code_of("draw"),
+    message:
+        "Drawing figures"
     script:
         "../scripts/draw.py"
 
@@ -51,6 +53,8 @@ rule write_config:
     params:
         config=config,
         code=code_of("write_config"),
+    message:
+        "Writing down the configuration"
     script:
         "../scripts/write_config.py"
 
@@ -74,5 +78,7 @@ rule report:
         simulated=SIMULATED,
         drawings=DRAWINGS,
         code=code_of("report"),
+    message:
+        "Writing the report"
     script:
         "../scripts/report.py"

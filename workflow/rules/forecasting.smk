@@ -26,6 +26,8 @@ rule choose_forecast_households:
         horizon_steps=lookup("horizon_steps", within=config["forecast"]),
         origins=lookup("origins", within=config["forecast"]),
         code=code_of("choose_forecast_households"),
+    message:
+        "Choosing the households to forecast"
     script:
         "../scripts/choose_forecast_households.py"
 
@@ -56,6 +58,8 @@ rule forecast:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=studied(config["forecast"]),
         code=code_of("forecast"),
+    message:
+        "Forecasting, shard {wildcards.shard}"
     script:
         "../scripts/forecast.py"
 
@@ -99,6 +103,8 @@ rule gather_forecasts:
         "../envs/meterdp.yaml"
     params:
         code=code_of("gather_forecasts"),
+    message:
+        "Gathering forecasts"
     script:
         "../scripts/gather_forecasts.py"
 
@@ -121,5 +127,7 @@ rule compare_forecasters:
         forecast=some_of(studied(config["forecast"]), PROCESS + POINTS + ("compare",)),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         code=code_of("compare_forecasters"),
+    message:
+        "Comparing forecasters"
     script:
         "../scripts/compare_forecasters.py"

@@ -25,5 +25,7 @@ rule group_forecast:
             name: config[name] for name in ("export", "profiles", "release", "seed")
         },
         code=code_of("group_forecast"),
+    message:
+        "Making group forecasts"
     script:
         "../scripts/group_forecast.py"

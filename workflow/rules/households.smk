@@ -1,6 +1,6 @@
 # From log load of the whole period to a vector for each household, and to what synthetic households are worth.
 # Needs:  private/{log_load,meters.parquet}.
-# Gives:  private/release/household_vectors, study/household_{scores,weeks,curves}.parquet (seeded, not for release).
+# Gives:  private/release/{household_vectors,household_deviations}, study/household_{scores,weeks,curves}.parquet (seeded, not for release).
 from meterdp.households.columns import FEWEST_DAYS
 
 HOUSEHOLD_SETTINGS = {
@@ -18,6 +18,7 @@ rule household_vectors:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
     output:
         vectors=PRIVATE / "release/household_vectors/part-{shard}.parquet",
+        deviations=PRIVATE / "release/household_deviations/part-{shard}.parquet",
     log:
         PRIVATE / "logs/household_vectors/{shard}.log",
     benchmark:
@@ -27,6 +28,8 @@ rule household_vectors:
     params:
         config=HOUSEHOLD_SETTINGS,
         code=code_of("household_vectors"),
+    message:
+        "Describing households over the period, shard {wildcards.shard}"
     script:
         "../scripts/household_vectors.py"
 
@@ -45,6 +48,11 @@ rule household_study:
             if OF_SIMULATED_YEAR
             else expand(rules.household_vectors.output.vectors, shard=SHARDS)
         ),
+        deviations=(
+            []
+            if OF_SIMULATED_YEAR
+            else expand(rules.household_vectors.output.deviations, shard=SHARDS)
+        ),
         simulator=shipped("resources/simulator.yaml") if OF_SIMULATED_YEAR else [],
     output:
         household_scores=STUDY / "household_scores.parquet",
@@ -61,5 +69,7 @@ rule household_study:
         delta=lookup("delta", within=config["mechanisms"]),
         seed=config["seed"],
         code=code_of("household_study"),
+    message:
+        "Comparing synthetic households with real ones over the period"
     script:
         "../scripts/household_study.py"

@@ -19,6 +19,8 @@ rule simulate:
         simulate=config["simulate"],
         seed=config["seed"],
         code=code_of("simulate"),
+    message:
+        "Simulating an export"
     script:
         "../scripts/simulate.py"
 
@@ -58,5 +60,7 @@ rule ingest:
         # Not an output: Snakemake takes those away before a job runs.
         kept=PRIVATE / "export_kept" if config["export"]["incremental"] else None,
         code=code_of("ingest"),
+    message:
+        "Reading the export"
     script:
         "../scripts/ingest.py"

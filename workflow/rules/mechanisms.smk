@@ -37,5 +37,7 @@ rule vary_mixture:
         federation=FEDERATION,
         seed=config["seed"],
         code=code_of("vary_mixture"),
+    message:
+        "Making private mixtures and measuring their cost"
     script:
         "../scripts/vary_mixture.py"

@@ -27,6 +27,8 @@ rule federate_mixture:
         delta=lookup("delta", within=config["mechanisms"]),
         seed=config["seed"],
         code=code_of("federate_mixture"),
+    message:
+        "Fitting one mixture over circuits"
     script:
         "../scripts/federate_mixture.py"
 
@@ -51,5 +53,7 @@ rule fit_mixture:
         mixture=config["mixture"],
         seed=config["seed"],
         code=code_of("fit_mixture"),
+    message:
+        "Fitting the mixture"
     script:
         "../scripts/fit_mixture.py"

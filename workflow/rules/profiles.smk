@@ -23,6 +23,8 @@ rule profile_shard:
         train_days=lookup("train_days", within=config["forecast"]),
         horizon_steps=lookup("horizon_steps", within=config["forecast"]),
         code=code_of("profile_shard"),
+    message:
+        "Checking readings and making load profiles, shard {wildcards.shard}"
     script:
         "../scripts/profile_shard.py"
 
@@ -49,5 +51,7 @@ rule gather_profiles:
         listed=lookup("meters", within=config["export"]) is not None or SIMULATED,
         refuse=lookup("refuse", within=config["quality"]),
         code=code_of("gather_profiles"),
+    message:
+        "Gathering load profiles"
     script:
         "../scripts/gather_profiles.py"

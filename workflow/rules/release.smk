@@ -1,6 +1,6 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
-# Needs:  private/{profiles,meters}.parquet, private/{log_load,release/household_vectors}, the public list of meters, config[release].
+# Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
 # Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
@@ -31,15 +31,16 @@ rule release_mixture:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_mixture"),
+    message:
+        "Releasing the mixture"
     script:
         "../scripts/release_mixture.py"
 
 
 rule release_households:
     input:
-        records=expand(
-            PRIVATE / "release/household_vectors/part-{shard}.parquet", shard=SHARDS
-        ),
+        records=expand(rules.household_vectors.output.vectors, shard=SHARDS),
+        deviations=expand(rules.household_vectors.output.deviations, shard=SHARDS),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         plan=said_before_release,
@@ -60,6 +61,8 @@ rule release_households:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_households"),
+    message:
+        "Releasing households"
     script:
         "../scripts/release_households.py"
 
@@ -84,19 +87,40 @@ rule forecast_ahead:
         season={**SEASON, "log_scale": config["profiles"]["log_scale"]},
         households=lookup("forecast_households", within=config["release"]),
         code=code_of("forecast_ahead"),
+    message:
+        "Forecasting beyond the period, shard {wildcards.shard}"
     script:
         "../scripts/forecast_ahead.py"
+
+
+rule group_records:
+    input:
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+    output:
+        records=PRIVATE / "release/group_records/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/group_records/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/group_records/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        config={name: config[name] for name in ("export", "profiles")},
+        code=code_of("group_records"),
+    message:
+        "Reading the records of a forecast for groups, shard {wildcards.shard}"
+    script:
+        "../scripts/group_records.py"
 
 
 rule release_forecasts:
     input:
         # Files that hide whom they belong to hold own forecasts, group forecasts are made of readings.
         records=expand(
-            PRIVATE
-            / (
-                "release/forecasts_ahead/part-{shard}.parquet"
+            (
+                rules.forecast_ahead.output.forecasts
                 if config["release"]["forecast_protects"] == "label"
-                else "log_load/part-{shard}.parquet"
+                else rules.group_records.output.records
             ),
             shard=SHARDS,
         ),
@@ -120,6 +144,8 @@ rule release_forecasts:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_forecasts"),
+    message:
+        "Releasing forecasts"
     script:
         "../scripts/release_forecasts.py"
 
@@ -145,6 +171,8 @@ rule release_feeders:
         config=config,
         simulated=SIMULATED,
         code=code_of("release_feeders"),
+    message:
+        "Releasing feeder totals"
     script:
         "../scripts/release_feeders.py"
 
@@ -164,5 +192,7 @@ rule ledger_page:
     params:
         ledger=lookup("ledger", within=config["release"]),
         code=code_of("ledger_page"),
+    message:
+        "Drawing the ledger"
     script:
         "../scripts/ledger_page.py"

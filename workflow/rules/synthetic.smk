@@ -30,5 +30,7 @@ rule fidelity:
         mixture=config["mixture"],
         seed=config["seed"],
         code=code_of("fidelity"),
+    message:
+        "Comparing synthetic load profiles with real ones"
     script:
         "../scripts/fidelity.py"

@@ -6,6 +6,7 @@ from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.fidelity import hourly_densities, study_fidelity
+from meterdp.evaluation.sample import study_sample
 from meterdp.evaluation.tables import FIDELITY, MARGINALS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.tables import MIXTURE
@@ -17,7 +18,7 @@ from meterdp.release.synthetic import fit_source, released_source, synthetic_log
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     scale = LogScale.from_config(params.log_scale)
-    records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
+    records = study_sample(Records.from_table(read_table(snakemake.input.profiles, PROFILES)))
     fit = fit_source(read_table(snakemake.input.mixture, MIXTURE))
     sources = [(fit, synthetic_log_kwh(fit, int(records.valid.sum()), scale, params.seed))]
     for variant, synthetic in zip(snakemake.input.variants, snakemake.input.synthetic, strict=True):

@@ -17,7 +17,7 @@ with job(snakemake.input, snakemake.log) as write:
     if inputs.simulator:
         homes = simulated_year(SimulationParameters.from_yaml(inputs.simulator), households, params.seed)
     else:
-        homes, why = homes_of_export(inputs.log_load, inputs.vectors, households, params.config)
+        homes, why = homes_of_export(inputs.log_load, inputs.vectors, inputs.deviations, households, params.config)
     if homes is None:
         print(f"Synthetic households over the whole period are left out: {why}.", file=sys.stderr)
     found = study_tables(homes, params.delta, params.seed)

@@ -4,6 +4,7 @@ from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.evaluation.cost import study_folds, vary
+from meterdp.evaluation.sample import labelled_sample
 from meterdp.evaluation.tables import COST
 from meterdp.federated.fitted import read_fitted
 from meterdp.federated.shared_noise import shares_of
@@ -17,17 +18,17 @@ from meterdp.publish.tables import SYNTHETIC_PROFILES
 from meterdp.release.synthetic import guarantee_sentence, released_source, synthetic_columns, synthetic_log_kwh
 
 with job(snakemake.input, snakemake.log) as write:
-    params, output = snakemake.params, snakemake.output
-    mechanisms, seed = params.mechanisms, params.seed
+    params, mechanisms, seed = snakemake.params, snakemake.params.mechanisms, snakemake.params.seed
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, read_fitted(snakemake.input.elsewhere)[1])
-    shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
+    labels = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
+    began, fitted = read_fitted(snakemake.input.elsewhere)
+    records, start = labelled_sample(records, labels, params.mixture["classes"], seed, began)
+    fit = fit_from(records, start, fitted)
     settings = (fit, mechanisms, params.mixture, params.profiles, seed)
+    shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
     folds, costs = study_folds(records, params.mixture, seed), {}
-    for name, variant_file, synthetic_file in zip(
-        mechanisms["variants"], output.variants, output.synthetic, strict=True
-    ):
+    files = zip(mechanisms["variants"], snakemake.output.variants, snakemake.output.synthetic, strict=True)
+    for name, variant_file, synthetic_file in files:
         variant, cost = vary(name, records, *settings, folds, shares)
         write(variant_file, VARIANT, variant)
         # As many as there are valid real profiles.
@@ -36,4 +37,4 @@ with job(snakemake.input, snakemake.log) as write:
         metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_sentence(source)}
         write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)
         costs = {column: [*costs.get(column, []), *values] for column, values in cost.items()}
-    write(output.cost, COST, costs)
+    write(snakemake.output.cost, COST, costs)

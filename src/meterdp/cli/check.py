@@ -62,7 +62,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.unless_read is None:
         _plan(given, schema)
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
-        return _well(arguments, "no export is named, so that one is simulated as the settings say")
+        return _well(arguments, "no export is named, so one will be simulated")
     from meterdp.ingest.inference.examine import looked_at
 
     source = " + ".join(map(str, arguments.config))
@@ -118,9 +118,9 @@ def _is_of_layout(problem: InputError, section: Mapping) -> bool:
 
 
 def _well(arguments: argparse.Namespace, said: str) -> int:
-    """Say that nothing speaks against a study, unless one is about to begin."""
+    """Say that a study can run, unless one is about to begin."""
     if arguments.unless_read is None:
-        print(f"{said[0].upper()}{said[1:]}; nothing speaks against a study.")
+        print(f"{said[0].upper()}{said[1:]}: a study can run.")
     return 0
 
 

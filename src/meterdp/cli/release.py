@@ -204,7 +204,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
     from meterdp.publish.received import BESIDE, MANIFEST, released_folders, verify
 
-    for folder in released_folders(arguments.folder):
+    folders = list(released_folders(arguments.folder))
+    for folder in folders:
         received = verify(folder)
         manifest, count = received.manifest, len(received.files)
         first, last = manifest["period"]
@@ -215,11 +216,30 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if received.expected_error:
             print(f"  expected error: {received.expected_error}")
-        for words in ("hides", "does_not_hide"):
-            for sentence in manifest["privacy"][words]:
-                print(f"  {words.replace('_', ' ')}: {sentence}")
-    print("Checksums tell whether declared files were changed after the manifest was written, not who wrote it.")
+        for key, words in (("hides", "protects"), ("does_not_hide", "does not protect")):
+            for sentence in manifest["privacy"][key]:
+                print(f"  {words}: {sentence}")
+    print(f"Verified: {len(folders)} released folder{'s' if len(folders) > 1 else ''}.")
+    print("Checksums show whether declared files were changed after the manifest was written, not who wrote it.")
     print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
+    return 0
+
+
+def _extract_takes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a released folder such as results/release/forecasts")
+    parser.add_argument("release_id", help="random name of a household, of recipients.parquet")
+    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where its two files are written")
+
+
+def _extract(arguments: argparse.Namespace) -> int:
+    """Write the file of one household and its manifest."""
+    from meterdp.core.parquet import atomic_path
+    from meterdp.publish.extract import extracted
+
+    for name, data in extracted(arguments.folder, arguments.release_id).items():
+        with atomic_path(arguments.to / name) as path:
+            path.write_bytes(data)
+        print(arguments.to / name)
     return 0
 
 
@@ -252,7 +272,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     profiles = read_release(arguments.folder, arguments.date)
     files = write_folder(converted(profiles, TOOLS[arguments.tool]), arguments.to)
-    print(f"{files:,} files are in {arguments.to}; its README.md says what they are.")
+    print(f"Converted: {arguments.to} has {files:,} files for {arguments.tool}; its README.md says how to load them.")
     return 0
 
 
@@ -266,6 +286,11 @@ COMMANDS = {
         ("meterdp release verify results/release", "meterdp release verify results/release/mixture"),
         _verify_takes,
         _verify,
+    ),
+    "extract": Command(
+        ("meterdp release extract results/release/forecasts 0123456789abcdef --to .",),
+        _extract_takes,
+        _extract,
     ),
     "convert": Command(
         (

@@ -85,6 +85,7 @@ REMOVED = {
 }
 
 
+_UPGRADE = "(`meterdp config upgrade` rewrites a file)"
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
 # How the schema knows a date.
@@ -221,7 +222,9 @@ def _unknown(config, schema, source, path) -> Iterator[InputError]:
     for key, value in config.items():
         name = _field((*path, key))
         if key not in known and name in REMOVED:
-            yield InputError("is no longer a setting", file=source, field=name, hint=f"leave it out: {REMOVED[name]}")
+            yield InputError(
+                "is no longer a setting", file=source, field=name, hint=f"leave it out: {REMOVED[name]} {_UPGRADE}"
+            )
         elif key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
             hint = (
@@ -288,7 +291,7 @@ def _problem(error) -> str:
 def _hint(error, schema) -> str:
     name = f"{_field(key for key in error.absolute_path if isinstance(key, str))}: {error.instance}"
     if name in REMOVED:
-        return f"leave it out: {REMOVED[name]}"
+        return f"leave it out: {REMOVED[name]} {_UPGRADE}"
     sub, described = schema, ""
     for key in error.absolute_path:
         sub = sub.get("properties", {}).get(key, sub) if not isinstance(key, int) else sub

@@ -8,7 +8,7 @@ never holds a seed, an id, a reading or a count of records.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,6 +122,15 @@ def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -
     """Return what :func:`write_table` would write."""
     sink = pa.BufferOutputStream()
     _write(sink, table, data, metadata)
+    return sink.getvalue().to_pybytes()
+
+
+def bytes_of_pieces(table: Table, pieces: Iterable, metadata: Mapping[str, str] | None = None) -> bytes:
+    """Return the file that has each of some pieces of a table as a row group."""
+    sink, schema = pa.BufferOutputStream(), table.schema.with_metadata(file_metadata(table, metadata))
+    with pq.ParquetWriter(sink, schema, **_writing(table)) as writer:
+        for piece in pieces:
+            writer.write_table(as_arrow(table, piece).replace_schema_metadata(schema.metadata))
     return sink.getvalue().to_pybytes()
 
 

@@ -1,9 +1,10 @@
 """Which steps of a run are being worked on, and how long the rest may take.
 
-Snakemake tells its progress as events on its logger, the same that a logger plugin gets; :class:`StepReport` listens
-to them and prints a line like ``[12:03:10] 31 of 57 steps, about 2 min left; running: forecast 002, ingest``.
+Snakemake logs its progress as events, the same that a logger plugin gets; :class:`StepReport` listens to them and
+prints a line like ``[12:03:10] 31 of 57 steps, about 2 min left; running: forecasting, shard 002; drawing figures``.
+What runs is named by the message of its rule.
 
-Share independent calls out among processes: for work that holds the interpreter, such as drawing.
+:func:`in_processes` shares independent calls out among processes, for work that holds the interpreter.
 """
 
 from __future__ import annotations
@@ -19,22 +20,25 @@ from pathlib import Path
 
 # Seconds a job of a rule takes in the default study; only their ratios matter once some jobs are done.
 TYPICAL_S = {
-    "forecast_errors": 107,
-    "design_noise": 48,
+    "vary_mixture": 100,
+    "household_study": 50,
     "audit_part": 40,
-    "delta_curves": 26,
-    "forecast": 4,
-    "hide_among": 14,
-    "vary_mixture": 25,
-    "ingest": 9,
-    "fidelity": 7,
-    "simulate": 7,
-    "feeder_study": 10,
-    "group_forecast": 5,
-    "household_study": 20,
-    "compare_forecasters": 15,
+    "design_noise": 17,
+    "forecast_errors": 16,
+    "delta_curves": 15,
+    "compare_forecasters": 10,
+    "draw": 10,
+    "group_forecast": 10,
+    "feeder_study": 8,
+    "fidelity": 6,
+    "forecast": 6,
+    "hide_among": 5,
+    "ingest": 5,
+    "simulate": 5,
 }
-OTHERWISE_S = 2.5
+OTHERWISE_S = 2.0
+# No estimate before this share of the work is done: it would not know the machine.
+_FIRST_SHARE = 0.05
 # The typical seconds are believed as if so many of them had been watched.
 _TRUST_S = 30.0
 _MOST_NAMES = 4
@@ -86,8 +90,8 @@ class StepReport(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         event = _event(record)
         if event == "JOB_INFO":
-            words = (record.rule_name, *dict(record.wildcards or {}).values())
-            self._running[record.jobid] = (record.rule_name, " ".join(words), self._clock())
+            words = getattr(record, "rule_msg", None) or record.rule_name
+            self._running[record.jobid] = (record.rule_name, words[0].lower() + words[1:], self._clock())
         elif event in ("JOB_FINISHED", "JOB_ERROR"):
             rule, _, _ = self._running.pop(getattr(record, "job_id", getattr(record, "jobid", None)), (None,) * 3)
             if event == "JOB_FINISHED" and rule in self._left:
@@ -101,20 +105,27 @@ class StepReport(logging.Handler):
     def left_s(self) -> float:
         """Return the seconds that may be left: typical work that remains, at the speed of this run so far."""
         now = self._clock()
-        begun_s = sum(
-            min(now - since, 0.9 * self._seconds.get(rule, 0.0)) for rule, _, since in self._running.values()
-        )
-        all_s = sum(count * self._seconds[rule] for rule, count in self._left.items())
+        begun_s, all_s = self._begun_s(), sum(count * self._seconds[rule] for rule, count in self._left.items())
         speed = (self._worked_s + begun_s + _TRUST_S) / (now - self._start + _TRUST_S / self._cores)
         return max(all_s - begun_s, 0.0) / speed
+
+    def _begun_s(self) -> float:
+        """Return the typical seconds of running jobs that are behind them, never quite all."""
+        now = self._clock()
+        return sum(min(now - since, 0.9 * self._seconds.get(rule, 0.0)) for rule, _, since in self._running.values())
+
+    def _known(self) -> bool:
+        left_s = sum(count * self._seconds[rule] for rule, count in self._left.items())
+        return self._worked_s + self._begun_s() >= _FIRST_SHARE * (self._worked_s + left_s)
 
     def say(self) -> None:
         names = [name for _, name, _ in self._running.values()]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         done = self._steps - sum(self._left.values())
+        left = f", {sentence(self.left_s())} left" if self._known() else ""
         self._write(
-            f"[{time.strftime('%H:%M:%S')}] {done} of {self._steps} steps, {sentence(self.left_s())} left; "
-            f"running: {', '.join(names[:_MOST_NAMES])}{more}"
+            f"[{time.strftime('%H:%M:%S')}] {done} of {self._steps} steps{left}; "
+            f"running: {'; '.join(names[:_MOST_NAMES])}{more}"
         )
         self._said = self._clock()
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from meterdp.core.pieces import Pieces, pieces
 from meterdp.errors import InputError
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
@@ -27,7 +28,6 @@ from meterdp.feeders.plan import (
     posterior,
     spread,
 )
-from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, measure_with
@@ -42,7 +42,7 @@ class FeederRecords:
     Import only; what is not finite is missing.
     """
 
-    energy_kwh: np.ndarray
+    energy_kwh: np.ndarray | Pieces
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class FeederTotals:
         """Run the mechanism once, with noise on the grid it was calibrated for."""
         return self.run(private.energy_kwh, measure_with(noise, self.public.grid))
 
-    def run(self, energy_kwh: np.ndarray, measure: Measure) -> FeederRelease:
+    def run(self, energy_kwh: np.ndarray | Pieces, measure: Measure) -> FeederRelease:
         """Run the mechanism, letting ``measure`` turn exact sums into noisy ones.
 
         Records are touched in the arguments of ``measure`` only. The privacy test replays a run on neighbouring
@@ -110,7 +110,7 @@ class FeederTotals:
         common = measure(plan.common.step, everybody)
         return self._totals(common[0], measure(plan.own.step, feeders))
 
-    def _sums(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _sums(self, energy_kwh: np.ndarray | Pieces) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact sums of all meters (1, K) and of feeders (F, K') of what records add.
 
         Replacing one record moves either, one row of it, by at most the sensitivity of its step. With a grid what
@@ -125,9 +125,8 @@ class FeederTotals:
             )
         own = np.asarray(public.feeder)
         everybody, feeders = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))
-        for first in range(0, len(own), RECORDS_AT_ONCE):
-            part = slice(first, first + RECORDS_AT_ONCE)
-            z, read = self._coefficients(energy_kwh[part])
+        for part, kwh in pieces(energy_kwh):
+            z, read = self._coefficients(kwh)
             alone = np.zeros_like(own[part])
             everybody += grouped_sums(self._added(z, read, plan.common), alone, 1, public.grid)
             feeders += grouped_sums(self._added(z, read, plan.own), own[part], public.feeders, public.grid)

@@ -16,7 +16,7 @@ grid, so that the result neither trusts the public distribution too much nor fol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -29,11 +29,13 @@ from scipy.special import ndtr
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
 from meterdp.core.log_scale import LogScale
+from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
-from meterdp.profiles.dense import LogLoad, read_log_load
+from meterdp.profiles.dense import log_load_batches
+from meterdp.profiles.grid import Calendar
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, if a study names nothing else.
@@ -567,25 +569,24 @@ class Window:
         cell = self._cell(start)
         return start + length, cell if self.kind == DAYS else cell % self.intervals_per_day
 
-    def records(self, load: LogLoad, interval_minutes: int, scale: LogScale) -> np.ndarray:
-        """Return the records of some households, (H, record_days * intervals_per_day) float64 kWh, NaN where missing.
+    def records(self, log_kwh: np.ndarray, calendar: Calendar, scale: LogScale) -> np.ndarray:
+        """Return the records of (H, T) log load, (H, record_days * intervals_per_day) float64 kWh, NaN where missing.
 
         Energy below zero, which is export, counts as none in every reading before any are added up. An average day is
         missing where a meter was read in less than ``LEAST_READ`` of the intervals of all its days.
-        ``interval_minutes`` and ``scale`` are those of the readings; the interval divides that of the totals.
+        ``scale`` is that of the readings, whose interval divides that of the totals.
         """
-        per_total = self.interval_minutes // interval_minutes
-        whole = np.full((len(load.household), self.day_count * self.intervals_per_day), np.nan)
-        if load.calendar is not None:
-            cell = self._cell(load.calendar.start_utc)
-            inside = (cell >= 0) & (cell < whole.shape[1])
-            at, energy = cell[inside], np.maximum(scale.clipped_kwh(load.log_kwh[:, inside]), 0.0)
-            expected = np.bincount(at, minlength=whole.shape[1])
-            sums = np.zeros(whole.shape)
-            np.add.at(sums.T, at, energy.T)
-            # A reading that is missing makes the sum NaN; a cell the grid does not fill is missing, too.
-            full = (expected > 0) & (expected % per_total == 0)
-            whole[:, full] = sums[:, full] * (per_total / expected[full])
+        per_total = self.interval_minutes // calendar.interval_minutes
+        whole = np.full((len(log_kwh), self.day_count * self.intervals_per_day), np.nan)
+        cell = self._cell(calendar.start_utc)
+        inside = (cell >= 0) & (cell < whole.shape[1])
+        at, energy = cell[inside], np.maximum(scale.clipped_kwh(log_kwh[:, inside]), 0.0)
+        expected = np.bincount(at, minlength=whole.shape[1])
+        sums = np.zeros(whole.shape)
+        np.add.at(sums.T, at, energy.T)
+        # A reading that is missing makes the sum NaN; a cell the grid does not fill is missing, too.
+        full = (expected > 0) & (expected % per_total == 0)
+        whole[:, full] = sums[:, full] * (per_total / expected[full])
         if self.kind == DAYS:
             return whole
         by_day = whole.reshape(len(whole), self.day_count, self.intervals_per_day)
@@ -611,16 +612,18 @@ def _midnight(day: date, time_zone: str) -> np.datetime64:
     return np.datetime64(local.astimezone(UTC).replace(tzinfo=None), "us")
 
 
-def listed_records(paths: Iterable, households: int, window: Window, config: Mapping) -> np.ndarray:
-    """Return the records of all listed meters, (N, T) float64 kWh, NaN where there is no usable reading.
+def listed_records(paths: Sequence, households: int, window: Window, config: Mapping) -> Pieces:
+    """Return the records of all listed meters, (N, T) kWh, NaN where there is no usable reading; read piece by piece.
 
     Whether a meter's readings are usable is what the public rules of section ``quality`` say of that meter. ``paths``
     are the parts of the table ``log_load``.
     """
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     scale = LogScale.of_interval(config["profiles"], minutes)
-    out = np.full((households, window.record_days * window.intervals_per_day), np.nan)
-    for path in paths:
-        load = read_log_load([path], np.arange(households), minutes, zone)
-        out[load.household] = window.records(load, minutes, scale)
-    return out
+
+    def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for path in paths:
+            for household, log_kwh, calendar in log_load_batches(path, minutes, zone):
+                yield household, window.records(log_kwh, calendar, scale)
+
+    return Pieces((households, window.record_days * window.intervals_per_day), read)

@@ -175,7 +175,7 @@ def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tu
     """Return the energies (n, T) of households that were read, gaps filled, and which of all (H,) these are."""
     # Only the window and the public level in kWh a day say how gaps are filled.
     public = FeederPublic(1.0, 0.5, (0,), 1, window.intervals_per_day, window.record_days, level)
-    x, read = filled(window.records(load, load.calendar.interval_minutes, scale), public)
+    x, read = filled(window.records(load.log_kwh, load.calendar, scale), public)
     return x[read], read
 
 

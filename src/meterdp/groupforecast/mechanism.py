@@ -10,18 +10,19 @@ the proof then covers the algorithm, not the files.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from meterdp.core.pieces import Pieces, pieces
 from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     BOUNDS,
     CELL_SHARE,
     CELLS,
     HOURS,
-    LEAST_SHARE,
     LEVEL_BIN_ERROR,
     LEVEL_BIN_STD,
     LEVEL_EDGES,
@@ -69,38 +70,10 @@ class ForecastRecords:
     """All the mechanism sees of the data: a row for each household of the public list, NaN without usable readings.
 
     ``x`` (N, 1 + 48 + 24 B): the mean energy of an hour, kWh; the mean of each cell over it; and for each hour of the
-    day the shares of its readings in B bins of log energy over level and public shape.
+    day the shares of its readings in B bins of log energy over level and public shape (records.py).
     """
 
-    x: np.ndarray
-
-
-def household_records(hourly_kwh: np.ndarray, cell: np.ndarray, public_shape: np.ndarray) -> ForecastRecords:
-    """Return the records of (N, T) hourly energies, NaN where missing, of hours in ``cell`` (T,) 0..47.
-
-    ``public_shape`` is (48,). Feed-in counts as no energy. A household's record is a function of its own row.
-    """
-    seen = np.isfinite(hourly_kwh)
-    kwh = np.where(seen, np.maximum(hourly_kwh, 0.0), 0.0)
-    of_cell = (cell[:, None] == np.arange(CELLS)).astype(float)
-    count = seen.astype(float) @ of_cell
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (kwh @ of_cell) / count
-        # A cell that was never read has the mean of its hour on the other days, or of all hours.
-        other = np.roll(mean, HOURS, axis=1)
-        mean = np.where(count > 0, mean, np.where(np.isfinite(other), other, (kwh.sum(1) / seen.sum(1))[:, None]))
-        level = mean @ CELL_SHARE
-        ratio = np.where(level[:, None] > 0, mean / level[:, None], public_shape)
-        log = np.log(kwh / (level[:, None] * public_shape[cell]))
-    at = np.digitize(np.where(np.isnan(log), -np.inf, log), SPREAD_EDGES)
-    place = (np.arange(len(kwh))[:, None] * HOURS + cell % HOURS) * BINS + at
-    shares = np.bincount(place[seen], minlength=len(kwh) * HOURS * BINS).reshape(-1, HOURS, BINS).astype(float)
-    of_hour = shares.sum(axis=2, keepdims=True)
-    nothing = (of_hour == 0) | (level[:, None, None] == 0)
-    shares = np.where(nothing, spread_prior()[0], shares / np.maximum(of_hour, 1))
-    x = np.column_stack([level, ratio, shares.reshape(len(kwh), -1)])
-    x[seen.sum(axis=1) < max(LEAST_SHARE * seen.shape[1], 1)] = np.nan
-    return ForecastRecords(x)
+    x: np.ndarray | Pieces
 
 
 @dataclass(frozen=True)
@@ -157,7 +130,7 @@ class GroupForecast:
         """Run the mechanism once, with noise on the grid it was calibrated for."""
         return self.run(private.x, measure_with(noise, self.public.grid))
 
-    def run(self, x: np.ndarray, measure: Measure) -> GroupRelease:
+    def run(self, x: np.ndarray | Pieces, measure: Measure) -> GroupRelease:
         """Run the two queries, letting ``measure`` turn exact sums into noisy ones.
 
         Records ``x`` are touched in its arguments only. The privacy test replays a run on neighbouring records by
@@ -170,16 +143,19 @@ class GroupForecast:
                 field="records",
                 hint="set records to the size of the public list",
             )
-        noisy = measure(plan.levels, _total(level_vectors(x, public.level_kwh), public.grid))
-        levels = levels_of(noisy[0], public, plan.levels)
+        of_levels = (level_vectors(piece, public.level_kwh) for _, piece in pieces(x))
+        levels = levels_of(measure(plan.levels, _total(of_levels, public.grid))[0], public, plan.levels)
         bound = self._bound(levels)
-        vectors = self.profile_vectors(x, levels.median_kwh, bound)
+        vectors = (self.profile_vectors(piece, levels.median_kwh, bound, part) for part, piece in pieces(x))
         return self._released(levels, bound, measure(plan.profile, _total(vectors, public.grid)))
 
-    def profile_vectors(self, x: np.ndarray, median_kwh: float, bound: float) -> np.ndarray:
-        """Return what each household adds to the second query, (N, entries), within a set of diameter one.
+    def profile_vectors(
+        self, x: np.ndarray, median_kwh: float, bound: float, part: slice = slice(None)
+    ) -> np.ndarray:
+        """Return what each household adds to the second query, (n, entries), within a set of diameter one.
 
-        Levels are clipped at ``bound`` medians. A household without usable readings adds nothing.
+        ``part`` says which of all N households these are. Levels are clipped at ``bound`` medians. A household
+        without usable readings adds nothing.
         """
         public, usable = self.public, usable_rows(x)
         level = np.clip(x[:, :1] / median_kwh, 0.0, bound)
@@ -192,7 +168,7 @@ class GroupForecast:
         parts = [mean, np.sqrt(SHAPE_SHARE) * shape / (2 * SHAPE_RADIUS)]
         parts += [np.sqrt(SPREAD_SHARE / (2 * HOURS)) * shares.reshape(len(x), -1)]
         if public.circuits:
-            own = np.array(public.circuit)[:, None] == np.arange(public.circuits)
+            own = np.array(public.circuit[part])[:, None] == np.arange(public.circuits)
             parts.append(mean * own)
         return np.where(usable[:, None], np.concatenate(parts, axis=1), 0.0)
 
@@ -404,6 +380,6 @@ def level_vectors(x: np.ndarray, level_kwh: float) -> np.ndarray:
     return np.eye(len(LEVEL_EDGES) + 2)[np.where(usable, at, len(LEVEL_EDGES) + 1)]
 
 
-def _total(vectors: np.ndarray, grid: float) -> np.ndarray:
-    """Return the sum over households, (1, entries), of vectors rounded to the grid."""
-    return grouped_sums(vectors, np.zeros(len(vectors), int), 1, grid)
+def _total(parts: Iterable[np.ndarray], grid: float) -> np.ndarray:
+    """Return the sum over all households, (1, entries), of vectors rounded to the grid, from parts (n, entries)."""
+    return sum(grouped_sums(vectors, np.zeros(len(vectors), int), 1, grid) for vectors in parts)

@@ -7,7 +7,9 @@ and on the Swiss homes of config/examples, for which the guarantee is not claime
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -64,6 +66,20 @@ TYPICAL_LEVEL_STD = 1.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
+def cells_of(first_day: int, days: int) -> np.ndarray:
+    """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
+    the day, 24 more on Saturday and Sunday.
+    """
+    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
+    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
+
+
+def window_of(export: Mapping) -> tuple[int, int]:
+    """Return the first and the last day of the public window of a release, days since 1970."""
+    first, last = ((date.fromisoformat(export[key]) - date(1970, 1, 1)).days for key in ("first_day", "last_day"))
+    return max(first, last - WINDOW_DAYS + 1), last
+
+
 @lru_cache
 def prior_shape() -> np.ndarray:
     """Return the energy of each hour of the day over its mean, (24,), of the households of the shipped prior
@@ -73,6 +89,11 @@ def prior_shape() -> np.ndarray:
     variance = np.einsum("kii->ki", public.covariances)
     kwh = public.weights @ np.exp(public.means + variance / 2)
     return np.round(kwh / kwh.mean(), 2)
+
+
+def in_cells(shape: np.ndarray) -> np.ndarray:
+    """Return a shape of a day (24,) in every cell, (48,), with a mean of one over the week."""
+    return np.tile(shape / shape.mean(), 2)
 
 
 @dataclass(frozen=True)
@@ -148,8 +169,7 @@ class GroupPublic:
     @cached_property
     def cell_shape(self) -> np.ndarray:
         """The public shape in every cell, (48,), with a mean of one over the week."""
-        shape = np.array(self.shape)
-        return np.tile(shape / shape.mean(), 2)
+        return in_cells(np.array(self.shape))
 
 
 @dataclass(frozen=True)

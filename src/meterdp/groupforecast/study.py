@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,14 @@ import pyarrow as pa
 from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.forecasting.select import choose_households, circuits_of
-from meterdp.groupforecast.mechanism import ForecastRecords, household_records
-from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, prior_shape
-from meterdp.profiles.dense import LogLoad, read_log_load
+from meterdp.groupforecast.mechanism import ForecastRecords
+from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, cells_of, prior_shape
+from meterdp.profiles.dense import read_log_load
 
 # What a study compares, whatever its files hold.
 STUDIED = {
+    # Of more listed households so many, by their fixed order: what a forecast of so many costs.
+    "households": 3000,
     "epsilons": (0.5, 1, 2, 4, 8),
     "delta": 1e-5,
     # Errors are averaged over so many.
@@ -31,7 +32,6 @@ STUDIED = {
 }
 # Days at the end of the readings that a study judges forecasts on, at most a third of all.
 HELD_OUT_DAYS = 7
-_EPOCH = date(1970, 1, 1)
 
 # What a household takes in an hour where the configuration has no positive number for it, kWh.
 LEVEL_KWH = 0.5
@@ -55,23 +55,18 @@ class Hours:
         return Hours(self.kwh[:, at], self.cell[at], self.first_day + first)
 
 
-def cells_of(first_day: int, days: int) -> np.ndarray:
-    """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
-    the day, 24 more on Saturday and Sunday.
-    """
-    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
-    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
-
-
 def read_hours(paths: Iterable, household: np.ndarray, config: Mapping, first_day: int, last_day: int) -> Hours:
     """Return the hours of public days, of the listed households (N,) ascending, from parts of ``log_load``."""
+    from meterdp.groupforecast.records import hourly  # loads numba: a plan does without
+
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     scale = LogScale.of_interval(config["profiles"], minutes)
     out = np.full((len(household), (last_day - first_day + 1) * HOURS), np.nan)
     for path in paths:
         load = read_log_load([path], household, minutes, zone)
         if load.household.size:
-            out[np.searchsorted(household, load.household)] = hourly(load, scale, first_day, last_day)
+            kwh = hourly(load.log_kwh, load.calendar, scale, first_day, last_day)
+            out[np.searchsorted(household, load.household)] = kwh
     return Hours(out, cells_of(first_day, last_day - first_day + 1), first_day)
 
 
@@ -88,31 +83,10 @@ def read_last_hours(paths: Sequence, household: np.ndarray, config: Mapping) -> 
     return read_hours(paths, household, config, first, last)
 
 
-def hourly(load: LogLoad, scale: LogScale, first_day: int, last_day: int) -> np.ndarray:
-    """Return energies of local hours, (H, 24 days) kWh: the mean of what was read of an hour, over all of it.
-
-    An hour that the clock skips is NaN, of one that comes twice both passes count as one.
-    """
-    calendar = load.calendar
-    hour = (calendar.local_day - first_day) * HOURS + calendar.minute_of_day // 60
-    count = (last_day - first_day + 1) * HOURS
-    inside = np.flatnonzero((hour >= 0) & (hour < count))
-    kwh = scale.kwh(load.log_kwh[:, inside])
-    total, seen = np.zeros((2, count, len(kwh)))
-    np.add.at(total, hour[inside], np.where(np.isfinite(kwh), kwh, 0.0).T)
-    np.add.at(seen, hour[inside], np.isfinite(kwh).T)
-    with np.errstate(invalid="ignore"):
-        return (total / seen).T * calendar.slots_per_hour
-
-
-def window_of(export: Mapping) -> tuple[int, int]:
-    """Return the first and the last day of the public window of a release, days since 1970."""
-    first, last = ((date.fromisoformat(export[key]) - _EPOCH).days for key in ("first_day", "last_day"))
-    return max(first, last - WINDOW_DAYS + 1), last
-
-
 def split(hours: Hours, public_shape: np.ndarray) -> tuple[ForecastRecords, Hours]:
     """Return the records of the days before the last ones, and the last ones, on which forecasts are judged."""
+    from meterdp.groupforecast.records import household_records
+
     days = len(hours.cell) // HOURS
     last = min(HELD_OUT_DAYS, max(days // 3, 1))
     before = hours.days(slice(max(days - last - WINDOW_DAYS, 0), days - last))

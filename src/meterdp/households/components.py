@@ -3,8 +3,8 @@
 Any weights that are not negative give a valid series, so noise in a vector cannot break it. Components: levels of
 days that are forgotten at once, after days, after a month; a habit over the slots of a day and one over the slots of
 a week; a pattern of the day that drifts from day to day; deviations that last half an hour, one and a half and six
-hours; independent intervals; a wave of about a day and a cycle of five intervals. Weights are found by least squares
-that are not negative from the correlations wanted at a few lags; correlations are linear in the weights.
+hours; independent intervals; a wave of about a day, and cycles of two and of five intervals. Weights are found by
+least squares that are not negative from the correlations wanted at a few lags, which are linear in the weights.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ DAY_MEMORY_DAYS = (0.0, 3.0, 30.0)
 DEVIATION_HOURS = (0.5, 1.5, 6.0)
 # A habit's pattern is smooth over such a time; a drifting one keeps this correlation from one day to the next.
 HABIT_HOURS, DRIFT_HOURS, DRIFT = 0.35, 0.4, 0.8
-CYCLE_INTERVALS, CYCLE_MEMORY_INTERVALS = 5.0, 3.0
 WAVE_HOURS, WAVE_MEMORY_HOURS = 24.0, 36.0
-COUNT = len(DAY_MEMORY_DAYS) + 3 + len(DEVIATION_HOURS) + 3
+# Period and memory of cycles, in intervals.
+CYCLES = ((5.0, 3.0), (2.2, 3.0))
+COUNT = len(DAY_MEMORY_DAYS) + 3 + len(DEVIATION_HOURS) + 2 + len(CYCLES)
 # How well each correlation is to be met: the sum of the weights first, then the lags, then the days.
 _IMPORTANCE = np.array([30.0, 3.0, 3.0, 3.0, 3.0, 3.0, 2.0, 2.0])
 _RIDGE = np.diag([0.05] * (COUNT - 1) + [0.1])
@@ -121,7 +122,7 @@ class Components:
     @cached_property
     def _cycles(self) -> list[tuple[float, float]]:
         """Coefficients of the AR(2) processes."""
-        kinds = (WAVE_HOURS / self.hours, WAVE_MEMORY_HOURS / self.hours), (CYCLE_INTERVALS, CYCLE_MEMORY_INTERVALS)
+        kinds = (WAVE_HOURS / self.hours, WAVE_MEMORY_HOURS / self.hours), *CYCLES
         return [(2 * np.exp(-1 / m) * np.cos(2 * np.pi / period), -np.exp(-2 / m)) for period, m in kinds]
 
     def room(self) -> np.ndarray:
@@ -146,7 +147,7 @@ class Components:
         _autoregressive(rest[0], DRIFT, self.slots)
         for series, hours in zip(rest[1:], DEVIATION_HOURS, strict=False):
             _autoregressive(series, np.exp(-self.hours / hours), 1)
-        for series, coefficients in zip(rest[-2:], self._cycles, strict=True):
+        for series, coefficients in zip(rest[-len(self._cycles) :], self._cycles, strict=True):
             _cycle(series, *coefficients)
 
     @cached_property

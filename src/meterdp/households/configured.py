@@ -6,17 +6,20 @@ without them it is that of the readings, which is not public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, block_deviations
+from meterdp.households.mechanism import HouseholdRecords, deviation_sum
+from meterdp.households.tables import HOUSEHOLD_DEVIATIONS, HOUSEHOLD_VECTORS
 from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.privacy.noise import GRID
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar
 
@@ -70,15 +73,19 @@ def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
 
 
 def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the households (H,) of a part of ``log_load``, vectors (H, d) and deviations (H, days * blocks)."""
-    export, parts = config["export"], []
+    """Return the households (H,) of a part of ``log_load``, their vectors (H, d), and what their deviations add to
+    what all homes do together, (days * blocks,), on the grid of a release.
+    """
+    export, parts, total = config["export"], [], np.zeros(0)
     settings = None
     for household, log_kwh, calendar in log_load_batches(path, export["interval_minutes"], export["time_zone"]):
         settings = settings or settings_of(config, calendar)
-        parts.append((household, *vectors_of(log_kwh, calendar, settings, config)))
+        vectors, deviations = vectors_of(log_kwh, calendar, settings, config)
+        parts.append((household, vectors))
+        total = deviation_sum(deviations, GRID) + (total if total.size else 0.0)
     if not parts:
-        return np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0))
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+        return np.empty(0, np.int32), np.empty((0, 0)), total
+    return *map(np.concatenate, zip(*parts, strict=True)), total
 
 
 def vectors_of(
@@ -109,13 +116,21 @@ def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:
     return out
 
 
-def records_of(vectors: pa.Table, households: int, settings: VectorSettings) -> np.ndarray:
-    """Return the records of all households of an export, (N, d + days * blocks), from ``household_vectors``.
+def records_of(vectors: Sequence, sums: Sequence, households: int, settings: VectorSettings) -> HouseholdRecords:
+    """Return the records of all households of an export, from the parts of ``household_vectors`` and of
+    ``household_deviations``.
 
     One that a quality rule leaves out is the public typical household.
     """
-    out = np.tile(np.append(settings.typical, np.zeros(settings.columns.day_count * BLOCKS)), (households, 1))
-    if len(vectors):
-        parts = [np.stack(vectors[name].to_numpy(zero_copy_only=False)) for name in ("vector", "deviation")]
-        out[vectors["household"].to_numpy()] = np.hstack(parts)
-    return out
+    out = np.tile(settings.typical, (households, 1))
+    for path in vectors:
+        table = read_table(path, HOUSEHOLD_VECTORS)
+        if len(table):
+            of_part = table["vector"].combine_chunks().flatten().to_numpy()
+            out[table["household"].to_numpy()] = of_part.reshape(len(table), -1)
+    total = np.zeros(settings.columns.day_count * BLOCKS)
+    for path in sums:
+        table = read_table(path, HOUSEHOLD_DEVIATIONS)
+        if len(table):
+            total += table["deviation_sum"].to_numpy()
+    return HouseholdRecords(out, total)

@@ -3,6 +3,8 @@
 A draw is post-processing: it reads vectors and public settings, never readings. The random stream of a household is
 named by seed and number, so its series depends neither on the batch nor on how many households there are.
 
+While no one is at home (away.py) a household has readings of its empty home. The rest is what follows.
+
 A household's series is the latent series of latent.py with the components of components.py. Its ranks are mapped to
 what the model expects of the period's distribution, so energy and peak do not depend on luck: over the reference
 period they are those of the vector. After a first draw, correlations are compared with those wanted and the weights
@@ -17,10 +19,10 @@ from datetime import date
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from meterdp.core.noise import keyed_generator
 from meterdp.households import marginal
+from meterdp.households.away import FEWEST_DAYS, Spells, at_home_and_away, draw_spells
 from meterdp.households.columns import Columns
 from meterdp.households.common import LARGEST_COMMON, CommonSeries
 from meterdp.households.components import Components, Lags
@@ -66,12 +68,6 @@ class HouseholdGenerator:
         return Components(self.columns)
 
     @cached_property
-    def _rank_scores(self) -> np.ndarray:
-        """Normal scores of the ranks of a period, (T,)."""
-        slots = self.columns.calendar.slot_count
-        return ndtri((np.arange(slots) + 0.5) / slots)
-
-    @cached_property
     def _common(self) -> np.ndarray | None:
         return None if self.common is None else self.common.over(self.columns)
 
@@ -103,38 +99,55 @@ class HouseholdGenerator:
         quantile_function = marginal.quantile_functions(
             parts["quantiles"], parts["zero_share"][:, 0], mean, settings.calendar.slot_count, settings.feed_in
         )
-        low, high = quantile_function[:, marginal.SCORES.searchsorted([-2.5, 3.0])].T[..., None]
-        reference = np.clip(settings.expected_ratio(vectors), low, high)
-        readings = find_readings(quantile_function, reference)
-        wanted = _Wanted.of(vectors, quantile_function, reference, Covariances.of(readings), settings)
+        days_away = self._days_away(parts["away"])
+        at_home, away = at_home_and_away(quantile_function, days_away / self.columns.day_count)
+        mean = marginal.means(at_home)
+        low, high = at_home[:, marginal.SCORES.searchsorted([-2.5, 3.0])].T[..., None]
+        reference = np.clip(settings.expected_ratio(vectors, mean), low, high)
+        readings = find_readings(at_home, reference)
+        variances = marginal.variances(quantile_function), marginal.variances(at_home)
+        wanted = _Wanted.of(vectors, *variances, reference, Covariances.of(readings), settings)
         expected = reference
         if self.columns is not settings.columns:
-            expected = np.clip(settings.expected_ratio(vectors, self.columns), low, high)
+            expected = np.clip(settings.expected_ratio(vectors, mean, self.columns), low, high)
         size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
         ratios, drawn = np.empty(expected.shape), self._components.room()
         for i in range(len(vectors)):
-            self._components.draw(keyed_generator(seed, "household series", first + i), drawn)
-            ratios[i] = self._ratios(i, expected[i], readings, wanted, drawn)
+            rng = keyed_generator(seed, "household series", first + i)
+            self._components.draw(rng, drawn)
+            is_away = draw_spells(rng, days_away[i], self.columns.day_count)
+            spells = Spells(is_away[self.columns.day], away[i])
+            ratios[i] = self._ratios(i, expected[i], spells, readings, wanted, drawn)
         return size_kwh * ratios
 
+    def _days_away(self, share: np.ndarray) -> np.ndarray:
+        """Return on how many days of the period households are away, (H,), from their (H, 0 or 1) shares of days."""
+        days = np.rint(share.sum(axis=1) * self.columns.day_count).astype(int)
+        return np.where(days < FEWEST_DAYS, 0, days)
+
     def _ratios(
-        self, i: int, expected: np.ndarray, readings: Readings, wanted: _Wanted, drawn: np.ndarray
+        self, i: int, expected: np.ndarray, spells: Spells, readings: Readings, wanted: _Wanted, drawn: np.ndarray
     ) -> np.ndarray:
-        """Return the readings of household ``i`` in multiples of its mean size, (T,), from its drawn components."""
-        latent_means = readings.latent_means(expected, i)
-        ranked = self._ranked_readings(i, latent_means, readings)
-        target = wanted.correlations(i, wanted.covariances[i])
+        """Return the readings of household ``i`` in multiples of its mean size, (T,), from its drawn components.
+
+        ``expected`` is its expected load with somebody at home, (T,).
+        """
+        latent_means, at_home = readings.latent_means(expected, i), ~spells.away
+        ranked = self._ranked_readings(i, latent_means, int(at_home.sum()), readings)
+        target = wanted.correlations(i, wanted.covariances(i, expected, spells))
         together, share = self._together(i, wanted)
         aim = target
         for again in (True, False):
             weights = self._components.weights(aim, wanted.between_hours[i], self._common_correlations, share)
-            latent = latent_means + np.sqrt(weights) @ drawn
+            deviations = np.sqrt(weights) @ drawn
             if share:
-                latent += together
-            ratios = np.empty(len(latent))
-            ratios[np.argsort(latent)] = ranked
+                deviations += together
+            ratios = np.empty(len(expected))
+            ratios[_by_size(latent_means + deviations, at_home)] = ranked
+            ratios[_by_size(deviations, spells.away)] = spells.ranked
             if again:
-                found = wanted.correlations(i, self._covariances(ratios - expected, wanted.variance[i]))
+                residual = np.where(at_home, ratios - expected, np.nan)
+                found = wanted.correlations(i, self._covariances(residual, wanted.variance[i]))
                 aim = aim + target - found
         return ratios
 
@@ -152,22 +165,28 @@ class HouseholdGenerator:
         share = min(variance, _MOST_COMMON)
         return shifts * np.sqrt(share / max(variance, 1e-12)), share
 
-    def _ranked_readings(self, i: int, latent_means: np.ndarray, readings: Readings) -> np.ndarray:
-        """Return the readings of the period from the lowest to the highest, (T,)."""
+    def _ranked_readings(self, i: int, latent_means: np.ndarray, slots: int, readings: Readings) -> np.ndarray:
+        """Return so many readings with somebody at home from the lowest to the highest, (slots,)."""
         same = self.columns is self.settings.columns
         scores = readings.scores[i] if same else readings.scores_of(latent_means)
         rising = np.concatenate([[True], np.diff(scores) > 1e-12])
-        values = np.interp(self._rank_scores, scores[rising], VALUES[rising])
+        values = np.interp(marginal.rank_scores(slots), scores[rising], VALUES[rising])
         return np.interp(values, VALUES, readings.reading[i])
 
     def _covariances(self, residual: np.ndarray, variance: float) -> np.ndarray:
-        """Return what :attr:`_Wanted.covariances` is of drawn readings about their expected load, (7,)."""
+        """Return what :meth:`_Wanted.covariances` is of drawn readings at home, NaN elsewhere, (7,)."""
         slots = self._components.slots
-        residual = residual - residual.mean()
-        scale = variance / max(float(residual @ residual) / len(residual), 1e-12)
+        residual = residual - np.nanmean(residual)
+        scale = variance / max(float(np.nanmean(residual**2)), 1e-12)
         at_lags = scale * lag_products(residual, lags_of(slots))
         days = scale * day_products(residual, self.columns.day, self.columns.day_count, slots / 2)
         return _without_near(at_lags, days, variance, slots)
+
+
+def _by_size(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Return the positions where the mask (T,) is true in ascending order of their values."""
+    at = np.flatnonzero(where)
+    return at[np.argsort(values[at])]
 
 
 def _without_near(at_lags: np.ndarray, days: np.ndarray, variance: float, slots: int) -> np.ndarray:
@@ -178,25 +197,41 @@ def _without_near(at_lags: np.ndarray, days: np.ndarray, variance: float, slots:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What the readings of H households about their expected load are to have."""
+    """What the readings of H households with somebody at home are to have about their expected load."""
 
-    covariances: np.ndarray  # at the four lags, and between days 0 (without the nearest lags), 1 and 7 apart, (H, 7)
+    at_lags: np.ndarray  # covariances at the four lags, with those that spells away bring, (H, 4)
+    of_days: np.ndarray  # between means of days 0, 1 and 7 apart, (H, 3)
+    left: np.ndarray  # variance about the expected load, (H,)
     table: Covariances
     slots: int
 
     @classmethod
-    def of(cls, vectors, quantile_function, expected, table: Covariances, settings: VectorSettings) -> _Wanted:
-        daily, acf = settings.parts(vectors)["daily"], settings.autocorrelations(vectors)
+    def of(
+        cls,
+        vectors: np.ndarray,
+        variance: np.ndarray,
+        variance_at_home: np.ndarray,
+        expected: np.ndarray,
+        table: Covariances,
+        settings: VectorSettings,
+    ) -> _Wanted:
         slots = settings.calendar.slots_per_day
-        variance = marginal.variances(quantile_function)
         about = expected - expected.mean(axis=1, keepdims=True)
-        rows = []
-        for i in range(len(expected)):
-            of_expected = lag_products(about[i], lags_of(slots))
-            at_lags = acf[i] * variance[i] - of_expected
-            left = max(variance[i] - about[i] @ about[i] / about.shape[1], 0.0)
-            rows.append(_without_near(at_lags, daily[i] * variance[i], left, slots))
-        return cls(np.array(rows), table, slots)
+        of_expected = np.array([lag_products(row, lags_of(slots)) for row in about])
+        at_lags = settings.autocorrelations(vectors) * variance[:, None] - of_expected
+        of_days = settings.parts(vectors)["daily"] * variance[:, None]
+        return cls(at_lags, of_days, np.maximum(variance_at_home - (about**2).mean(axis=1), 0.0), table, slots)
+
+    def covariances(self, i: int, expected: np.ndarray, spells: Spells) -> np.ndarray:
+        """Return those of household ``i``, (7,): at the lags, and between days 0 (without the nearest lags), 1 and 7
+        apart. ``expected`` is its load with somebody at home in the period of the spells."""
+        at_lags, lags = self.at_lags[i], lags_of(self.slots)
+        if spells.away.any():
+            alone, both = (load - load.mean() for load in (expected, spells.expected(expected)))
+            # Of two readings that far apart, the share with somebody at home at both.
+            share = lag_products(1.0 - spells.away, lags)
+            at_lags = (at_lags + lag_products(alone, lags) - lag_products(both, lags)) / np.maximum(share, 0.1)
+        return _without_near(at_lags, self.of_days[i], self.left[i], self.slots)
 
     @property
     def between_hours(self) -> np.ndarray:

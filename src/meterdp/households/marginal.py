@@ -6,6 +6,8 @@ r is large against the public c, linear around zero, so that zeros and feed-in h
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtr, ndtri
@@ -44,10 +46,20 @@ def _cell_probabilities() -> np.ndarray:
 CELL_PROBABILITIES = _cell_probabilities()
 
 
+@lru_cache(maxsize=64)
+def rank_scores(readings: int) -> np.ndarray:
+    """Return the normal scores of the ranks of so many readings, (readings,)."""
+    return ndtri((np.arange(readings) + 0.5) / max(readings, 1))
+
+
+def means(quantile_functions: np.ndarray) -> np.ndarray:
+    """Return those of readings with (H, len(SCORES)) quantile functions, (H,)."""
+    return quantile_functions @ CELL_PROBABILITIES
+
+
 def variances(quantile_functions: np.ndarray) -> np.ndarray:
     """Return those of readings with (H, len(SCORES)) quantile functions, (H,)."""
-    mean = quantile_functions @ CELL_PROBABILITIES
-    return quantile_functions**2 @ CELL_PROBABILITIES - mean**2
+    return quantile_functions**2 @ CELL_PROBABILITIES - means(quantile_functions) ** 2
 
 
 def _increasing(values: np.ndarray) -> np.ndarray:
@@ -83,7 +95,7 @@ def quantile_functions(
     low, high = np.full(len(knots), -3.0), np.full(len(knots), 3.0)
     for _ in range(30):
         middle = (low + high) / 2
-        below = moved(middle) @ CELL_PROBABILITIES < mean
+        below = means(moved(middle)) < mean
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.maximum.accumulate(moved((low + high) / 2), axis=1)
 

@@ -194,41 +194,35 @@ class Households:
             return of_parts
         return of_parts + self.public.deviations * gaussian.total_variation(self.common.noise_std / grid)
 
-    def release(self, records: np.ndarray, noise: GaussianSource | Metered) -> Answers:
-        """Return what is released of every stratum and of all, from the records of all households.
-
-        A record is a vector and, if they are measured, the deviations, block after block: (N, d + days * blocks).
-        """
-        common = self.run_common(records, measure_with(noise, self.public.grid))
+    def release(self, records: HouseholdRecords, noise: GaussianSource | Metered) -> Answers:
+        """Return what is released of every stratum and of all."""
+        common = self.run_common(records.deviation_sum, measure_with(noise, self.public.grid))
         sources = apart(noise, len(self.parts))
-        return self.run(records, [measure_with(one, self.public.grid) for one in sources]), common
+        return self.run(records.vectors, [measure_with(one, self.public.grid) for one in sources]), common
 
-    def run_common(self, records: np.ndarray, measure: Measure) -> CommonSeries | None:
-        """Measure what homes do together; records are touched in the argument of ``measure`` alone."""
-        self._check(records)
-        entries, grid = self.public.deviations, self.public.grid
-        if not entries:
+    def run_common(self, deviation_sum: np.ndarray, measure: Measure) -> CommonSeries | None:
+        """Measure what homes do together; the sum over records is touched in the argument of ``measure`` alone."""
+        self._check(deviation_sum.shape == (self.public.deviations,))
+        if not self.public.deviations:
             return None
-        rows = np.clip(records[:, -entries:], -LARGEST_DEVIATION, LARGEST_DEVIATION)
-        rows = clipped(rows, common_radius(entries))
-        total = np.rint(rows / grid).sum(axis=0) * grid if grid > 0 else rows.sum(axis=0)
         n = self.public.records
-        noisy = measure(self.common, total).reshape(self.public.days, BLOCKS)
+        noisy = measure(self.common, deviation_sum).reshape(self.public.days, BLOCKS)
         return denoised(noisy / n, self.common.noise_std / n)
 
-    def _check(self, records: np.ndarray) -> None:
-        if records.shape != (self.public.records, self.public.box.dimension + self.public.deviations):
+    def _check(self, as_public: bool) -> None:
+        if not as_public:
             raise InputError(
                 "are not of the public number of households and entries",
                 field="records",
                 hint="use those of the public list",
             )
 
-    def run(self, records: np.ndarray, measures: Sequence[Measure]) -> tuple[Population, ...]:
-        """Run the steps of every stratum with its own ``measure``, in whose arguments alone records are touched."""
-        self._check(records)
+    def run(self, vectors: np.ndarray, measures: Sequence[Measure]) -> tuple[Population, ...]:
+        """Run the steps of every stratum with its own ``measure``, in whose arguments alone (N, d) vectors are
+        touched.
+        """
         stratum, box = np.array(self.public.stratum), self.public.box
-        vectors = records[:, : box.dimension]
+        self._check(vectors.shape == (self.public.records, box.dimension))
         found = []
         for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True)):
             released, beside = part.run_whole(box.scaled(vectors[stratum == s]), measure, 1)
@@ -239,6 +233,34 @@ class Households:
 
 def common_radius(deviations: int) -> float:
     return COMMON_RADIUS * math.sqrt(deviations)
+
+
+def deviation_sum(deviations: np.ndarray, grid: float) -> np.ndarray:
+    """Return what households add to what all do together, (days * blocks,), of (H, days * blocks) deviations.
+
+    Each household's are clipped, moved into the ball and, with a grid, rounded to its multiples, by themselves: sums
+    of some households at a time are then exact and add up to that of all.
+    """
+    rows = np.clip(deviations, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    rows = clipped(rows, common_radius(rows.shape[1]))
+    return np.rint(rows / grid).sum(axis=0) * grid if grid > 0 else rows.sum(axis=0)
+
+
+@dataclass(frozen=True)
+class HouseholdRecords:
+    """All the mechanism sees of the data.
+
+    Vectors of all households, (N, d), and the sum of what their deviations add, (days * blocks,), from
+    :func:`deviation_sum`; it is empty where they are not measured.
+    """
+
+    vectors: np.ndarray
+    deviation_sum: np.ndarray
+
+    @classmethod
+    def of(cls, vectors: np.ndarray, deviations: np.ndarray | None = None, grid: float = 0.0) -> HouseholdRecords:
+        """Take all deviations, (N, days * blocks), if they are measured."""
+        return cls(vectors, np.empty(0) if deviations is None else deviation_sum(deviations, grid))
 
 
 def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:

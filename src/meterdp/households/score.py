@@ -47,6 +47,7 @@ class Homes:
     peak_hour: np.ndarray  # local hour of the day, (H,)
     ramp: np.ndarray  # standard deviation of changes between intervals over the mean size, (H,)
     zero_share: np.ndarray  # (H,)
+    days_away: np.ndarray  # share of days in spells away, (H,)
     autocorrelation: np.ndarray  # (H, 4)
     vector: np.ndarray  # of vector.py, in half widths of the public bounds, (H, d)
     moments: np.ndarray  # mean products of what a forecast knows and what then comes, (H, p, p)
@@ -168,7 +169,7 @@ class _Loads:
 
 
 def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -> list:
-    """Return mean, peak, hour of the peak, ramp, share of zeros, autocorrelations and moments of one household."""
+    """Return mean, peak, its hour, ramp, shares of zeros and of days away, autocorrelations and moments of a home."""
     mean, hours, slots = np.nanmean(kw), settings.hours, settings.calendar.slots_per_day
     size = max(float(np.nanmean(np.abs(kw))), 1e-9)
     variance = max(float(np.nanvar(kw)), 1e-12)
@@ -176,7 +177,8 @@ def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -
     zero = np.mean(np.abs(kw[np.isfinite(kw)]) * hours < ZERO_KWH)
     hour = (settings.calendar.slot_of_day[top] + 0.5) * hours
     acf = lag_products(kw - mean, lags_of(slots)) / variance
-    return [mean, kw[top], hour, np.nanstd(np.diff(kw)) / size, zero, acf, _moments(kw / size, known, slots)]
+    ramp, (_, away) = np.nanstd(np.diff(kw)) / size, settings.at_home(kw)
+    return [mean, kw[top], hour, ramp, zero, away, acf, _moments(kw / size, known, slots)]
 
 
 def _known_a_day_ahead(columns: Columns) -> np.ndarray:
@@ -274,6 +276,7 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     rows.append(Score("peak hour of the mean profile", "", "h", *hours, later, "min"))
     quantiles("ramps, quantiles of homes", "1", *(homes.ramp for homes in both))
     relative("share of zeros", [""], "1", *([homes.zero_share.mean()] for homes in both))
+    relative("share of days away", [""], "1", *([homes.days_away.mean()] for homes in both))
     trained_on, judged = (real.homes.moments[::2], synthetic.homes.moments), real.homes.moments[1::2]
     if len(judged):
         errors = ([_forecast_rmse(moments, judged)] for moments in trained_on)

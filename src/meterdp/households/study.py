@@ -23,7 +23,7 @@ from meterdp.households.columns import FEWEST_DAYS
 from meterdp.households.common import block_deviations, common_series
 from meterdp.households.configured import calendar_of, readings_of, records_of, settings_of
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import Households, HouseholdsPublic, directions_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, directions_of
 from meterdp.households.released import drawn_vectors
 from meterdp.households.score import Score, Summary, compare, floors, membership, summarise
 from meterdp.households.tables import (
@@ -47,6 +47,8 @@ from meterdp.simulate.parameters import SimulationParameters
 STUDIED = {
     # Real homes whose readings are compared, and synthetic ones.
     "households": 300,
+    # Homes that are released, by their fixed order, where there are more.
+    "released": 3000,
     # Weeks are shown of the first.
     "epsilons": (1, 4),
     # Errors are averaged over so many.
@@ -72,7 +74,7 @@ class Homes:
 
     period: str
     settings: VectorSettings
-    records: np.ndarray  # vectors and deviations, (N, d + days * blocks)
+    records: HouseholdRecords  # of all N, or of some of many
     vectors: np.ndarray  # (n, d)
     energy_kwh: np.ndarray  # (n, T), NaN where not read
 
@@ -102,19 +104,20 @@ def simulated_year(parameters: SimulationParameters, households: int, seed: int)
     count = min(max(households, FEWEST_HOUSEHOLDS), MOST_SIMULATED)
     kwh = simulated_kwh(parameters, seed, count, first, (last - first).days + 1)
     vectors = household_vectors(kwh, settings)
-    records = np.hstack([vectors, block_deviations(kwh, vectors, settings).reshape(count, -1)])
+    records = HouseholdRecords.of(vectors, block_deviations(kwh, vectors, settings).reshape(count, -1))
     sample = choose_households(np.arange(count), STUDIED["households"])
     return Homes(SIMULATED_YEAR, settings, records, vectors[sample], kwh[sample])
 
 
 def homes_of_export(
-    log_load: Sequence, vectors: Sequence, households: int, config: Mapping
+    log_load: Sequence, vectors: Sequence, deviations: Sequence, households: int, config: Mapping
 ) -> tuple[Homes | None, str]:
     """Return the homes of an export, or None and why there are none.
 
-    ``log_load`` and ``vectors`` are the parts of the two tables, ``households`` is how many the export has.
+    ``log_load``, ``vectors`` and ``deviations`` are the parts of the three tables, ``households`` is how many the
+    export has.
     """
-    table, export = read_parts(vectors, HOUSEHOLD_VECTORS), config["export"]
+    table, export = read_parts(vectors, HOUSEHOLD_VECTORS, ["household"]), config["export"]
     sample = choose_households(table["household"].to_numpy(), STUDIED["households"])
     parts = progress(log_load, "parts of the readings")
     loads = [read_log_load([path], sample, export["interval_minutes"], export["time_zone"]) for path in parts]
@@ -130,8 +133,13 @@ def homes_of_export(
     if read.sum() < FEWEST_HOUSEHOLDS:
         return None, f"fewer than {FEWEST_HOUSEHOLDS} households were read for half of the period"
     sample = np.concatenate([load.household for load in loads])[read]
-    records = records_of(table, households, settings)
-    return Homes(EXPORT, settings, records, records[sample, : len(settings.names)], kwh[read]), ""
+    records = records_of(vectors, deviations, households, settings)
+    own = records.vectors[sample]
+    if households > STUDIED["released"]:
+        some = choose_households(np.arange(households), STUDIED["released"])
+        share = len(some) / households
+        records = HouseholdRecords(records.vectors[some], share * records.deviation_sum)
+    return Homes(EXPORT, settings, records, own, kwh[read]), ""
 
 
 def study_tables(homes: Homes | None, delta: float, seed: int) -> dict[str, Rows]:
@@ -204,7 +212,7 @@ def _attacks(
     homes are released once more.
     """
     compared, settings = homes.summary.homes.vector, homes.settings
-    vectors = settings.in_half_widths(homes.records[:, : len(settings.names)])
+    vectors = settings.in_half_widths(homes.records.vectors)
     for draw, summary in enumerate(summaries):
         noise = StudyNoise(seed, "households attacked", epsilon, draw)
         if epsilon is None:
@@ -212,10 +220,11 @@ def _attacks(
             used, others = np.array_split(order, 2)
             yield membership(compared[used], summary.homes.vector[used], compared[others])
             continue
-        order = noise.uniform((len(homes.records),)).argsort()
+        order = noise.uniform((len(vectors),)).argsort()
         used, others = np.array_split(order, 2)
-        mechanism = mechanism_of(replace(homes, records=homes.records[used]), epsilon, delta)
-        (population,), _ = mechanism.release(homes.records[used], noise)
+        # What all homes do together says nothing of a vector.
+        half = replace(homes.records, vectors=homes.records.vectors[used])
+        (population,), _ = mechanism_of(replace(homes, records=half), epsilon, delta).release(half, noise)
         drawn = settings.in_half_widths(drawn_vectors(population, settings, len(used), noise))
         yield membership(vectors[used], drawn, vectors[others])
 
@@ -225,7 +234,7 @@ def mechanism_of(homes: Homes, epsilon: float, delta: float) -> Households:
     settings = homes.settings
     box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
     return Households.calibrate(
-        HouseholdsPublic(epsilon, delta, box, (0,) * len(homes.records), directions, days=homes.days)
+        HouseholdsPublic(epsilon, delta, box, (0,) * len(homes.records.vectors), directions, days=homes.days)
     )
 
 
@@ -243,7 +252,7 @@ def _scores(
         "period": homes.period,
         "day_count": homes.days,
         "interval_minutes": homes.settings.calendar.interval_minutes,
-        "household_count": len(homes.records),
+        "household_count": len(homes.records.vectors),
         "sample_count": len(homes.vectors),
         "source": OWN if epsilon is None else RELEASED,
         "epsilon": epsilon,

@@ -11,9 +11,23 @@ HOUSEHOLD_VECTORS = Table(
     (
         Column("household", INT, "1", "number of the household in the study, from 0"),
         Column("vector", VECTOR, "1", "entries of meterdp.households.vector, in order, within public bounds"),
-        Column("deviation", VECTOR, "1", "deviation of every third of a day from its expected load, in its own unit"),
     ),
     file_name="release/household_vectors/part-*.parquet",
+)
+
+HOUSEHOLD_DEVIATIONS = Table(
+    "household_deviations",
+    "private",
+    "What the homes of a shard do together beyond the calendar: a row for every third of a day, of all of them.",
+    (
+        Column(
+            "deviation_sum",
+            REAL,
+            "1",
+            "sum of the homes' deviations from their expected loads, each in its own unit, clipped and on the grid",
+        ),
+    ),
+    file_name="release/household_deviations/part-*.parquet",
 )
 
 # What `meterdp households draw` writes and `meterdp score` reads.

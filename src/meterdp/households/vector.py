@@ -1,9 +1,10 @@
 """A household's readings over a period as one bounded vector: a function of its own rows and public settings alone.
 
 What is in it: the mean power; quantiles of the readings in multiples of the mean; the share of zeros; coefficients of
-the expected load (columns.py); autocorrelations of the readings, and variance and autocorrelation of daily means
-about the expected load. Every entry is clipped to public bounds, so the vector lies in a box. A household is computed
-by itself, in one order of operations: the same rows give the same bits whatever else is in the batch.
+the expected load (columns.py); autocorrelations of the readings; variance and autocorrelation of daily means about
+the expected load; and the share of days in spells away (away.py), which the expected load leaves out. Every entry is
+clipped to public bounds, so the vector lies in a box. A household is computed by itself, in one order of operations:
+the same rows give the same bits whatever else is in the batch.
 
 Defined behaviour: a missing reading is left out of every sum; an hour that comes twice counts twice; without feed-in
 a negative reading counts as zero; readings are clipped to a public bound; a household with readings of less than a
@@ -20,6 +21,7 @@ import numpy as np
 
 from meterdp.core.compiled import njit
 from meterdp.households import marginal
+from meterdp.households.away import days_away
 from meterdp.households.columns import PROFILE_NAMES, SEASON_HARMONICS, SEASON_NAMES, Columns
 from meterdp.households.correlations import day_products, lag_products, lags_of
 from meterdp.profiles.grid import Calendar
@@ -80,6 +82,8 @@ _ACF = {
     "acf_day_less_week": (0.1, 0.4),
 }
 _DAILY = {"daily_variance": (0.1, 0.4), "daily_covariance_1": (0.05, 0.35), "daily_covariance_7": (0.0, 0.15)}
+# Share of days in spells away; not of net load, which does not fall when no one is at home.
+_AWAY = {"days_away": (0.05, 0.3)}
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class VectorSettings:
             *(Entry(name, "ln of multiples of the mean", *box) for name, box in self._quantile_boxes.items()),
             Entry("zero_share", "1", 0.0, 0.5),
             *(Entry(name, "1", 0.0, wider * _reach(name)) for name in coefficients),
-            *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY}.items()),
+            *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY, **self._away_boxes}.items()),
         )
 
     @property
@@ -137,6 +141,10 @@ class VectorSettings:
             return _QUANTILES
         low, high = marginal.signed_log(_NET_BOUNDS)
         return dict.fromkeys(_QUANTILES, (float(low + high) / 2, float(high - low) / 2))
+
+    @property
+    def _away_boxes(self) -> dict[str, tuple[float, float]]:
+        return {} if self.feed_in else _AWAY
 
     @property
     def names(self) -> list[str]:
@@ -171,6 +179,7 @@ class VectorSettings:
             "coefficients": len(PROFILE_NAMES) + len(SEASON_NAMES) * self.columns.seasons,
             "acf": len(_ACF),
             "daily": len(_DAILY),
+            "away": len(self._away_boxes),
         }
         return dict(zip(widths, np.split(vectors, np.cumsum(list(widths.values()))[:-1], axis=1), strict=True))
 
@@ -179,10 +188,23 @@ class VectorSettings:
         acf = self.parts(vectors)["acf"]
         return np.column_stack([acf[:, 0], acf[:, 0] - acf[:, 1], acf[:, 2], acf[:, 2] - acf[:, 3]])
 
-    def expected_ratio(self, vectors: np.ndarray, columns: Columns | None = None) -> np.ndarray:
-        """Return the expected load of (H, d) vectors in multiples of the mean size, (H, T)."""
+    def at_home(self, kw: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return (T,) readings of a household without those of spells away, and the share of days in these."""
+        if self.feed_in:
+            return kw, 0.0
+        away, days = days_away(kw, self.columns.day, self.columns.day_count)
+        return np.where(away[self.columns.day], np.nan, kw), away.sum() / max(days, 1)
+
+    def expected_ratio(
+        self, vectors: np.ndarray, mean: np.ndarray | None = None, columns: Columns | None = None
+    ) -> np.ndarray:
+        """Return the expected load of (H, d) vectors with somebody at home, in multiples of the mean size, (H, T).
+
+        Its mean over the period is ``mean`` (H,), by default that of all readings.
+        """
         parts = self.parts(vectors)
-        mean = parts["net_share"][:, 0] if self.feed_in else np.ones(len(vectors))
+        if mean is None:
+            mean = parts["net_share"][:, 0] if self.feed_in else np.ones(len(vectors))
         columns = columns or self.columns
         return columns.expected(parts["coefficients"], mean, self.columns, net_load=self.feed_in)
 
@@ -211,7 +233,8 @@ def _household_vector(kw: np.ndarray, settings: VectorSettings) -> np.ndarray:
     known = known / size
     quantiles = np.quantile(known, marginal.levels(len(kw)), method="hazen")
     mean, variance = known.mean(), known.var()
-    coefficients, residual = _expected_load(ratio, columns, settings.feed_in)
+    at_home, share_away = settings.at_home(ratio)
+    coefficients, residual = _expected_load(at_home, columns, settings.feed_in)
     scale = 1 / variance if variance > _LEAST_VARIANCE else 0.0
     return np.concatenate(
         [
@@ -221,6 +244,7 @@ def _household_vector(kw: np.ndarray, settings: VectorSettings) -> np.ndarray:
             coefficients,
             _drops(scale * lag_products(ratio - mean, lags_of(slots))),
             scale * day_products(residual, columns.day, columns.day_count, slots / 2),
+            [] if settings.feed_in else [share_away],
         ]
     )
 

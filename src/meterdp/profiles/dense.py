@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC
 
 import numpy as np
+import pyarrow.parquet as pq
 
-from meterdp.core.parquet import read_batches, read_table
+from meterdp.core.parquet import read_batches
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.tables import LOG_LOAD
 
@@ -31,8 +32,8 @@ class LogLoad:
         return self.log_kwh - self.seasonal_log_kwh
 
 
-# Numbers of a batch of households: 32 MB of readings.
-BATCH_NUMBERS = 1 << 22
+# Numbers of a batch of households: 32 MB of readings. Rows of a column that are looked at together.
+BATCH_NUMBERS, _ROWS = 1 << 22, 1 << 20
 
 
 def log_load_batches(
@@ -42,13 +43,10 @@ def log_load_batches(
 
     So many numbers at a time, at least one household; a long period of a whole part is a large array.
     """
-    household = read_table(path, LOG_LOAD, columns=["household"])["household"].to_numpy()
-    if not household.size:
+    ids, calendar = _households(path, interval_minutes, time_zone)
+    if calendar is None:
         return
-    ids = household[np.flatnonzero(np.diff(household, prepend=household[0] - 1))]
-    slots = household.size // ids.size
-    (stamp,) = next(read_batches(path, LOG_LOAD, "interval_start_utc", 1))
-    calendar = Calendar(stamp.item().replace(tzinfo=UTC), slots, interval_minutes, time_zone)
+    slots = calendar.slot_count
     size, begin = max(1, numbers // slots), 0
     for values in read_batches(path, LOG_LOAD, "log_kwh", size * slots):
         log = values.reshape(-1, slots)
@@ -59,22 +57,47 @@ def log_load_batches(
 def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minutes: int, time_zone: str) -> LogLoad:
     """Read some households of parts of the table ``log_load``, or all; those a part does not hold are skipped.
 
-    Parts come in the order of the households, which is kept.
+    Parts come in the order of the households, which is kept. Memory is that of what is returned, and of a row group.
     """
     ids, logs, seasons, calendar = [], [], [], None
     for path in paths:
-        table = read_table(path, LOG_LOAD, columns=["household", "interval_start_utc", "log_kwh", "seasonal_log_kwh"])
-        column = table["household"].to_numpy()
-        if column.size == 0:
+        present, own = _households(path, interval_minutes, time_zone)
+        if own is None:
             continue
-        present, first = np.unique(column, return_index=True)
-        slots = column.size // present.size
-        wanted = np.isin(present, present if households is None else households)
-        calendar = Calendar(table["interval_start_utc"][0].as_py(), slots, interval_minutes, time_zone)
-        rows = first[wanted, None] + np.arange(slots)
+        calendar = own
+        wanted = np.ones(len(present), bool) if households is None else np.isin(present, households)
+        rows = [_rows_of(path, wanted, own.slot_count, name) for name in ("log_kwh", "seasonal_log_kwh")]
         ids.append(present[wanted])
-        logs.append(table["log_kwh"].to_numpy()[rows])
-        seasons.append(table["seasonal_log_kwh"].to_numpy()[rows])
+        logs.append(rows[0])
+        seasons.append(rows[1])
     if not ids:
         return LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
     return LogLoad(np.concatenate(ids).astype(np.int32), np.concatenate(logs), np.concatenate(seasons), calendar)
+
+
+def _households(path, interval_minutes: int, time_zone: str) -> tuple[np.ndarray, Calendar | None]:
+    """Return the households of a part of ``log_load`` in its order, (H,), and their calendar, None without any."""
+    ids, rows, last = [], 0, None
+    for column in read_batches(path, LOG_LOAD, "household", _ROWS):
+        first = np.diff(column, prepend=column[0] - 1 if last is None else last) != 0
+        ids.append(column[first])
+        rows, last = rows + len(column), column[-1]
+    if last is None:
+        return np.empty(0, np.int32), None
+    household = np.concatenate(ids)
+    (stamp,) = next(read_batches(path, LOG_LOAD, "interval_start_utc", 1))
+    start = stamp.item().replace(tzinfo=UTC)
+    return household, Calendar(start, rows // len(household), interval_minutes, time_zone)
+
+
+def _rows_of(path, wanted: np.ndarray, slots: int, column: str) -> np.ndarray:
+    """Return a column of the wanted households (H,) of a part, (h, T); row groups without any are not read."""
+    kept, begin = [np.empty(0)], 0
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            rows = np.arange(begin, begin + file.metadata.row_group(number).num_rows)
+            inside = wanted[rows // slots]
+            begin += len(rows)
+            if inside.any():
+                kept.append(file.read_row_group(number, columns=[column])[column].to_numpy()[inside])
+    return np.concatenate(kept).reshape(-1, slots)

@@ -50,7 +50,6 @@ def process_shard(
             "interval_start_utc": utc_column(np.tile(shard.calendar.start_utc, kept.sum())),
             "log_kwh": _with_nulls(logged),
             "seasonal_log_kwh": season.ravel(),
-            "residual_log_kwh": _with_nulls(logged - season),
         },
         {"household": shard.household, "valid": valid, "log_kwh": pa.array(list(vectors), pa.list_(pa.float64()))},
     )

@@ -44,7 +44,7 @@ QUALITY_SUMMARY = Table(
 LOG_LOAD = Table(
     "log_load",
     "private",
-    "Log load of one shard, its seasonal mean from the training window, and the remainder.",
+    "Log load of one shard, and its seasonal mean from the training window.",
     (
         _HOUSEHOLD,
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
@@ -56,7 +56,6 @@ LOG_LOAD = Table(
             "seasonal part, from readings of this household that are known at the origin",
             continuous=True,
         ),
-        Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True, continuous=True),
     ),
     file_name="log_load/part-*.parquet",
     of_readings=True,

@@ -28,6 +28,7 @@ from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
+from meterdp.publish.extract import FORECASTS, RECIPIENTS
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_PROFILES
@@ -130,6 +131,8 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         hint = "draw some with `meterdp households draw`, and convert the file"
         raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
     beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
+    if RECIPIENTS in digests:
+        return _forecasts_together(folder, raw, manifest)
     names = sorted(name for name in digests if name.endswith(".parquet") and name not in beside)
     # Names end up in scripts, so none but those a release gives are taken.
     if not names or not all(map(is_of_a_household, names)):
@@ -172,17 +175,38 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
 
 
 def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) -> LoadProfiles:
-    energy_kwh, stated = [], manifest["time"]
+    energy_kwh = []
     for name in progress(names, "forecasts"):
         rows, guarantee = _read(folder, name, manifest)
-        # Files that hide whom they belong to have one number, a group forecast its mean.
-        column = "released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"
-        energy_kwh.append(rows[column].to_numpy())
-    # The same in every file of a folder.
+        energy_kwh.append(_energy_kwh(rows))
+    # Stamps are the same in every file of a folder.
+    ids = [name.removesuffix(".parquet") for name in names]
+    return _of_forecasts(ids, np.array(energy_kwh), rows, guarantee, raw, manifest)
+
+
+def _forecasts_together(folder: Path, raw: bytes, manifest: Mapping) -> LoadProfiles:
+    recipients, _ = _read(folder, RECIPIENTS, manifest)
+    rows, guarantee = _read(folder, FORECASTS, manifest)
+    energy_kwh = _energy_kwh(rows).reshape(-1, manifest["time"]["steps"])[recipients["forecast"].to_numpy() - 1]
+    ids = recipients["release_id"].to_pylist()
+    if not all(is_of_a_household(f"{name}.parquet") for name in ids):
+        raise ValueError("no random names")
+    return _of_forecasts(ids, energy_kwh, rows.slice(0, energy_kwh.shape[1]), guarantee, raw, manifest)
+
+
+def _energy_kwh(rows: pa.Table) -> np.ndarray:
+    """Of files that hide whom they belong to the one number there is, of a group forecast its mean."""
+    return rows["released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"].to_numpy()
+
+
+def _of_forecasts(
+    ids: list[str], energy_kwh: np.ndarray, rows: pa.Table, guarantee: str, raw: bytes, manifest: Mapping
+) -> LoadProfiles:
+    stated = manifest["time"]
     start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
     return _profiles(
-        tuple(f"home_{name.removesuffix('.parquet')}" for name in names),
-        np.array(energy_kwh),
+        tuple(f"home_{name}" for name in ids),
+        energy_kwh,
         start,
         stated["interval_minutes"],
         stated["zone"],

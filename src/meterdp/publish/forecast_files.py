@@ -16,17 +16,31 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
+import pyarrow as pa
 
 import meterdp
 from meterdp.core.log_scale import LogScale
-from meterdp.core.parquet import atomic_path, table_bytes
+from meterdp.core.parquet import atomic_path, bytes_of_pieces, table_bytes
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.core.tables import Table
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.publish.tables import FORECAST_FILE
+from meterdp.publish.tables import (
+    FORECAST_FILE,
+    RELEASED_FORECAST,
+    RELEASED_FORECASTS,
+    RELEASED_GROUP_FORECAST,
+    RELEASED_GROUP_FORECASTS,
+    RELEASED_RECIPIENTS,
+)
+
+# From so many households on, a public number, a release has tables in the place of files of single households.
+MANY_HOUSEHOLDS = 10_000
+FORECASTS_OF_A_PIECE = 4096
+# The table of all forecasts, by that of a household's file.
+TOGETHER = {RELEASED_GROUP_FORECAST: RELEASED_GROUP_FORECASTS, RELEASED_FORECAST: RELEASED_FORECASTS}
 
 
 @dataclass(frozen=True)
@@ -56,24 +70,33 @@ class Intervals:
         }
 
 
-# Rows of a household's file: columns by name, of k values each, from the place of the household.
-Rows = Callable[[int], Mapping[str, np.ndarray]]
+@dataclass(frozen=True)
+class Forecasts:
+    """Which of F forecasts each of N households has, (N,) in 0..F-1, and what its file holds: columns of k values."""
+
+    of: np.ndarray
+    columns: Callable[[int], Mapping[str, np.ndarray]]
+
+    @property
+    def different(self) -> int:
+        """Number of forecasts that somebody has."""
+        return len(np.unique(self.of))
 
 
-def log_rows(released_log_kwh: np.ndarray, scale: LogScale) -> Rows:
-    """Return what files of released log forecasts (N, k) hold of each household."""
+def log_forecasts(released_log_kwh: np.ndarray, scale: LogScale) -> Forecasts:
+    """Return released log forecasts (N, k), one for each household."""
 
-    def rows(row: int) -> dict[str, np.ndarray]:
-        log_kwh = released_log_kwh[row]
+    def columns(forecast: int) -> dict[str, np.ndarray]:
+        log_kwh = released_log_kwh[forecast]
         return {"released_log_kwh": log_kwh, "released_kwh": scale.clipped_kwh(log_kwh)}
 
-    return rows
+    return Forecasts(np.arange(len(released_log_kwh)), columns)
 
 
 def write_forecast_files(
     folder: str | os.PathLike,
     release_ids: np.ndarray,
-    rows: Rows,
+    forecasts: Forecasts,
     intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
@@ -84,7 +107,7 @@ def write_forecast_files(
     Random ids are of letters, digits, ``-`` and ``_`` only. The manifest is from :func:`study_manifest`; its
     guarantee goes into the Parquet files too, as do further metadata that are not private.
     """
-    for name, data in forecast_files(table, release_ids, rows, intervals, manifest, metadata):
+    for name, data in forecast_files(table, release_ids, forecasts, intervals, manifest, metadata):
         with atomic_path(Path(folder) / name) as temporary:
             temporary.write_bytes(data)
 
@@ -101,28 +124,65 @@ def hours_of(intervals: Intervals) -> dict:
 def forecast_files(
     table: Table,
     release_ids: np.ndarray,
-    rows: Rows,
+    forecasts: Forecasts,
     intervals: Intervals,
     manifest: Mapping,
     metadata: Mapping[str, str],
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of every file of a study's table or a release's, in the order of the ids."""
-    ids = np.asarray(release_ids, dtype=str)
-    if np.unique(ids).size != ids.size:
-        raise ValueError("release ids must be unique")
-    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
-        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
-    common = hours_of(intervals)
+    ids, common = _names(release_ids), hours_of(intervals)
     # What all manifests share is much, and is written once.
     shared = _indented({**manifest, **metadata}).removeprefix("{")
     for row in np.argsort(ids):
         name = f"{ids[row]}.parquet"
-        columns = {"release_id": [str(ids[row])] * len(common["step"]), **common, **rows(row)}
+        own = forecasts.columns(int(forecasts.of[row]))
+        columns = {"release_id": [str(ids[row])] * len(common["step"]), **common, **own}
         data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
         yield name, data
         own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
         text = _indented(own).removesuffix("\n}") + "," + shared
         yield f"{ids[row]}.json", f"{text}\n".encode()
+
+
+def _names(release_ids: Sequence[str]) -> np.ndarray:
+    ids = np.asarray(release_ids, dtype=str)
+    if np.unique(ids).size != ids.size:
+        raise ValueError("release ids must be unique")
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
+        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
+    return ids
+
+
+def forecast_tables(
+    table: Table, release_ids: np.ndarray, forecasts: Forecasts, intervals: Intervals, metadata: Mapping[str, str]
+) -> dict[str, bytes]:
+    """Return the two files that take the place of one a household: who has which forecast, and the forecasts.
+
+    ``table`` is that of a household's file. Forecasts are numbered as they come in the order of the random ids.
+    """
+    ids, whole = _names(release_ids), TOGETHER[table]
+    order = np.argsort(ids)
+    known, first, number = np.unique(forecasts.of[order], return_index=True, return_inverse=True)
+    by_id = np.argsort(first)
+    of = np.argsort(by_id)[number] + 1
+    recipients = {"release_id": ids[order].tolist(), "forecast": of.astype(np.int32)}
+    common, steps = hours_of(intervals), len(intervals.start_utc)
+
+    def some(begin: int) -> dict:
+        at = known[by_id[begin : begin + FORECASTS_OF_A_PIECE]]
+        own = [forecasts.columns(int(forecast)) for forecast in at]
+        numbers = np.arange(begin, begin + len(at), dtype=np.int32) + 1
+        return {
+            "forecast": np.repeat(numbers, steps),
+            **{name: pa.array(values).take(np.tile(np.arange(steps), len(at))) for name, values in common.items()},
+            **{name: np.concatenate([columns[name] for columns in own]) for name in own[0]},
+        }
+
+    pieces = map(some, range(0, len(known), FORECASTS_OF_A_PIECE))
+    return {
+        PurePath(RELEASED_RECIPIENTS.file_name).name: table_bytes(RELEASED_RECIPIENTS, recipients, metadata),
+        PurePath(whole.file_name).name: bytes_of_pieces(whole, pieces, metadata),
+    }
 
 
 def _indented(value: Mapping) -> str:

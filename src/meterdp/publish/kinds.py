@@ -20,10 +20,13 @@ from meterdp.publish.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
     RELEASED_FORECAST,
+    RELEASED_FORECASTS,
     RELEASED_GROUP_FORECAST,
+    RELEASED_GROUP_FORECASTS,
     RELEASED_HOUSEHOLDS,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
+    RELEASED_RECIPIENTS,
     RELEASED_SHAPE,
 )
 
@@ -71,9 +74,9 @@ KINDS: Mapping[str, Kind] = {
         (),
         "forecasts",
         "forecast_epsilon",
-        ", one for every listed customer in a file with a random name",
+        ", one for every listed customer under a random name",
         of_households=(RELEASED_GROUP_FORECAST, RELEASED_FORECAST),
-        sometimes=(RELEASED_SHAPE,),
+        sometimes=(RELEASED_SHAPE, RELEASED_RECIPIENTS, RELEASED_GROUP_FORECASTS, RELEASED_FORECASTS),
     ),
     "feeders": Kind(
         (RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS),

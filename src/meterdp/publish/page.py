@@ -179,22 +179,34 @@ def _households(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str
 
 
 def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    """Show different forecasts of the first files of households."""
     names = [name for name in sorted(files) if is_of_a_household(name) and name.endswith(".parquet")]
-    different: dict[bytes, np.ndarray] = {}
-    for name in names[:_OPENED]:
-        table = _table(files[name])
-        column = "expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"
-        kwh = table[column].to_numpy()
-        different.setdefault(kwh.tobytes(), kwh)
+    tables = [_table(files[name]) for name in names[:_OPENED]]
+    different = {forecast.tobytes(): forecast for forecast in map(_forecast_kwh, tables)}
+    return _forecast_cards(list(different.values()), tables[0])
+
+
+def _forecast_tables(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    """Show the first forecasts of the one table of all."""
+    steps = manifest["time"]["steps"]
+    table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
+    return _forecast_cards(list(_forecast_kwh(table).reshape(-1, steps)), table)
+
+
+def _forecast_kwh(table: pa.Table) -> np.ndarray:
+    return table["expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"].to_numpy()
+
+
+def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> list[tuple[str, list[Card]]]:
     starts = table["interval_start_utc"].to_numpy()[:2]
     minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
     shown = [
         card_of_days(
             f"Forecast {n + 1}", f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes
         )
-        for n, kwh in enumerate(list(different.values())[:_SHOWN])
+        for n, kwh in enumerate(forecasts[:_SHOWN])
     ]
-    return [("Different forecasts among the files" if len(shown) > 1 else "The forecast", shown)]
+    return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]
 
 
 def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
@@ -217,6 +229,7 @@ _KNOWN_BY = {
     "mixture": "mixture.json",
     "households": "households.json",
     "feeders": "feeders.parquet",
+    "forecast tables": "forecasts.parquet",
     "forecasts": None,
 }
 LOOKS: Mapping[str, Look] = {
@@ -244,6 +257,13 @@ import pandas as pd
 
 files = [path for path in Path(".").glob("*.parquet") if len(path.stem) == 16]  # a random name each
 forecast = pd.read_parquet(files[0])""",
+    ),
+    "forecast tables": Look(
+        _forecast_tables,
+        """import pandas as pd
+
+recipients = pd.read_parquet("recipients.parquet")  # which forecast each random name has
+forecast = pd.read_parquet("forecasts.parquet")""",
     ),
     "feeders": Look(
         _feeders,

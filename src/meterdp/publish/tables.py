@@ -156,6 +156,36 @@ RELEASED_GROUP_FORECAST = replace(
     file_name="forecasts/<release id>.parquet",
 )
 
+_FORECAST = Column("forecast", INT, "1", "number of the forecast, as recipients.parquet names it")
+
+# In the place of files of single households where there are many.
+RELEASED_RECIPIENTS = Table(
+    "released_recipients",
+    "release",
+    "Which forecast each household has, under a random release id.",
+    (
+        Column("release_id", TEXT, "", "random id, unrelated to the meter id; ascending"),
+        _FORECAST,
+    ),
+    file_name="forecasts/recipients.parquet",
+)
+
+RELEASED_GROUP_FORECASTS = replace(
+    RELEASED_GROUP_FORECAST,
+    name="released_group_forecasts",
+    description="Forecasts of a week for the households of groups, released under differential privacy.",
+    columns=(_FORECAST, *RELEASED_GROUP_FORECAST.columns[1:]),
+    file_name="forecasts/forecasts.parquet",
+)
+
+RELEASED_FORECASTS = replace(
+    RELEASED_FORECAST,
+    name="released_forecasts",
+    description="Forecasts of households, moved towards neighbourhoods and with noise that hides whose each is.",
+    columns=(_FORECAST, *RELEASED_FORECAST.columns[1:]),
+    file_name="forecasts/forecasts.parquet",
+)
+
 RELEASED_SHAPE = Table(
     "released_shape",
     "release",

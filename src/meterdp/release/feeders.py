@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.core.parquet import read_table, table_bytes
+from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_column
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import (
@@ -148,7 +149,9 @@ class ReleasedFeeders(Calibrated):
             window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
         )
 
-    def answer(self, energy_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> FeederRelease:
+    def answer(
+        self, energy_kwh: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]
+    ) -> FeederRelease:
         return self.mechanism.release(FeederRecords(energy_kwh), noise)
 
     def render(self, released: FeederRelease, earlier: Sequence[Files]) -> Files:
@@ -159,10 +162,10 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedFeed
     return (ReleasedFeeders.configured(Feeders.of_meter_list(listed), service),)
 
 
-def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+def records(files: Mapping, config: Mapping, listed: MeterList) -> Pieces:
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     energy_kwh = listed_records(files["records"], len(known), feeder_window(config), config)
-    check_meters(known, listed.meter_ids, len(energy_kwh))
+    check_meters(known, listed.meter_ids, len(known))
     return energy_kwh
 
 

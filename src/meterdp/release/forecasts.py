@@ -27,19 +27,29 @@ from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.core.pieces import Pieces
 from meterdp.core.tables import Table
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease, household_records
-from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, worth_of
-from meterdp.groupforecast.study import group_public, no_circuits, public_list, read_hours, window_of
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
+from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, window_of, worth_of
+from meterdp.groupforecast.study import group_public, no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.publish.forecast_files import Intervals, Rows, forecast_files, hours_of, log_rows
+from meterdp.publish.forecast_files import (
+    MANY_HOUSEHOLDS,
+    TOGETHER,
+    Forecasts,
+    Intervals,
+    forecast_files,
+    forecast_tables,
+    hours_of,
+    log_forecasts,
+)
 from meterdp.publish.tables import RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
@@ -53,7 +63,7 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.weeks import columns_of, group_rows, intervals_ahead, week_cells
+from meterdp.release.weeks import columns_of, group_forecasts, intervals_ahead, week_cells
 
 # Count up when the same parameters would give another release; version 1 of the group forecast was of one origin.
 VERSION, GROUP_VERSION = 1, 2
@@ -104,19 +114,19 @@ def forecast_mechanisms(
     )
 
 
-def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray | Pieces:
     """Return the records of every household that gets a file, (N, entries) float64, NaN where it has none.
 
     These are what its hours of the window say, or for files that hide whom they belong to its own forecast.
     """
+    from meterdp.groupforecast.records import stored_records  # loads numba: a plan does without
+
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
     household, _ = public_list(listed.table, config["release"]["forecast_households"])
     if config["release"]["forecast_protects"] == "label":
         return on_the_list(read_parts(files["records"], FORECASTS_AHEAD), household, config["forecast"])
-    hours = read_hours(files["records"], household, config, *window_of(config["export"]))
-    shape = group_public(config, len(household), None, GRID).cell_shape
-    return household_records(hours.kwh, hours.cell, shape).x
+    return stored_records(files["records"], household)
 
 
 def recipients(config: Mapping, listed: MeterList) -> list[str]:
@@ -205,7 +215,7 @@ class GroupForecasts(Calibrated):
         same = f"{count} forecasts, one for each circuit" if count else "one and the same forecast in all of them"
         return f"{self.households:,} forecast files, {same}"
 
-    def answer(self, records: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
+    def answer(self, records: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
         return self.mechanism.release(ForecastRecords(records), noise)
 
     def render(self, released: GroupRelease, earlier: Sequence[Files]) -> Files:
@@ -221,8 +231,7 @@ class GroupForecasts(Calibrated):
         metadata = {"guarantee": _guarantee(self, said.covers), **service.metadata}
         folder = forecast_folder(
             ids,
-            group_rows(released, intervals),
-            len(released.expected_kwh),
+            group_forecasts(released, intervals),
             intervals,
             RELEASED_GROUP_FORECAST,
             self,
@@ -336,8 +345,7 @@ class LabelForecasts(Calibrated):
         intervals = Intervals(stamps, minutes, zone, LogScale.of_interval(config["profiles"], minutes))
         folder = forecast_folder(
             ids,
-            log_rows(released_log_kwh, intervals.scale),
-            len(np.unique(released_log_kwh, axis=0)),
+            log_forecasts(released_log_kwh, intervals.scale),
             intervals,
             RELEASED_FORECAST,
             self,
@@ -397,37 +405,51 @@ def _guarantee(mechanism: GroupForecasts | LabelForecasts, covers: str) -> str:
 
 def forecast_folder(
     release_ids: Sequence[str],
-    rows: Rows,
-    different: int,
+    forecasts: Forecasts,
     intervals: Intervals,
     table: Table,
     mechanism: GroupForecasts | LabelForecasts,
     said: Said,
     beside: Files | None = None,
 ) -> Files:
-    """Return the files of the folder: a file and manifest a household, a manifest of all, a page for people.
+    """Return the files of the folder: forecasts, a manifest of all, a page for people.
 
-    ``release_ids`` are the names of N files of a table, so many of them ``different``; ``beside`` are more files.
+    ``release_ids`` are the names of N households. Each has a file of a table and its manifest, or where they are many
+    all are in two tables; ``beside`` are more files.
     """
     ids, service = np.array(release_ids), mechanism.service
+    many, stated = len(ids) >= MANY_HOUSEHOLDS, _guarantee(mechanism, said.covers)
     manifest = {
         **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
-        "guarantee": _guarantee(mechanism, said.covers),
+        "guarantee": stated,
         **said.facts,
-        **intervals.stated(table),
+        **intervals.stated(TOGETHER[table] if many else table),
     }
-    files = {**dict(forecast_files(table, ids, rows, intervals, manifest, service.metadata)), **(beside or {})}
-    page = service.page(
-        "Forecasts for",
-        f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
-        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {manifest['time']['steps']} "
-        f"steps of {intervals.minutes:g} minutes. {different_forecasts(different, len(ids))} {said.opening}",
-        (
+    if many:
+        files = forecast_tables(table, ids, forecasts, intervals, {"guarantee": stated, **service.metadata})
+        inside = (
+            "`recipients.parquet`: the random name of each household, and which forecast it has",
+            f"`forecasts.parquet`: the forecasts. {said.file}. `meterdp release extract` writes the file of one "
+            "household",
+            *said.inside,
+            "`manifest.json`: how they were made, for experts and machines, with a checksum of every file",
+        )
+    else:
+        files = dict(forecast_files(table, ids, forecasts, intervals, manifest, service.metadata))
+        inside = (
             f"`<random name>.parquet`: the forecast for one household. {said.file}",
             *said.inside,
             "`<random name>.json`: how that file was made, for experts and machines",
             "`manifest.json`: the same for the whole folder, with a checksum of every file",
-        ),
+        )
+    page = service.page(
+        "Forecasts for",
+        f"This folder holds a {'forecast' if many else 'file'} for each of {len(ids):,} households: how much "
+        "electricity a household like it will use from "
+        f"{_spoken(manifest['time']['first_interval_start_local'])} on, in {manifest['time']['steps']} "
+        f"steps of {intervals.minutes:g} minutes. {different_forecasts(forecasts.different, len(ids), many)} "
+        f"{said.opening}",
+        inside,
         guarantee=mechanism.guarantee,
         covers=f", for {said.covers}",
         hides=said.hides,
@@ -435,16 +457,17 @@ def forecast_folder(
         means=said.means,
         expected=said.expected,
     )
-    return service.folder(files, manifest, page)
+    return service.folder({**files, **(beside or {})}, manifest, page)
 
 
-def different_forecasts(different: int, files: int) -> str:
-    """Say how many of the released forecasts differ from each other."""
+def different_forecasts(different: int, files: int, many: bool = False) -> str:
+    """Say how many of the released forecasts differ from each other; of many households they are no files."""
     if different == files:
-        return "No two files hold the same forecast."
+        return f"No two {'households have' if many else 'files hold'} the same forecast."
     if different == 1:
-        return "All files hold one and the same forecast."
-    return f"The files hold {different:,} different forecasts; households of a group have the same one."
+        return f"All {'households have' if many else 'files hold'} one and the same forecast."
+    held = "There are" if many else "The files hold"
+    return f"{held} {different:,} different forecasts; households of a group have the same one."
 
 
 def _spoken(local: str) -> str:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from meterdp.core.noise import FreshNumbers
-from meterdp.core.parquet import read_parts, read_table, table_bytes
+from meterdp.core.parquet import read_table, table_bytes
 from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     MEASURED,
     Answers,
+    HouseholdRecords,
     Households,
     HouseholdsPublic,
     Population,
     directions_of,
     strata_of,
 )
-from meterdp.households.tables import HOUSEHOLD_VECTORS
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
@@ -57,7 +57,7 @@ DOES_NOT_HIDE = (
 class ReleasedPopulation(Calibrated):
     """The households of a configuration, released.
 
-    Records are their vectors and deviations of blocks of days, (N, d + days * blocks), in the order of the list.
+    Records are in the order of the list.
     """
 
     mechanism: Households
@@ -98,7 +98,7 @@ class ReleasedPopulation(Calibrated):
             synthetic_households=self.service.config["release"]["synthetic_households"],
         )
 
-    def answer(self, records: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Answers:
+    def answer(self, records: HouseholdRecords, noise: GaussianSource, earlier: Sequence[Files]) -> Answers:
         return self.mechanism.release(records, noise)
 
     def render(self, answers: Answers, earlier: Sequence[Files]) -> Files:
@@ -136,13 +136,13 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(", ".join(words) or EVERYBODY for words in said)
 
 
-def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+def records(files: Mapping, config: Mapping, listed: MeterList) -> HouseholdRecords:
     """Return the records of all listed meters; one that a quality rule leaves out has the public typical vector."""
     from meterdp.households.configured import records_of, settings_of
 
     known = read_table(files["known"], METERS)["meter_id"].to_pylist()
     check_meters(known, listed.meter_ids, len(known))
-    return records_of(read_parts(files["records"], HOUSEHOLD_VECTORS), len(known), settings_of(config))
+    return records_of(files["records"], files["deviations"], len(known), settings_of(config))
 
 
 def plan(config: Mapping, meters: int, feeders: int) -> Plan:

@@ -82,7 +82,7 @@ class Plan:
         epsilon, size = self.useful_from
         there = [] if epsilon is None else [f"epsilon {epsilon:g}"]
         there += [] if size is None else [f"{size:,} {self.sized}"]
-        on = f"useful from {' or '.join(there)} on" if there else "no epsilon or size makes it useful"
+        on = f"useful from {', or from '.join(there)}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess"
         if self.absurd > RISKY:

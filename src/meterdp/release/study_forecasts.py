@@ -31,12 +31,12 @@ from meterdp.profiles.dense import LogLoad
 from meterdp.publish.forecast_files import (
     Intervals,
     crosswalk_columns,
-    log_rows,
+    log_forecasts,
     study_manifest,
     write_forecast_files,
 )
 from meterdp.publish.tables import GROUP_FORECAST_FILE
-from meterdp.release.weeks import group_rows, intervals_ahead
+from meterdp.release.weeks import group_forecasts, intervals_ahead
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
 _HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
@@ -199,8 +199,8 @@ class StudyRelease:
 
     def write_files(self, folder, metadata: Mapping[str, str]) -> None:
         """Write one file and manifest per household."""
-        rows = log_rows(self.released_log_kwh, self.intervals.scale)
-        write_forecast_files(folder, self.release_ids, rows, self.intervals, self.manifest, metadata)
+        forecasts = log_forecasts(self.released_log_kwh, self.intervals.scale)
+        write_forecast_files(folder, self.release_ids, forecasts, self.intervals, self.manifest, metadata)
 
 
 def release_study_forecasts(
@@ -324,6 +324,6 @@ def write_group_forecasts(
     before = date(1970, 1, 1) + timedelta(days=last.first_day - 1)
     stamps = intervals_ahead(before.isoformat(), len(last.cell), 60, zone)
     intervals = Intervals(stamps, 60, zone, LogScale.from_config(config["profiles"]))
-    manifest, rows = group_manifest(mechanism, intervals), group_rows(released, intervals)
-    write_forecast_files(folder, ids, rows, intervals, manifest, metadata, GROUP_FORECAST_FILE)
+    manifest, forecasts = group_manifest(mechanism, intervals), group_forecasts(released, intervals)
+    write_forecast_files(folder, ids, forecasts, intervals, manifest, metadata, GROUP_FORECAST_FILE)
     return crosswalk_columns(ids, household)

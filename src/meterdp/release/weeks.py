@@ -9,10 +9,9 @@ import numpy as np
 
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.groupforecast.mechanism import GroupRelease
-from meterdp.groupforecast.plan import HOURS
-from meterdp.groupforecast.study import cells_of
+from meterdp.groupforecast.plan import HOURS, cells_of
 from meterdp.profiles.grid import DAY_MINUTES
-from meterdp.publish.forecast_files import Intervals, Rows
+from meterdp.publish.forecast_files import Forecasts, Intervals
 from meterdp.publish.tables import FORECAST_QUANTILES
 
 
@@ -25,15 +24,15 @@ def week_cells(intervals: Intervals) -> np.ndarray:
     return cells_of(first, days)[local // 60 - first * HOURS]
 
 
-def group_rows(released: GroupRelease, intervals: Intervals) -> Rows:
-    """Return what the files of a group forecast hold of each household, within the public bounds."""
+def group_forecasts(released: GroupRelease, intervals: Intervals) -> Forecasts:
+    """Return the forecasts of groups, within the public bounds."""
     cell, (low, high) = week_cells(intervals), intervals.scale.bounds_kwh
     low = max(low, 0.0)
     of_group = [
         columns_of("kwh", np.clip(mean[cell], low, high), np.clip(quantile[cell], low, high).T)
         for mean, quantile in zip(released.expected_kwh, released.quantile_kwh, strict=True)
     ]
-    return lambda row: of_group[released.group[row]]
+    return Forecasts(released.group, of_group.__getitem__)
 
 
 def columns_of(unit: str, expected: np.ndarray, quantiles: np.ndarray) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meterdp.errors import InputError
+from meterdp.evaluation.sample import MOST_HOUSEHOLDS
 from meterdp.evaluation.tables import COST, FIDELITY
 from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
 from meterdp.pages.numbers import MISSING, count, counted, differs, plain, significant
@@ -129,9 +130,20 @@ def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
             ),
             [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
             words=2,
+            note=_sampled(tables),
         )
         for epsilon in _distinct(rows)
     ]
+
+
+def _sampled(tables: Tables) -> str:
+    """Say that costs were measured on some of the households, where there are many."""
+    if "class_table" not in tables or tables["class_table"]["household_count"].sum() <= MOST_HOUSEHOLDS:
+        return ""
+    return (
+        f"Profiles are those of a release of {count(MOST_HOUSEHOLDS)} of the households, chosen without looking at "
+        "readings: a release of all is off by less."
+    )
 
 
 def nearest(rows: pd.DataFrame, epsilon: float | None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a user sees of a run, the running steps and what is left; and work shared out among processes."""
+"""What a user sees of a run: the running steps and what is left; and work shared out among processes."""
 
 import logging
 import multiprocessing
@@ -14,7 +14,7 @@ Event = Enum("Event", "JOB_INFO JOB_FINISHED JOB_ERROR PROGRESS JOB_STARTED RUN_
 
 
 class Run:
-    """A run told by the events Snakemake logs, with a clock to turn."""
+    """A run as the events Snakemake logs, with a clock to turn."""
 
     def __init__(self, jobs, seconds, cores=1):
         self.now, self.lines = 0.0, []
@@ -25,8 +25,8 @@ class Run:
     def tell(self, event, **extra):
         self.logger.info("x", extra={"event": event, **extra})
 
-    def start(self, jobid, rule, **wildcards):
-        self.tell(Event.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards)
+    def start(self, jobid, rule, message=None):
+        self.tell(Event.JOB_INFO, jobid=jobid, rule_name=rule, rule_msg=message)
 
     def finish(self, jobid):
         self.tell(Event.JOB_FINISHED, job_id=jobid)
@@ -34,14 +34,14 @@ class Run:
 
 def test_a_line_names_the_running_steps_and_the_end_is_said():
     run = Run({"fit": 2, "draw": 1}, lambda rule: 60.0)
-    run.start(1, "fit", shard="002")
-    assert run.lines[0].endswith("0 of 3 steps, about 3 min left; running: fit 002")
+    run.start(1, "fit", "Fitting, shard 002")
+    assert run.lines[0].endswith("0 of 3 steps; running: fitting, shard 002"), "no estimate before something is done"
     run.now = 60
     run.finish(1)
-    run.start(2, "fit", shard="003")
+    run.start(2, "fit", "Fitting, shard 003")
     run.now = 66
     run.start(3, "draw")
-    assert run.lines[-1].endswith("1 of 3 steps, about 2 min left; running: fit 003, draw")
+    assert run.lines[-1].endswith("1 of 3 steps, about 2 min left; running: fitting, shard 003; draw")
     run.finish(2)
     run.finish(3)
     assert run.lines[-1].endswith("all 3 steps are done")
@@ -50,11 +50,11 @@ def test_a_line_names_the_running_steps_and_the_end_is_said():
 def test_lines_keep_a_distance_and_long_lists_are_cut():
     run = Run({"fit": 9}, lambda rule: 60.0, cores=8)
     for job in range(9):
-        run.start(job, "fit", shard=str(job))
+        run.start(job, "fit", f"Fit {job}")
     assert len(run.lines) == 1
     run.now = 10
     run.tell(Event.JOB_ERROR, jobid=8)
-    assert run.lines[-1].endswith("running: fit 0, fit 1, fit 2, fit 3 and 4 more")
+    assert run.lines[-1].endswith("running: fit 0; fit 1; fit 2; fit 3 and 4 more")
 
 
 @pytest.mark.parametrize("speed", [0.5, 3.0])

@@ -114,7 +114,7 @@ def test_verdicts_compare_with_the_best_library_on_the_splits_that_both_have(tmp
         error = np.hypot(np.std([1, 2, 9], ddof=1), np.std(theirs, ddof=1)) / np.sqrt(2)
         assert table["error"].to_numpy() == pytest.approx(error)
         rows = pd.DataFrame({"samples": [0], "other": ["OpenDP AIM"], "source": ["OpenDP AIM"], "case": ["a cell"]})
-        text = markdown(rows.assign(quality="did not finish"), found, {"meterdp": table})
+        text = markdown(rows.assign(quality="did not finish"), {"meterdp": table})
         assert ("Nowhere." in text) == (verdict == "better") and "- OpenDP AIM: did not finish (1 of 1 cells)" in text
         draw(table, tmp_path / "peers.svg")
         assert (tmp_path / "peers.svg").read_text().count("</g>") > 50

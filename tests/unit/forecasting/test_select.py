@@ -59,7 +59,6 @@ def test_room_for_the_origins_is_counted_to_the_slot():
 def test_the_calendar_of_a_study_comes_from_the_first_household_there_is(tmp_path):
     stamps = pa.array([datetime(2025, 1, 5, 22, tzinfo=UTC)], pa.timestamp("us", tz="UTC"))
     one = {"household": [3], "interval_start_utc": stamps, "log_kwh": [0.0], "seasonal_log_kwh": [0.0]}
-    one["residual_log_kwh"] = [0.0]
     write_table(tmp_path / "empty.parquet", LOG_LOAD, {name: [] for name in one})
     write_table(tmp_path / "one.parquet", LOG_LOAD, one)
     parts = [tmp_path / "empty.parquet", tmp_path / "one.parquet"]

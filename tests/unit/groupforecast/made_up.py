@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow
-from meterdp.groupforecast.mechanism import GroupForecast, household_records
-from meterdp.groupforecast.plan import HOURS, GroupPublic
-from meterdp.groupforecast.study import Hours, cells_of
+from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.groupforecast.plan import HOURS, GroupPublic, cells_of
+from meterdp.groupforecast.records import household_records
+from meterdp.groupforecast.study import Hours
 from meterdp.ingest.tables import METERS
 from tests.conftest import ROOT
 

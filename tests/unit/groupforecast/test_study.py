@@ -7,9 +7,9 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.select import choose_households
-from meterdp.groupforecast.plan import HOURS
-from meterdp.groupforecast.study import cells_of, group_public, hourly, public_list, split, window_of
-from meterdp.profiles.dense import LogLoad
+from meterdp.groupforecast.plan import HOURS, cells_of, window_of
+from meterdp.groupforecast.records import hourly
+from meterdp.groupforecast.study import group_public, public_list, split
 from meterdp.profiles.grid import Calendar
 from tests.unit.groupforecast.made_up import CONFIG, METER_COUNT, meters, public, town
 
@@ -41,8 +41,7 @@ def test_hours_are_local_and_of_what_was_read(zone, minutes):
     kwh = 0.01 + generator.random((3, calendar.slot_count))
     kwh[1, 10:30] = np.nan
     first = int(calendar.local_day[0]) + 1
-    load = LogLoad(np.arange(3), np.log(kwh), 0 * kwh, calendar)
-    found = hourly(load, SCALE, first, first + 2)
+    found = hourly(np.log(kwh), calendar, SCALE, first, first + 2)
     assert found.shape == (3, 72)
     for hour in range(72):
         at = (calendar.local_day == first + hour // 24) & (calendar.minute_of_day // 60 == hour % 24)

@@ -75,7 +75,7 @@ def test_another_year_has_the_same_energy_and_other_days(vectors, drawn):
 
 def test_eight_weeks_of_winter_use_what_the_season_says(vectors):
     weeks = HouseholdGenerator(SETTINGS, calendar=EIGHT_WEEKS).kwh(vectors, seed=1)
-    winter = SETTINGS.expected_ratio(vectors, Columns(EIGHT_WEEKS, ())).mean(axis=1)
+    winter = SETTINGS.expected_ratio(vectors, columns=Columns(EIGHT_WEEKS, ())).mean(axis=1)
     found = weeks.mean(axis=1) / np.exp(vectors[:, 0])
     assert winter.min() > 1.15
     assert found == pytest.approx(winter, rel=0.03)
@@ -222,7 +222,7 @@ def test_components_have_the_correlations_that_weights_are_found_from():
 
 def test_weights_that_can_be_met_are_found():
     components = Components(SETTINGS.columns)
-    weights = np.array([0.1, 0.1, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.05, 0.2, 0.05, 0.0])
+    weights = np.array([0.1, 0.1, 0.0, 0.05, 0.05, 0.1, 0.1, 0.2, 0.05, 0.2, 0.05, 0.0, 0.0])
     wanted = (Components.rows(components.correlations, 0.8) @ weights)[1:]
     found = components.weights(wanted, 0.8, np.zeros(11), 0.0)
     assert found.sum() == pytest.approx(1.0) and (found >= 0).all()

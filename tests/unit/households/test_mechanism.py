@@ -11,10 +11,12 @@ from meterdp.households.mechanism import (
     DAY_CORRELATION,
     FEWEST_OF_STRATUM,
     OTHERS,
+    HouseholdRecords,
     Households,
     HouseholdsPublic,
     common_radius,
     denoised,
+    deviation_sum,
     strata_of,
 )
 from meterdp.mechanisms.proven.mechanism import Box
@@ -75,7 +77,10 @@ def test_a_stratum_reads_its_own_households_only():
     mechanism, x = Households.calibrate(public()), vectors(1000)
     other = x.copy()
     other[400:] = vectors(600, 7)
-    one, two = ([of.mixture for of in mechanism.release(data, StudyNoise(3, "households"))[0]] for data in (x, other))
+    one, two = (
+        [of.mixture for of in mechanism.release(HouseholdRecords.of(data), StudyNoise(3, "households"))[0]]
+        for data in (x, other)
+    )
     for name in ("weights", "means", "covariances"):
         assert np.array_equal(getattr(one[0], name), getattr(two[0], name))
         assert not np.array_equal(getattr(one[1], name), getattr(two[1], name))
@@ -83,7 +88,7 @@ def test_a_stratum_reads_its_own_households_only():
 
 def test_mixtures_are_in_the_units_of_the_box_and_near_the_households():
     mechanism, x = Households.calibrate(public((5000,), epsilon=4.0)), vectors(5000)
-    mixture = mechanism.release(x, StudyNoise(3, "households"))[0][0].mixture
+    mixture = mechanism.release(HouseholdRecords.of(x), StudyNoise(3, "households"))[0][0].mixture
     mean = mixture.weights @ mixture.means
     assert mean == pytest.approx(x.mean(axis=0), abs=0.15)
     scatter = mixture.covariances + (mixture.means - mean)[:, :, None] * (mixture.means - mean)[:, None, :]
@@ -99,7 +104,7 @@ def test_a_prior_mixture_is_given_in_the_units_of_the_box():
         np.stack([np.diag([0.1, 1.0, 0.02])] * 2),
     )
     mechanism = Households.calibrate(public((500,), epsilon=0.01, prior_mixture=PriorMixture(known, "made up")))
-    found = mechanism.release(vectors(500), StudyNoise(3, "households"))[0][0].mixture
+    found = mechanism.release(HouseholdRecords.of(vectors(500)), StudyNoise(3, "households"))[0][0].mixture
     order = np.argsort(found.weights)
     assert found.weights[order] == pytest.approx(known.weights, abs=0.05)
     assert found.means[order] == pytest.approx(known.means, abs=0.15)
@@ -110,7 +115,7 @@ def test_vectors_of_another_list_are_refused():
     mechanism = Households.calibrate(public())
     for wrong in (vectors(999), vectors(1000)[:, :2]):
         with pytest.raises(InputError, match=r"field 'records'.*public number of households"):
-            mechanism.release(wrong, StudyNoise(0, "households"))
+            mechanism.release(HouseholdRecords.of(wrong), StudyNoise(0, "households"))
 
 
 def test_what_homes_do_together_is_measured_of_all_strata_within_the_same_budget():
@@ -123,8 +128,8 @@ def test_what_homes_do_together_is_measured_of_all_strata_within_the_same_budget
     together = np.cumsum(np.random.default_rng(1).normal(size=days))
     together = (together - together.mean()) / together.std()
     own = 0.1 * np.random.default_rng(2).normal(size=(1000, days * BLOCKS))
-    x = np.hstack([vectors(1000), 0.4 * np.repeat(together, BLOCKS) + own])
-    _, common = Households.calibrate(public(days=days, epsilon=6.0)).release(x, StudyNoise(3, "households"))
+    records = HouseholdRecords.of(vectors(1000), 0.4 * np.repeat(together, BLOCKS) + own)
+    _, common = Households.calibrate(public(days=days, epsilon=6.0)).release(records, StudyNoise(3, "households"))
     assert np.corrcoef(common.z.mean(axis=1), together)[0, 1] > 0.95 and common.share == pytest.approx(0.16, rel=0.15)
 
 
@@ -162,10 +167,7 @@ def test_mornings_and_evenings_that_homes_share_are_told_apart():
 
 def test_a_household_s_deviations_are_clipped_by_themselves():
     days = 90
-    mechanism, x = (
-        Households.calibrate(public(days=days)),
-        np.hstack([vectors(1000), np.zeros((1000, days * BLOCKS))]),
-    )
+    mechanism, deviations = Households.calibrate(public(days=days)), np.zeros((1000, days * BLOCKS))
     sums = []
 
     def measure(query, exact):
@@ -173,8 +175,18 @@ def test_a_household_s_deviations_are_clipped_by_themselves():
         return exact
 
     for extreme in (0.0, 1e300, -1e300):
-        x[7, -days * BLOCKS :] = extreme
-        mechanism.run_common(x, measure)
+        deviations[7] = extreme
+        mechanism.run_common(HouseholdRecords.of(vectors(1000), deviations).deviation_sum, measure)
     zero, high, low = sums
     assert np.linalg.norm(high - low) <= mechanism.common.sensitivity * (1 + 1e-12)
     assert np.linalg.norm(high - low) == pytest.approx(2 * common_radius(days * BLOCKS)) and not zero.any()
+
+
+def test_on_a_grid_deviations_add_up_to_the_same_bits_however_they_are_cut():
+    deviations = 5 * np.random.default_rng(6).standard_cauchy((2000, 90))
+    whole = deviation_sum(deviations, GRID)
+    assert np.array_equal(whole / GRID, np.rint(whole / GRID))
+    for cuts in ([1], [700, 701], list(range(100, 2000, 100))):
+        assert np.array_equal(sum(deviation_sum(part, GRID) for part in np.split(deviations, cuts)), whole)
+    assert np.array_equal(deviation_sum(deviations[::-1], GRID), whole)
+    assert whole == pytest.approx(deviation_sum(deviations, 0.0), abs=2000 * GRID)

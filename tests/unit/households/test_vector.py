@@ -48,16 +48,16 @@ def test_mean_quantiles_and_zeros_are_those_of_the_readings_that_are_there(homes
 
 
 def test_coefficients_are_those_of_least_squares(homes, vectors):
-    """Oracle: numpy's lstsq on rows with a reading, with the penalty as further rows."""
+    """Oracle: numpy's lstsq on rows with a reading while somebody is at home, with the penalty as further rows."""
     columns = SETTINGS.columns
     for i in (0, 1, 3):
-        known = np.isfinite(homes[i])
-        ratio = homes[i][known] / homes[i][known].mean()
+        known = np.isfinite(SETTINGS.at_home(homes[i])[0])
+        ratio = homes[i][known] / np.nanmean(homes[i])
         profile = columns.profile[known]
         profile = profile - profile.mean(axis=0)
         penalty = np.sqrt(0.001 * YEAR.slot_count) * np.eye(profile.shape[1])
         wanted = np.linalg.lstsq(
-            np.vstack([profile, penalty]), np.concatenate([ratio - 1, np.zeros(len(penalty))]), rcond=None
+            np.vstack([profile, penalty]), np.concatenate([ratio - ratio.mean(), np.zeros(len(penalty))]), rcond=None
         )[0]
         found = SETTINGS.parts(vectors[i : i + 1])["coefficients"][0, : len(PROFILE_NAMES)]
         assert found == pytest.approx(wanted, abs=1e-9)

@@ -143,7 +143,7 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
-    assert capsys.readouterr().out == f"The settings describe {path}; nothing speaks against a study.\n"
+    assert capsys.readouterr().out == f"The settings describe {path}: a study can run.\n"
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
     proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
@@ -184,7 +184,7 @@ def test_a_total_that_counts_as_a_meter_is_told(tmp_path, frame, capsys, write, 
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
     assert f"{METERS + 1} meters" in said  # never left out in silence
-    assert said.count("is called a total") == 2 * is_total  # in words, and above the configuration
+    assert said.count("is named like a total") == 2 * is_total  # in words, and above the configuration
 
 
 def test_an_entry_without_a_digit_among_ambiguous_numbers_is_no_crash(tmp_path, frame):

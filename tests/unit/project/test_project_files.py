@@ -1,6 +1,7 @@
 """What stands beside the source: citation, changelog, hooks, the catalogue's page, the container recipe."""
 
 import ast
+import os
 import re
 import runpy
 import sys
@@ -107,6 +108,37 @@ def test_the_workflow_is_as_the_catalogue_wants_it(repository):
     assert usage["report"] is True and "\nreport:" in (repository / "workflow/Snakefile").read_text()
 
 
+def test_the_conda_recipe_asks_for_what_the_wheel_asks_for(repository, project):
+    text = (repository / "conda/recipe.yaml").read_text()
+    recipe = yaml.safe_load(text)
+    assert recipe["context"]["version"] == meterdp.__version__ and "Placeholders" in text
+    assert recipe["requirements"]["run"] == ["python >=${{ python_min }}", *project["dependencies"]]
+    assert (
+        recipe["source"]["url"].startswith(project["urls"]["Homepage"])
+        and recipe["about"]["license"] == project["license"]
+    )
+    (command,) = recipe["build"]["python"]["entry_points"]
+    assert command == "meterdp = " + project["scripts"]["meterdp"]
+
+
+def test_a_public_forge_runs_what_every_ci_runs(repository):
+    workflow = yaml.safe_load((repository / ".github/workflows/ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    supported = {f"Programming Language :: Python :: {version}" for version in job["strategy"]["matrix"]["python"]}
+    declared = set(tomllib.loads((repository / "pyproject.toml").read_text())["project"]["classifiers"])
+    assert supported <= declared and os.access(repository / ".ci/run", os.X_OK)
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_calls_placeholders_so(repository):
+    paper, entries = ((repository / f"paper/paper.{kind}").read_text() for kind in ("md", "bib"))
+    cited = set(re.findall(r"@(\w+)", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE))
+    assert {"# Summary", "# Statement of need", "# State of the field", "# References"} <= set(paper.splitlines())
+    assert 750 <= len(paper.split("# Summary")[1].split()) <= 1750, "what JOSS asks for"
+    assert "Placeholder" in paper
+
+
 def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repository):
     text = re.sub(r"\\\n\s*", "", (repository / "Containerfile").read_text())
     steps = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
@@ -127,6 +159,20 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
     assert users and users[-1] not in ("root", "0") and steps[-2][0] == "ENTRYPOINT"
     # Without a mounted folder there is no /study, so no ledger is lost with a container.
     assert '"--directory", "/study", "--cores"' in steps[-2][1] and "mkdir" not in text and "VOLUME" not in text
+
+
+def test_every_rule_says_what_it_does_and_leaves_a_log_and_a_benchmark(repository):
+    """In the words of a user, without a value of a record: wildcards are shards, figures and names of settings."""
+    rules = [
+        text
+        for path in (repository / "workflow/rules").rglob("*.smk")
+        for text in path.read_text().split("\nrule ")[1:]
+    ]
+    scripted = [text for text in rules if "    script:\n" in text]
+    messages = [re.findall(r'^    message:\n        "([A-Z][^"]+)"$', text, re.MULTILINE) for text in scripted]
+    assert len(scripted) > 60 and all(len(found) == 1 for found in messages)
+    assert len({found[0] for found in messages}) == len(messages), "no two say the same"
+    assert all("\n    log:\n" in text and "\n    benchmark:\n" in text for text in scripted)
 
 
 def test_adapters_stay_thin(repository):

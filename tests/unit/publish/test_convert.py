@@ -172,7 +172,7 @@ def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp
 def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released, tmp_path, capsys, tool, artefact):
     out = tmp_path / "out"
     assert main(["release", "convert", str(released / artefact), "--as", tool, "--to", str(out)]) == 0
-    assert capsys.readouterr().out.startswith(f"{len(list(out.iterdir()))} files are in {out};")
+    assert capsys.readouterr().out.startswith(f"Converted: {out} has {len(list(out.iterdir()))} files for {tool};")
     raw = manifest_of(released / artefact).read_bytes()
     assert (out / PROVENANCE).read_bytes() == raw
     page = " ".join((out / "README.md").read_text().split())

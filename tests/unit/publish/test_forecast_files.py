@@ -6,7 +6,7 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.publish.forecast_files import Intervals, crosswalk_columns, log_rows, write_forecast_files
+from meterdp.publish.forecast_files import Intervals, crosswalk_columns, log_forecasts, write_forecast_files
 from meterdp.publish.tables import CROSSWALK, FORECAST_FILE
 
 IDS = np.array(["q7", "a1", "m3-x_"])
@@ -19,7 +19,7 @@ MANIFEST = {"guarantee": GUARANTEE}
 
 def test_files_are_complete_and_carry_the_guarantee(tmp_path):
     released = np.random.default_rng(2).standard_normal((3, 4))
-    rows = log_rows(released, INTERVALS.scale)
+    rows = log_forecasts(released, INTERVALS.scale)
     write_forecast_files(tmp_path / "out", IDS, rows, INTERVALS, MANIFEST, {"synthetic": "yes"})
     names = sorted(f"{i}.{kind}" for i in IDS for kind in ("json", "parquet"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
@@ -38,7 +38,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
 
 def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
     """Nothing else may tell households apart: same schema, metadata, row count."""
-    write_forecast_files(tmp_path, IDS, log_rows(np.zeros((3, 4)), INTERVALS.scale), INTERVALS, MANIFEST, {})
+    write_forecast_files(tmp_path, IDS, log_forecasts(np.zeros((3, 4)), INTERVALS.scale), INTERVALS, MANIFEST, {})
     schemas = [pq.read_schema(p) for p in tmp_path.glob("*.parquet")]
     assert len(schemas) == 3 and all(s.equals(schemas[0], check_metadata=True) for s in schemas)
 
@@ -47,7 +47,7 @@ def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
 def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
     with pytest.raises(ValueError, match="release id"):
         write_forecast_files(
-            tmp_path, np.array(ids), log_rows(np.zeros((3, 4)), INTERVALS.scale), INTERVALS, MANIFEST, {}
+            tmp_path, np.array(ids), log_forecasts(np.zeros((3, 4)), INTERVALS.scale), INTERVALS, MANIFEST, {}
         )
     assert not list(tmp_path.iterdir())
 

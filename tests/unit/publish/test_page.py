@@ -13,15 +13,20 @@ from meterdp.pages.numbers import percent
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
 from meterdp.publish.received import verify
+from meterdp.release import forecasts
 from tests import chromium
 from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.release.charged import release_forecasts, release_mixture
 
-KINDS = ("mixture", "forecasts", "label")
+KINDS = ("mixture", "forecasts", "label", "tables")
 
 
 def released(kind, folder, simulated=False):
+    if kind == "tables":  # as of ten thousand meters or more
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(forecasts, "MANY_HOUSEHOLDS", 1)
+            return released("forecasts", folder, simulated)
     generator = np.random.default_rng(5)
     if kind == "mixture":
         return release_mixture(generator.normal(-1.0, 0.7, (N, 24)), service(folder, simulated))

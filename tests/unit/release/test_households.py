@@ -13,10 +13,11 @@ from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS
 from meterdp.households.configured import settings_of
-from meterdp.households.mechanism import MEASURED, directions_of
+from meterdp.households.mechanism import MEASURED, HouseholdRecords, directions_of
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
+from meterdp.privacy.noise import GRID
 from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release import households
@@ -51,7 +52,7 @@ def vectors(given, seed=0):
     x[::2, settings.names.index("log_mean_kw")] += 0.7
     together = np.sin(np.arange(settings.columns.day_count) / 3)
     together = np.repeat(together, BLOCKS)
-    return np.hstack([x, 0.5 * together + 0.3 * rng.normal(size=(N, len(together)))])
+    return HouseholdRecords.of(x, 0.5 * together + 0.3 * rng.normal(size=(N, len(together))), GRID)
 
 
 def released(given, x=None):
@@ -161,6 +162,6 @@ def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(t
     names = settings_of(town().config).names
     along = np.array(directions_of(names))
     assert along.shape == (len(MEASURED), len(names)) and (np.abs(along).sum(axis=1) >= 1).all()
-    x = vectors(town())[:, : len(names)]
+    x = vectors(town()).vectors
     peak = dict(zip(MEASURED, (x @ along.T).T, strict=True))["log_peak_kw"]
     assert peak == pytest.approx(x[:, names.index("log_mean_kw")] + x[:, names.index("highest")])

@@ -193,6 +193,13 @@ def test_a_measured_epsilon_that_is_not_that_of_the_release_has_a_table_of_its_o
     ]
 
 
+def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, tmp_path):
+    assert "3,000" not in words_of(report)
+    many = made_up.class_table().assign(household_count=lambda table: 10 * table["household_count"])
+    inputs = {"cost": write("cost", made_up.cost()), "class_table": write("class_table", many)}
+    assert "those of a release of 3,000 of the households, chosen without" in words_of(page_of(tmp_path, inputs))
+
+
 def test_a_difference_within_its_error_is_called_none(write, tmp_path):
     fidelity = made_up.fidelity()
     inputs = {"cost": write("cost", made_up.cost())}

@@ -1,4 +1,4 @@
-"""The recipe of docs/architecture.md for a figure: one new file and its place in the registry, and nothing else."""
+"""The recipe of docs/extending.md for a figure: one new file and its place in the registry, and nothing else."""
 
 from __future__ import annotations
 

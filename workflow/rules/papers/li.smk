@@ -18,6 +18,8 @@ rule reproduce_li_network:
         "../../envs/meterdp.yaml"
     params:
         code=code_of("papers/li_network"),
+    message:
+        "Li et al., Fig. 1: the network"
     script:
         "../../scripts/papers/li_network.py"
 
@@ -39,6 +41,8 @@ rule reproduce_li_likelihoods:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/li_likelihoods"),
+    message:
+        "Li et al., Fig. 2: likelihoods"
     script:
         "../../scripts/papers/li_likelihoods.py"
 
@@ -58,6 +62,8 @@ rule reproduce_li_exposure:
         trials=config["trials"],
         seed=config["seed"],
         code=code_of("papers/li_exposure"),
+    message:
+        "Li et al., Fig. 3: what nodes learn"
     script:
         "../../scripts/papers/li_exposure.py"
 
@@ -79,6 +85,8 @@ rule reproduce_li_recovery:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/li_recovery"),
+    message:
+        "Li et al.: solving for records from sums"
     script:
         "../../scripts/papers/li_recovery.py"
 
@@ -95,6 +103,8 @@ rule reproduce_li_consensus:
     params:
         seed=config["seed"],
         code=code_of("papers/li_consensus"),
+    message:
+        "Li et al., Fig. 4: consensus"
     script:
         "../../scripts/papers/li_consensus.py"
 
@@ -113,6 +123,8 @@ rule reproduce_li_cost:
         trials=config["trials"],
         seed=config["seed"],
         code=code_of("papers/li_cost"),
+    message:
+        "Li et al., Fig. 5: cost"
     script:
         "../../scripts/papers/li_cost.py"
 
@@ -134,6 +146,8 @@ rule reproduce_li_scorecard:
     params:
         paper="li",
         code=code_of("papers/scorecard"),
+    message:
+        "Li et al.: judging claims"
     script:
         "../../scripts/papers/scorecard.py"
 

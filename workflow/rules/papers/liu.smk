@@ -26,6 +26,8 @@ rule reproduce_liu_trials:
         batches=LIU_BATCHES,
         seed=config["seed"],
         code=code_of("papers/liu_trials"),
+    message:
+        "Liu et al., {wildcards.sweep}: trials, batch {wildcards.batch}"
     script:
         "../../scripts/papers/liu_trials.py"
 
@@ -48,6 +50,8 @@ rule reproduce_liu_curve:
         "../../envs/meterdp.yaml"
     params:
         code=code_of("papers/liu_curve"),
+    message:
+        "Liu et al., {wildcards.sweep}: means over trials"
     script:
         "../../scripts/papers/liu_curve.py"
 
@@ -67,6 +71,8 @@ rule reproduce_liu_iris:
         trials=config["trials"],
         seed=config["seed"],
         code=code_of("papers/liu_iris"),
+    message:
+        "Liu et al., Figs 5 and 6: irises"
     script:
         "../../scripts/papers/liu_iris.py"
 
@@ -96,6 +102,8 @@ rule reproduce_liu_profiles:
         seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("papers/liu_profiles"),
+    message:
+        "Liu et al., Figs 7 and 8 and Table 1: load profiles"
     script:
         "../../scripts/papers/liu_profiles.py"
 
@@ -117,6 +125,8 @@ rule reproduce_liu_images:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/liu_images"),
+    message:
+        "Liu et al., Figs 9 and 10: images"
     script:
         "../../scripts/papers/liu_images.py"
 
@@ -135,6 +145,8 @@ rule reproduce_liu_algorithm:
         trials=config["trials"],
         seed=config["seed"],
         code=code_of("papers/liu_algorithm"),
+    message:
+        "Liu et al.: steps of the algorithm"
     script:
         "../../scripts/papers/liu_algorithm.py"
 
@@ -165,6 +177,8 @@ rule reproduce_liu_scorecard:
     params:
         paper="liu",
         code=code_of("papers/scorecard"),
+    message:
+        "Liu et al.: judging claims"
     script:
         "../../scripts/papers/scorecard.py"
 

@@ -30,6 +30,8 @@ rule reproduce_park_split:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/park_split"),
+    message:
+        "Park et al., {wildcards.figure}: split {wildcards.number}"
     script:
         "../../scripts/papers/park_split.py"
 
@@ -54,6 +56,8 @@ rule reproduce_park_curve:
         trials=config["trials"],
         data_dir=config["data_dir"],
         code=code_of("papers/park_curve"),
+    message:
+        "Park et al., {wildcards.figure}: means over splits"
     script:
         "../../scripts/papers/park_curve.py"
 
@@ -72,6 +76,8 @@ rule reproduce_park_marital:
         trials=config["trials"],
         seed=config["seed"],
         code=code_of("papers/park_marital"),
+    message:
+        "Park et al., Fig. 1: map and distances"
     script:
         "../../scripts/papers/park_marital.py"
 
@@ -94,6 +100,8 @@ rule reproduce_park_fold:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/park_fold"),
+    message:
+        "Park et al., Fig. 4: fold {wildcards.number}"
     script:
         "../../scripts/papers/park_fold.py"
 
@@ -116,6 +124,8 @@ rule reproduce_park_clusters:
         trials=config["trials"],
         data_dir=config["data_dir"],
         code=code_of("papers/park_clusters"),
+    message:
+        "Park et al., Fig. 4: clusters"
     script:
         "../../scripts/papers/park_clusters.py"
 
@@ -137,6 +147,8 @@ rule reproduce_park_faces:
         data_dir=config["data_dir"],
         seed=config["seed"],
         code=code_of("papers/park_faces"),
+    message:
+        "Park et al., Fig. 5: faces"
     script:
         "../../scripts/papers/park_faces.py"
 
@@ -162,6 +174,8 @@ rule reproduce_park_scorecard:
     params:
         paper="park",
         code=code_of("papers/scorecard"),
+    message:
+        "Park et al.: judging claims"
     script:
         "../../scripts/papers/scorecard.py"
 

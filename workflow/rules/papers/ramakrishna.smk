@@ -26,6 +26,8 @@ rule reproduce_ramakrishna_trials:
         batches=RAMAKRISHNA_BATCHES,
         seed=config["seed"],
         code=code_of("papers/ramakrishna_trials"),
+    message:
+        "Ramakrishna et al., Figs 1 and 2: trials, batch {wildcards.batch}"
     script:
         "../../scripts/papers/ramakrishna_trials.py"
 
@@ -48,6 +50,8 @@ rule reproduce_ramakrishna_synthetic:
     params:
         seed=config["seed"],
         code=code_of("papers/ramakrishna_synthetic"),
+    message:
+        "Ramakrishna et al., Figs 1 and 2: means over trials"
     script:
         "../../scripts/papers/ramakrishna_synthetic.py"
 
@@ -72,6 +76,8 @@ rule reproduce_ramakrishna_forecasts:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=studied(config["forecast"]),
         code=code_of("papers/ramakrishna_forecasts"),
+    message:
+        "Ramakrishna et al.: forecasting households"
     script:
         "../../scripts/papers/ramakrishna_forecasts.py"
 
@@ -100,6 +106,8 @@ rule reproduce_ramakrishna_households:
         seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("papers/ramakrishna_households"),
+    message:
+        "Ramakrishna et al., Figs 3 and 4: households"
     script:
         "../../scripts/papers/ramakrishna_households.py"
 
@@ -120,6 +128,8 @@ rule reproduce_ramakrishna_comparison:
         "../../envs/meterdp.yaml"
     params:
         code=code_of("papers/ramakrishna_comparison"),
+    message:
+        "Ramakrishna et al.: comparing designs, {wildcards.model} queries"
     script:
         "../../scripts/papers/ramakrishna_comparison.py"
 
@@ -141,6 +151,8 @@ rule gather_ramakrishna_comparison:
     params:
         table="design_comparison",
         code=code_of("concatenate"),
+    message:
+        "Ramakrishna et al.: gathering comparisons"
     script:
         "../../scripts/concatenate.py"
 
@@ -167,6 +179,8 @@ rule reproduce_ramakrishna_scorecard:
     params:
         paper="ramakrishna",
         code=code_of("papers/scorecard"),
+    message:
+        "Ramakrishna et al.: judging claims"
     script:
         "../../scripts/papers/scorecard.py"
 

@@ -27,6 +27,8 @@ rule draw_reproduction:
         "../../envs/meterdp.yaml"
     params:
         code=code_of("papers/draw"),
+    message:
+        "Drawing {wildcards.figure} of {wildcards.paper}"
     script:
         "../../scripts/papers/draw.py"
 
@@ -44,6 +46,8 @@ rule reproduce_scorecard:
         "../../envs/meterdp.yaml"
     params:
         code=code_of("papers/join_scorecards"),
+    message:
+        "Joining the scorecards"
     script:
         "../../scripts/papers/join_scorecards.py"
 
@@ -61,6 +65,8 @@ rule reproduce_errata:
     params:
         seed=config["seed"],
         code=code_of("papers/errata"),
+    message:
+        "Computing the errata"
     script:
         "../../scripts/papers/errata.py"
 
@@ -84,6 +90,8 @@ rule reproduce_paper_report:
         simulated=SIMULATED,
         trials=config["trials"],
         code=code_of("papers/report"),
+    message:
+        "Writing the report of {wildcards.paper}"
     script:
         "../../scripts/papers/report.py"
 
@@ -105,5 +113,7 @@ rule reproduce_report:
         simulated=SIMULATED,
         trials=config["trials"],
         code=code_of("papers/report"),
+    message:
+        "Writing the report of all papers"
     script:
         "../../scripts/papers/report.py"

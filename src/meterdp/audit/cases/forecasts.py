@@ -25,9 +25,9 @@ from meterdp.audit.cases.interface import (
 from meterdp.audit.judge import Claim, Seen
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import fixed_normals
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, household_records
-from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic
-from meterdp.groupforecast.study import cells_of
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
+from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, cells_of
+from meterdp.groupforecast.records import household_records
 from meterdp.privacy.noise import GRID, NoiseSource
 
 CIRCUITS, HOUSEHOLDS = 2, 40
@@ -99,8 +99,8 @@ def group_case(
 class _Wide(GroupForecast):
     """Households that count three times as much as the noise is for."""
 
-    def profile_vectors(self, x: np.ndarray, median_kwh: float, bound: float) -> np.ndarray:
-        return 3 * super().profile_vectors(x, median_kwh, bound)
+    def profile_vectors(self, x, median_kwh, bound, part=slice(None)):
+        return 3 * super().profile_vectors(x, median_kwh, bound, part)
 
 
 def group_cases(epsilons: list[float]) -> Iterator[Case]:

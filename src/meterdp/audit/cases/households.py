@@ -10,7 +10,7 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, log_ratio_of_run, replayed
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
-from meterdp.households.mechanism import Households, HouseholdsPublic, Population
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, Population
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy.noise import NoiseSource
 
@@ -45,7 +45,7 @@ def observed(mechanism: Households, moving: bool = False):
         ratio, numbers = np.zeros(runs), []
         for r in range(runs):
             spy = Spy(noise)
-            numbers.append(_numbers(mechanism.release(own, spy)[0]))
+            numbers.append(_numbers(mechanism.release(HouseholdRecords.of(own), spy)[0]))
             there = replayed(
                 lambda take: mechanism.run(other, [lambda _, exact: take(exact)] * STRATA),
                 spy.answers,

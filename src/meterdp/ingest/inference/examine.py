@@ -1,6 +1,6 @@
 """Look at an export that no one has described: settings that read it, what is in it, and what looks wrong.
 
-What speaks against the settings of an export, from its first readings. ``meterdp check`` prints both.
+Whether its first readings contradict given settings. ``meterdp check`` prints both.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Finding:
     trial: Trial  # the first readings under these settings
     clock: ClockEvidence | None  # None where the file counts intervals instead of naming times
     period: tuple[int, int, int, int]  # from :func:`best_period`
-    findings: list[InputError]  # what still speaks against the settings
+    findings: list[InputError]  # what still contradicts the settings
     odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
 
 
@@ -111,7 +111,7 @@ def examine(path, *, time_zone: str | None = None) -> Finding:
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
-        to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
+        to_check.append("one meter is named like a total: leave it out if it is the sum of the others")
     period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
@@ -167,7 +167,7 @@ def _layout(path) -> Layout:
     if kind == "nem12":
         out.settings["time_zone"] = "Australia/Sydney"
         out.said.append("stamps are in market time (UTC+10)")
-        out.to_check.append("Australia/Sydney stands where the zone of the homes belongs (export.time_zone)")
+        out.to_check.append("Australia/Sydney is a guess: write the zone of the homes (export.time_zone)")
     if fitting:
         out.settings["interval_minutes"] = max(fitting)
         if len(set(fitting)) > 1:
@@ -206,12 +206,14 @@ def _text(column: pa.Array) -> list[str]:
 def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     if clock is not None and clock.changes:
         zone = clock.zones[0]
-        to_check.append(f"{zone} stands for every zone with the same changes of clocks: write that of the homes")
+        to_check.append(f"{zone} is one of several zones with the same clock changes: write the zone of the homes")
         return zone
     if clock is not None and clock.carries_offset:
-        to_check.append("stamps are in UTC or carry offsets: UTC stands where the zone of the homes belongs")
+        to_check.append(
+            "stamps are in UTC or carry offsets: replace UTC with the zone of the homes (export.time_zone)"
+        )
     else:
-        to_check.append("nothing tells the time zone: UTC stands where that of the homes belongs")
+        to_check.append("the time zone is unknown: replace UTC with the zone of the homes (export.time_zone)")
     return "UTC"
 
 
@@ -235,7 +237,7 @@ def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> No
     given["stamp_time_zone"] = "UTC" if hours == 0 else f"Etc/GMT{-int(hours):+d}"
     if hours:
         to_check.append(
-            f"stamps follow no change of clocks: {given['stamp_time_zone']} is the homes' standard time, but they "
+            f"stamps show no daylight-saving jump: {given['stamp_time_zone']} is the homes' standard time, but they "
             "may be in UTC (export.stamp_time_zone)"
         )
 
@@ -277,9 +279,9 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     elif first == 0 and last != 0:
         said.append("days begin at midnight: stamps are starts")
     elif named:
-        said.append("the column of stamps is called after the starts of intervals")
+        said.append("the column of stamps is named after the starts of intervals")
     else:
-        to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
+        to_check.append("stamps may be starts or ends of intervals: starts are assumed (export.stamp)")
 
 
 def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check: list[str]) -> Trial:
@@ -295,7 +297,7 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
         to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
     elif not named:
         to_check.append(
-            f"nothing names the unit; {unit} makes a day most like that of a home, but it may be power (export.unit)"
+            f"the unit is not named; {unit} gives the most plausible day, but readings may be power (export.unit)"
         )
     if unit == given["unit"]:
         return trial
@@ -321,7 +323,7 @@ def _days(found: Finding) -> dict:
 
 
 def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
-    """Return what speaks against the section ``export`` of a complete configuration, from the first readings, and
+    """Return what contradicts the section ``export`` of a complete configuration, from the first readings, and
     what else is odd about them, from :func:`remarks`. With a public list of meters nothing of it may end a run.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
@@ -365,7 +367,7 @@ def _numbers(trial: Trial, zone: str) -> list[str]:
     settings, slots = trial.settings, trial.starts_us
     first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
     days = round(len(slots) * settings.interval_minutes / (24 * 60))
-    part = "" if trial.whole else " (of the first rows: the file goes on)"
+    part = "" if trial.whole else " (first rows only)"
     daily = daily_kwh(trial.energy_kwh, settings.interval_minutes)
     return [
         f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
@@ -379,7 +381,7 @@ def _period(found: Finding) -> list[str]:
     meters, slots = found.trial.energy_kwh.shape
     missing = float(np.median(np.isnan(found.trial.energy_kwh[:, begin:end]).mean(axis=1)))
     days = f"from {found.settings['first_day']} to {found.settings['last_day']}"
-    said = [f"  {days} a typical meter lacks {missing:.1%} of its readings"]
+    said = [f"  {days} {missing:.1%} of a typical meter's readings are missing"]
     if (begin, end) != (0, slots):
         said.append(
             f"  {kept:,} of {meters:,} meters have enough of them for a study; in the whole period {kept_whole:,}"

@@ -179,7 +179,7 @@ def _meters(path, table: Table, out: Layout, several_files: bool) -> bool:
         named = [c for c in rest if re.search(f"{_ENERGY}|{_OTHER_NUMBER}|{_METER_FIRST}", c.name, re.IGNORECASE)]
         if len(named) > len(rest) / 4 or any(c.counts_rows for c in rest) or _repeats(stamps) > _SELDOM:
             return False
-        out.to_check.append("every column but that of the stamps is taken for a meter: remove those that are none")
+        out.to_check.append("every column except the stamps is taken for a meter: remove those that are not")
     stamp = stamps[0]
     out.settings |= {"format": "wide_csv", "wide_layout": "meters", "time_column": stamp.name}
     _time_format(stamp, out)
@@ -212,7 +212,7 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
     others = [c for c in numbers if c is not energy and re.search(_ENERGY, c.name, re.IGNORECASE)]
     if others:
         out.to_check.append(
-            f"readings are taken from '{energy.name}'; '{others[0].name}' could be meant, too (export.energy_column)"
+            f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
     _refuse_registers(path, [stamp], [c for c in rest if c is not energy], meter, energy)
     _notation([energy], out)
@@ -255,7 +255,7 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
     ends = re.search(_END, name, re.IGNORECASE) and not re.search(_START, name, re.IGNORECASE)
     if ends and (stamp is joined or len(stamps) == 1):
         out.settings["stamp"] = "end"
-        out.said.append("the column of stamps is called after the ends of intervals")
+        out.said.append("the column of stamps is named after the ends of intervals")
     if stamp is joined and _ends_on_its_own_day(joined):
         raise InputError(
             "writes the end of a day as 00:00 of the same day, not of the next",
@@ -265,7 +265,7 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
         )
     if re.search(_UTC_NAME, name, re.IGNORECASE):
         out.settings["stamp_time_zone"] = "UTC"
-        out.said.append("the column of stamps is called after UTC")
+        out.said.append("the column of stamps is named after UTC")
     return stamp, parts
 
 
@@ -428,7 +428,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     other = next((c for c in named if c is not chosen), None)
     if chosen is not None and other is not None:
         out.to_check.append(
-            f"meters are distinguished by '{chosen.name}'; '{other.name}' could be meant, too (export.meter_column)"
+            f"meters are distinguished by '{chosen.name}'; '{other.name}' is possible, too (export.meter_column)"
         )
     return chosen
 
@@ -518,12 +518,12 @@ def _unit(table: Table, out: Layout) -> None:
     else:
         energy = out.settings.get("energy_column", "kwh")
         named = [name for name in table.header if name == energy]
-        tokens, where = _units_in(named), "the name of the column of readings"
+        tokens, where = _units_in(named), "the name of the readings' column"
         if not tokens:
             tokens, where = _units_in([table.above]), "the lines above the readings"
     if len(tokens) == 1:
         unit = tokens.pop()
-        out.said.append(f"{UNIT_SAID} {unit}: {where} says so")
+        out.said.append(f"{UNIT_SAID} {unit}, by {where}")
         if unit != "kWh":
             out.settings["unit"] = unit
     else:

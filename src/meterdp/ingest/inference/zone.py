@@ -97,13 +97,13 @@ class ClockEvidence:
             names = " or ".join(CLOCKS[zone] for zone in self.zones)
             said.append(f"hours are skipped in spring or repeated in autumn by the {names} rule: a local clock")
         elif self.changes is False:
-            said.append("the clock runs through the dates of all clock changes we know: standard time or UTC")
+            said.append("stamps show no daylight-saving jump: standard time or UTC")
         else:
-            said.append("no change of clocks lies in the period, so the stamps do not tell their time zone")
+            said.append("the period has no daylight-saving change, so stamps do not reveal their time zone")
         if self.sleep_hour is not None:
             clock = "UTC" if self.carries_offset else "the file's clock"
             said.append(
-                f"least energy is used around {self.sleep_hour:.0f}:00 of {clock}; most homes do so before dawn"
+                f"use is lowest around {self.sleep_hour:.0f}:00 by {clock}; in most homes it is lowest before dawn"
             )
         return said
 

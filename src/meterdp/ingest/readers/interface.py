@@ -1,7 +1,7 @@
 """The one interface of all readers, and their registry.
 
 A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the configuration offers what stands there.
-How ``meterdp check`` recognises it is said in ``inference`` (docs/architecture.md has the recipe).
+How ``meterdp check`` recognises it is said in ``inference`` (docs/extending.md has the recipe).
 """
 
 from __future__ import annotations

@@ -1,0 +1,121 @@
+"""Earlier configurations are rewritten: what went is left out, what was renamed keeps its value, comments stay."""
+
+import pytest
+import yaml
+
+from meterdp.__main__ import main
+from meterdp.core.config import REMOVED, load_schema, looked_through
+from meterdp.core.provenance import shipped
+from meterdp.core.upgrade import RENAMED, upgraded
+
+SCHEMA = load_schema(shipped("workflow/schemas/config.schema.yaml"))
+EARLIER = """\
+title: Ours   # kept
+# Said of mixtures.
+mixture:
+  classes: 3
+  fit: labels  # goes with its setting
+  eigenvalue_floor:
+    0.01
+mechanisms: {figure_epsilon: 2, sdp_solver: own, epsilons: [1, 2], draws: 9, sound: {library: null, rounds: 3}}
+forecast:
+  compare:
+  - season
+  - pooled_ridge
+
+  # Of fits.
+  starts: 9
+release: {forecast_groups: assigned}
+neighbourhoods:
+  nearest: 7
+hide_among:
+  sizes:
+  - 2
+  # between entries
+  - 5
+seed: 4
+"""
+NOW = """\
+title: Ours   # kept
+# Said of mixtures.
+mixture:
+  classes: 3
+mechanisms: {epsilons: [1, 2], sound: {prior_mixture: null}}
+forecast:
+  compare:
+  - season
+
+  # Of fits.
+release: {}
+neighbourhoods:
+  size: 7
+seed: 4
+"""
+
+
+def test_only_settings_that_went_or_were_renamed_change():
+    text, said = upgraded(EARLIER)
+    assert text == NOW and len(said) == 12
+    assert "neighbourhoods.nearest is now neighbourhoods.size" in said
+    assert "mixture.fit is left out: the fit is to the K-means labels" in said
+    assert looked_through(yaml.safe_load(text), SCHEMA)[1] == []
+    assert upgraded(text) == (text, []), "nothing is left to change"
+
+
+@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize("flow", [True, False])
+@pytest.mark.parametrize("beside", [{}, {"zz": 1}, {"aa": 1}, {"aa": 1, "zz": 1}])
+def test_every_such_setting_is_found_wherever_it_stands(name, flow, beside):
+    key, _, choice = name.partition(": ")
+    *sections, last = key.split(".")
+    value = {last: choice or {"of": ["a", 1]}} | beside
+    for section in reversed(sections):
+        value = {section: value}
+    text, said = upgraded(yaml.safe_dump(value, default_flow_style=flow))
+    after = yaml.safe_load(text)
+    for section in sections:
+        after = (after or {})[section]
+    assert len(said) == 1
+    assert (after or {}) == ({RENAMED[name]: value_of(value, key)} if name in RENAMED else {}) | beside
+
+
+def value_of(config, key):
+    for part in key.split("."):
+        config = config[part]
+    return config
+
+
+def test_the_command_rewrites_a_file_and_says_so(tmp_path, capsys):
+    path = tmp_path / "my.yaml"
+    path.write_text(EARLIER)
+    assert main(["config", "upgrade", str(path)]) == 0
+    assert path.read_text() == NOW and (tmp_path / "my.yaml.old").read_text() == EARLIER
+    said = capsys.readouterr().out
+    assert "Changed: mechanisms.sound.library is now mechanisms.sound.prior_mixture.\n" in said
+    assert said.endswith(f"{path} is up to date; what it was is in {path}.old.\n")
+    assert main(["config", "upgrade", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path} is up to date.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mixture: {clases: 3}\n", "write 'classes' if you meant that key"),
+        ("a: [\n", "is not valid YAML"),
+    ],
+)
+def test_what_it_cannot_mend_is_said_and_the_file_stays(tmp_path, capsys, text, says):
+    path = tmp_path / "my.yaml"
+    path.write_text(text)
+    assert main(["config", "upgrade", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert says in out + err and path.read_text() == text and [*tmp_path.iterdir()] == [path]
+
+
+def test_what_a_file_was_is_never_lost(tmp_path, capsys):
+    path, old = tmp_path / "my.yaml", tmp_path / "my.yaml.old"
+    path.write_text(EARLIER)
+    old.write_text("earlier still")
+    assert main(["config", "upgrade", str(path)]) == 1
+    assert "move it away" in capsys.readouterr().err
+    assert path.read_text() == EARLIER and old.read_text() == "earlier still"
