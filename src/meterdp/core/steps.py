@@ -23,7 +23,6 @@ TYPICAL_S = {
     "vary_mixture": 100,
     "household_study": 50,
     "audit_part": 40,
-    "noise_answers": 25,
     "design_noise": 17,
     "forecast_errors": 16,
     "delta_curves": 15,

@@ -273,7 +273,7 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
         trials=50,
     )
     text = (tmp_path / "report.html").read_text()
-    assert text.count("data:image/svg+xml") == 4 and "0.5637" in text and "Designs at equal budgets" in text
+    assert text.count("<svg role=") == 4 and "0.5637" in text and "Designs at equal budgets" in text
     assert "None" not in text and "nan" not in text
 
 
