@@ -32,7 +32,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from table import ROOT
+from table import ROOT, write_on_page
 
 from meterdp.core.parquet import atomic_path
 from meterdp.households.columns import FEWEST_DAYS
@@ -43,6 +43,10 @@ LOOKS_PER_SECOND = 10
 # Homes beyond the first so many are repeated, each at another level (standard deviation of its log).
 SIMULATED, LEVEL_STD = 20_000, 0.3
 TABLE = ROOT / "results/benchmarks/million.parquet"
+# Seconds of all jobs of a rule together, of processors, and the most megabytes of one job.
+SPENT = ("seconds", "processor_s", "peak_mb")
+# Smaller parts of the disk are no lines on the page.
+LEAST_SHOWN_MB = 20
 # Of a job, the name of its script; Snakemake puts random letters before it.
 _SCRIPT = re.compile(r"\.snakemake/scripts/tmp\w+\.(\w+)\.py$")
 
@@ -270,6 +274,30 @@ def measure(homes: int, days: int, folder: Path, cores: int, targets: list[str])
     return [{"homes": homes, "days": days, **row, "load": f"{os.getloadavg()[0]:.1f}"} for row in rows]
 
 
+def page() -> str:
+    """Return the table of what was measured: a line a rule, a column a size."""
+    found = pd.read_parquet(TABLE)
+    sizes = sorted(found["homes"].unique())
+    of = found.set_index(["rule", "homes"])
+
+    def cell(rule: str, homes: int) -> str:
+        if (rule, homes) not in of.index:
+            return "–"
+        row = of.loc[(rule, homes)]
+        if rule.startswith("[disk]"):
+            return f"{row['disk_mb']:,.0f}"
+        spent = [f"{row[name]:,.0f}" if np.isfinite(row[name]) else "–" for name in SPENT]
+        return " / ".join(spent)
+
+    rules = [rule for rule in dict.fromkeys(found["rule"]) if not rule.startswith("(released")]
+    lines = [f"| | {' | '.join(f'{homes:,} homes' for homes in sizes)} |", f"|{' --- |' * (len(sizes) + 1)}"]
+    for rule in rules:
+        large = found.loc[found["rule"] == rule, "disk_mb"].max() >= LEAST_SHOWN_MB
+        if not rule.startswith("[disk]") or large:
+            lines.append(f"| {rule} | {' | '.join(cell(rule, homes) for homes in sizes)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("homes", nargs="*", type=lambda text: int(float(text)), default=[10_000])
@@ -277,7 +305,11 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=28, help="56 or more have households over the period, too")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--targets", nargs="*", default=["study", "release"])
+    parser.add_argument("--docs", action="store_true", help="put what was measured into docs/scale.md, and no more")
     asked = parser.parse_args()
+    if asked.docs:
+        write_on_page("scale.md", "million.py", page())
+        return
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for homes in asked.homes:
         with tempfile.TemporaryDirectory() as temporary:
@@ -287,7 +319,9 @@ def main() -> None:
             print(row, flush=True)
         known = pd.read_parquet(TABLE) if TABLE.exists() else pd.DataFrame({"homes": []})
         with atomic_path(TABLE) as path:
-            pd.concat([known[known["homes"] != homes], pd.DataFrame(rows)]).to_parquet(path)
+            new = pd.DataFrame(rows)
+            again = (known["homes"] == homes) & known.get("rule", known["homes"]).isin(new["rule"])
+            pd.concat([known[~again], new]).to_parquet(path)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.evaluation.tables import MOST_HOUSEHOLDS
 from meterdp.forecasting.select import choose_households
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import start_labels
 from meterdp.profiles.vector import Records
-
-MOST_HOUSEHOLDS = 3000
 
 
 def study_sample(records: Records) -> Records:

@@ -15,6 +15,8 @@ _DESIGN = (
     Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
     Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
 )
+# Of more households a study measures costs and fidelity on so many, see :mod:`meterdp.evaluation.sample`.
+MOST_HOUSEHOLDS = 3000
 _HOUSEHOLDS = Column("household_count", COUNT, "households", "households averaged over")
 _ORIGINS = Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only")
 

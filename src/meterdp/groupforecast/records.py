@@ -65,7 +65,7 @@ def _joined(level_kwh: np.ndarray, ratio: np.ndarray, bin_readings: np.ndarray) 
     count = bin_readings.reshape(-1, HOURS, BINS)
     of_hour = count.sum(axis=2, keepdims=True)
     shares = np.where(of_hour == 0, spread_prior()[0], count / np.maximum(of_hour, 1))
-    return np.column_stack([level_kwh, ratio, shares.reshape(len(count), -1)])
+    return np.column_stack([level_kwh, ratio, shares.reshape(len(count), HOURS * BINS)])
 
 
 @njit(cache=True, nogil=True)
@@ -159,8 +159,10 @@ def stored_records(paths: Sequence, household: np.ndarray) -> Pieces:
             for rows in read_row_groups(path, GROUP_RECORDS):
                 own = rows["household"].to_numpy()
                 listed = np.isin(own, household)
-                lists = (rows[name].combine_chunks().flatten().to_numpy() for name in ("ratio", "bin_readings"))
-                ratio, count = (values.reshape(len(own), -1)[listed] for values in lists)
+                ratio, count = (
+                    rows[name].combine_chunks().flatten().to_numpy().reshape(len(own), width)[listed]
+                    for name, width in (("ratio", CELLS), ("bin_readings", HOURS * BINS))
+                )
                 level = rows["level_kwh"].to_numpy()[listed]
                 yield np.searchsorted(household, own[listed]), _joined(level, ratio, count)
 

@@ -28,7 +28,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.privacy.policy import refused
+from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
@@ -207,8 +207,10 @@ def plan_of(mechanism: FeederTotals) -> Plan:
     error, guess = (kwh / typical_kwh for kwh in (mechanism.plan.error_kwh, guess_error_kwh(public)))
 
     def again(epsilon: float, size: int) -> Plan:
-        feeder = on_equal_feeders(size * public.feeders, public.feeders)
-        return plan_of(FeederTotals.calibrate(replace(public, epsilon=epsilon, feeder=feeder)))
+        # Of large feeders fewer: no release has more meters.
+        feeders = max(min(public.feeders, MOST_HOUSEHOLDS // size), 1)
+        feeder = on_equal_feeders(size * feeders, feeders)
+        return plan_of(FeederTotals.calibrate(replace(public, epsilon=epsilon, feeder=feeder, feeders=feeders)))
 
     return Plan(
         what="feeders",

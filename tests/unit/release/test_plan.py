@@ -18,7 +18,7 @@ from meterdp.publish.received import expected_error
 from meterdp.release import feeders
 from meterdp.release.asked import asked, plans, plans_of_list
 from meterdp.release.mixture import ReleasedMixture, configured, plan_of
-from meterdp.release.plan import EPSILONS, HEADINGS, Expected, Plan, lines
+from meterdp.release.plan import EPSILONS, HEADINGS, SIZES, Expected, Plan, lines
 from meterdp.release.service import ReleaseService
 from meterdp.release.worth import tried
 from tests.unit.release.charged import DEFAULTS, config
@@ -215,3 +215,10 @@ def test_refused_before_anything_is_charged(tmp_path):
     _, refused = asked(ReleaseService(given, meter_list(100), True))
     assert "release.epsilon" in [error.field for error in refused]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is_tried():
+    given = config()
+    plan = feeders.plan(given, 10**6, 10**4)
+    assert plan.useful and plan.useful_from == (0.1, 10)
+    assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
