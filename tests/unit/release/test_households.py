@@ -68,7 +68,7 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     assert manifest["expected_error"]["quantities"][0]["of"] == "mean energy of a home"
     drawn = pq.read_table(io.BytesIO(files["household_vectors.parquet"]))
     assert drawn.schema.remove_metadata().equals(RELEASED_HOUSEHOLDS.schema.remove_metadata())
-    assert len(drawn) == 40 and len(drawn["vector"][0]) == 45
+    assert len(drawn) == 40 and len(drawn["vector"][0]) == 46
     page = files["README.md"].decode()
     assert "A population of" in page and "How far it is off" in page
 
