@@ -1,6 +1,6 @@
 # meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first, and no more.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
-#   make check EXPORT=my_export.csv.gz                   what an export is, and a configuration that reads it
+#   make check EXPORT=my_export.csv.gz                   what an export contains, what looks wrong, and a configuration
 #   make release                                         the files to publish (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
@@ -69,7 +69,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
 
-# What the export is and a configuration to paste; with CONFIG, whether that describes it.
+# What the export contains, what looks wrong and a configuration to paste; with CONFIG, whether that fits.
 check: install
 	@$(BIN)/meterdp check $${CONFIG:+--config config/config.yaml --config="$$CONFIG"} $${EXPORT:+-- "$$EXPORT"}
 

@@ -46,7 +46,7 @@ SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/elcons_15min_long.parquet"
 AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
 SEED = 7
 # Of released households.
-EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 5, 1000
+EPSILON, DELTA, RELEASES, DRAWN = 1.0, 1e-5, 10, 1000
 NOT_MADE = "not made, or fewer releases"
 # Rows that have a goal, by the start of the statistic.
 GOALS = {

@@ -42,7 +42,7 @@ _FLAGS = (
 class PageFacts:
     """What one page did while it was loaded."""
 
-    # Natural width of every image in the document, 0 for one that did not load.
+    # Natural width of every image in the document, 0 for one that did not load, and of every figure drawn in it.
     image_widths: list[int]
     scrolls_sideways: bool
     # Every address asked for, the page's own included; data addresses are cut after their media type.
@@ -135,14 +135,14 @@ def _browser(width: int) -> Iterator[_Pipe]:
             os.close(from_read)
 
 
-def _open(pipe: _Pipe, path, width: int, *domains: str, fragment: str = "") -> str:
+def _open(pipe: _Pipe, path, width: int, *domains: str) -> str:
     """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
     target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
     session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     for domain in ("Page", *domains):
         pipe.call(f"{domain}.enable", session)
     pipe.events.clear()  # what about:blank did is not the page's doing
-    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else ""))
+    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
     pipe.wait_for("Page.loadEventFired")
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
@@ -163,7 +163,8 @@ def inspect_pages(paths, width: int = 1200) -> list[PageFacts]:
             # A lazy image far down would wait to be scrolled to.
             widths = "Array.from(document.images, i => { i.loading = 'eager' });"
             widths += "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
-            widths += ".then(() => Array.from(document.images, i => i.naturalWidth))"
+            widths += ".then(() => [...Array.from(document.images, i => i.naturalWidth),"
+            widths += "...Array.from(document.querySelectorAll('figure > svg'), s => s.clientWidth)])"
             wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
             facts = PageFacts(_value(pipe, session, widths), _value(pipe, session, wide))
             for event in pipe.events:
@@ -201,12 +202,13 @@ def tables_wider_than_their_panel(path, width: int = 1200) -> dict[str, bool]:
     return dict(evaluate(path, panels, width))
 
 
-def evaluate(path, expression: str, width: int = 1200, fragment: str = "", media: str = ""):
-    """Open a local page at ``#fragment`` in a window of this width; return the value of a JavaScript expression.
+def evaluate(path, expression: str, width: int = 1200, media: str = "", scheme: str = "light"):
+    """Open a local page in a window of this width; return the value of a JavaScript expression.
 
-    ``media`` is "print" for the page as it is printed.
+    ``media`` is "print" for the page as it is printed, ``scheme`` "dark" for a reader who prefers that.
     """
     with _browser(width) as pipe:
-        session = _open(pipe, path, width, fragment=fragment)
-        pipe.call("Emulation.setEmulatedMedia", session, media=media)
+        session = _open(pipe, path, width)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        pipe.call("Emulation.setEmulatedMedia", session, media=media, features=features)
         return _value(pipe, session, expression)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from meterdp.core.parquet import read_table
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
-from meterdp.report.numbers import percent, plain, significant
+from meterdp.pages.numbers import percent, plain, significant
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/feeder_rules.md"
 SIZES = (5, 15, 50, 100, 500)  # of the random feeders that are shown

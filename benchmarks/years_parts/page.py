@@ -20,6 +20,7 @@ ROWS = (
     ),
     ("monthly energy", "monthly energy", ("",), " %"),
     ("hour of the peak of the mean profile", "peak hour of the mean profile", ("",), " min"),
+    ("days away", "share of days away", ("",), " %"),
     ("error of a forecast trained on them", "forecast a day ahead, trained on them", ("rms error",), " %"),
     ("distance to the closest real home, 5 / 50 %", "distance to the closest real home", ("0.05", "0.5"), " %"),
 )

@@ -18,44 +18,44 @@ from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 
 # What each command does. It stands in meterdp.cli.<name> or .<group>; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
-    "check": "what an export is, and whether a configuration describes it, in seconds",
+    "check": "what an export contains, what looks wrong, and a configuration that reads it; takes seconds",
     "config": {
-        "": "what to do with the configuration of an earlier version",
-        "upgrade": "rewrite settings that were renamed or removed, and keep all else as it is",
+        "": "bring the configuration of an earlier version up to date",
+        "upgrade": "rewrite settings that were renamed or removed, and keep everything else",
     },
-    "plan": "what a release of so many meters would be worth at an epsilon, from public numbers alone",
-    "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
+    "plan": "what a release about a number of meters would be worth, from public numbers alone",
+    "ask": "ask a finished study for the error at a guarantee, or the guarantee at an error",
     "release": {
-        "": "what is said before a release, and done with a folder that was released",
-        "check": "all that stands in the way of a release, or what it will charge; reads no readings",
-        "verify": "whether a folder is what was released, and what guarantee it carries",
-        "extract": "write the file of one household out of released forecasts of many",
+        "": "check a release before it is made; verify and convert one that was",
+        "check": "everything that would be refused, or what will be charged; reads no readings",
+        "verify": "check that a folder is as it was released, and print its guarantee",
+        "extract": "write the file of one household from released forecasts of many",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {
-        "": "years of synthetic households, drawn from a release at no cost",
-        "draw": "write readings of as many synthetic households as you like, for the released period or any year",
+        "": "draw years of synthetic households from a release, at no privacy cost",
+        "draw": "write readings of any number of synthetic households, for the released period or any year",
     },
-    "score": "how far synthetic households are from real ones, in the numbers a planner uses",
+    "score": "how close synthetic households are to real ones, in numbers a planner uses",
     "ledger": {
         "": "what has been released and what it cost",
-        "show": "every charge and what all of them cost together",
+        "show": "list every charge and what all cost together",
         "draw": "the same as a page with figures",
-        "verify": "whether every event, every list of meters and every stored file is what was written",
+        "verify": "check that every event, list of meters and stored file is as it was written",
         "raise": "state another limit for the meters of a list",
-        "migrate": "bring a ledger of an earlier version into the form of this one",
+        "migrate": "convert the ledger of an earlier version",
     },
     "audit": {
-        "": "look for leaks, and at what attacks have found",
-        "leaks": "look for meter ids and other secrets in every file of a folder",
-        "show": "the lower bounds of `make audit` beside the claims",
+        "": "scan files for secrets; show what attacks found",
+        "leaks": "scan every file of a folder for meter ids and other secrets",
+        "show": "show the lower bounds of `make audit` beside the claims",
     },
-    "node": "one node of a mixture that several parties fit without showing each other their readings",
+    "node": "run one node of a mixture that several parties fit without sharing readings",
 }
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; an error a user can mend is one sentence."""
+    """Run one command and return its exit code; an error a user can correct is one sentence."""
     given = sys.argv[1:] if words is None else list(words)
     parser = argparse.ArgumentParser(prog="meterdp", description="Private smart-meter studies.")
     parser.add_argument("--version", action="version", version=f"meterdp {__version__}")

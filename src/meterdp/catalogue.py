@@ -7,6 +7,7 @@ from types import ModuleType
 
 from meterdp.audit import tables as audit
 from meterdp.class_noise import tables as classnoise
+from meterdp.consumption import tables as consumption
 from meterdp.core.tables import Table
 from meterdp.evaluation import tables as evaluation
 from meterdp.federated import tables as distributed
@@ -27,6 +28,7 @@ STUDY = (
     profiles,
     households,
     mixture,
+    consumption,
     mechanisms,
     forecasting,
     classnoise,

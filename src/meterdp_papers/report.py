@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meterdp.report import numbers
-from meterdp.report.pages import picture, write_page
+from meterdp.pages import numbers
+from meterdp.pages.html import write_page
+from meterdp.report.pages import picture
 from meterdp.report.style import load
 from meterdp_papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
 from meterdp_papers.common.tables import SCORECARD

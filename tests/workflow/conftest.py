@@ -75,6 +75,13 @@ class Runner:
         process.wait()
 
 
+def planned_rules(said: str) -> list[str]:
+    """Return the rule of every job, from the table that Snakemake prints before it begins; jobs say messages."""
+    table = re.search(r"^job +count\n-+ +-+\n(.*?)^total ", said, re.MULTILINE | re.DOTALL)
+    rows = [line.split() for line in table[1].splitlines()] if table else []
+    return [rule for rule, count in rows for _ in range(int(count))]
+
+
 @dataclass
 class Planner:
     """Plans a study in ``folder`` with the workflow of ``checkout``."""
@@ -91,7 +98,7 @@ class Planner:
         """Return the rule of every planned job; asserts that there is a plan."""
         text = self.snakemake(config, "--dry-run", *words)
         assert "This was a dry-run" in text or "Nothing to be done" in text, (config, text[-3000:])
-        return re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
+        return planned_rules(text)
 
     def pretend_finished(self, config: dict, *words: str) -> None:
         """Make a study look finished: all its files, empty, recorded as made with this configuration."""

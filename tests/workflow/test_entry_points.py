@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.warm import warm_snakemake
-from tests.workflow.conftest import HANGS, ROOT, TINY, Runner
+from tests.workflow.conftest import HANGS, ROOT, TINY, Runner, planned_rules
 
 
 def call(*words):
@@ -53,10 +53,12 @@ def test_the_workflow_is_a_module_of_another_under_names_with_a_prefix(tmp_path)
     # Whether its own configuration is a template is for the other workflow to say.
     own = {"__use_yte__": True, "meterdp": {**TINY, "results_dir": "homes"}}
     (tmp_path / "homes/study").mkdir(parents=True, mode=0o755)
-    said = Runner(tmp_path).run(own, "--workflow-profile", "none", "--dry-run", snakefile=path).stdout
-    assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in said, said[-3000:]
+    words = ("--workflow-profile", "none")
+    said = Runner(tmp_path).run(own, *words, "--dry-run", snakefile=path).stdout
+    files = Runner(tmp_path).run(own, *words, "--summary", snakefile=path).stdout
+    assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in files, said[-3000:]
     assert stat.S_IMODE((tmp_path / "homes/study").stat().st_mode) == 0o700, "as an earlier version left it"
-    planned = set(re.findall(r"^rule (\w+):", said, re.MULTILINE))
+    planned = set(planned_rules(said))
     assert planned and all(rule.startswith("meterdp_") for rule in planned - {"everything"})
     # A prefix must not send what opens the ledger to the nodes of a cluster.
     local = set(re.search(r"^local: (.*)$", said, re.MULTILINE)[1].split())

@@ -14,7 +14,7 @@ from meterdp.audit.forms import METER, SALT, SEED, TEXT, Secret
 from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.ingest.tables import METERS
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of
@@ -48,7 +48,7 @@ def test_nothing_at_all_is_in_a_release(planted_release, tmp_path, capsys):
     secrets = [s for s in planted_release.secrets if s.name != "the number of readings"]
     listed = len((planted_release.folder / "list.csv").read_text().splitlines()) - 1
     files = [*KINDS["mixture"].files, *KINDS["forecasts"].files, "shape.parquet"]
-    wanted = len(files) + len((CRATE, ENTRY)) * 2 + 2 * listed
+    wanted = len(files) + len(DESCRIPTIONS) * 2 + 2 * listed
     assert sum(path.is_file() for path in release.rglob("*")) == wanted and scan(release, secrets) == []
     rows = "".join(f'"{s.name}",{s.kind},"{s.value}"\n' for s in secrets)
     (tmp_path / "secrets.csv").write_text(f"name,kind,value\n{rows}")

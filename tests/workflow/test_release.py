@@ -14,7 +14,7 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS, READINGS
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,
@@ -64,7 +64,7 @@ def contents(folder):
 
 def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
     assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture", "feeders"}
-    assert set(contents(folder)) == {*KINDS["mixture"].files, CRATE, ENTRY}
+    assert set(contents(folder)) == {*KINDS["mixture"].files, *DESCRIPTIONS}
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
@@ -107,7 +107,7 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
     crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
     assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
     names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
-    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, "shape.parquet", CRATE, ENTRY}
+    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, "shape.parquet", *DESCRIPTIONS}
     manifest = json.loads((forecasts / "manifest.json").read_text())
     given = {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in (*names, "shape.parquet")}
     assert given == manifest["sha256"]
@@ -120,7 +120,7 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
 
 def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings_up_to_noise(released, feeders):
     """Oracle: the meters of the public list; the readings of the week, of the median feeder, within a factor of 4."""
-    assert set(contents(feeders)) == {*KINDS["feeders"].files, CRATE, ENTRY}
+    assert set(contents(feeders)) == {*KINDS["feeders"].files, *DESCRIPTIONS}
     totals = read_table(feeders / "feeders.parquet", RELEASED_FEEDERS).to_pandas()
     listed = read_meter_list(released.folder / "results/private/export/meters.csv").circuit_of.values()
     devices = totals.groupby("lv_feeder_id")["aggregated_device_count_active"].first()

@@ -87,31 +87,6 @@ rule delta_curves:
         "../scripts/delta_curves.py"
 
 
-rule noise_answers:
-    input:
-        distributions=PRIVATE / "forecast_distributions.parquet",
-        graph=PRIVATE / "neighbour_graph.parquet",
-    output:
-        answers=STUDY / "noise_answers.parquet",
-    log:
-        PRIVATE / "logs/noise_answers.log",
-    benchmark:
-        PRIVATE / "benchmarks/noise_answers.tsv"
-    # Long: what is short fills the gaps at the end.
-    priority: 10
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        class_noise=config["class_noise"],
-        log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        code=code_of("noise_answers"),
-    message:
-        "Computing the error for a guarantee, and the guarantee for an error"
-    script:
-        "../scripts/noise_answers.py"
-
-
 rule hide_among:
     input:
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),

@@ -17,7 +17,7 @@ from meterdp.audit import CANARIES
 from meterdp.audit import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
 from meterdp.core.choices import names_in
-from meterdp.core.config import complete, figure_epsilon, load_schema, refuse_templates
+from meterdp.core.config import complete, load_schema, refuse_templates, shown_epsilon
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, shipped, source_hash
@@ -25,7 +25,7 @@ from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of
 from meterdp.simulate.parameters import describe_simulated
-from meterdp.report.registry import OF_FEDERATIONS, TABLES, drawings, figure_of
+from meterdp.report.registry import FIGURES, OF_FEDERATIONS, TABLES, figure_of
 from meterdp.mechanisms.proven.prior_mixture import prior_mixture_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
@@ -114,8 +114,8 @@ REPORTED = {
     for name, table in TABLES.items()
     if FEDERATION or name not in OF_FEDERATIONS
 }
-# Figures of the study by name, with the options each is drawn with.
-DRAWINGS = drawings(config)
+# Figures of the study by name.
+DRAWINGS = [figure.name for figure in FIGURES]
 # What a study shows is as private as what it is made of: some of it is single households' readings.
 for folder in (PRIVATE, STUDY):
     folder.mkdir(parents=True, exist_ok=True)

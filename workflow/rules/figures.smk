@@ -69,12 +69,14 @@ rule report:
         PRIVATE / "logs/report.log",
     benchmark:
         PRIVATE / "benchmarks/report.tsv"
+    # It says what a release would be worth, with the modules that release.
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:
         config=config,
         simulated=SIMULATED,
-        drawings=list(DRAWINGS),
+        drawings=DRAWINGS,
         code=code_of("report"),
     message:
         "Writing the report"

@@ -1,5 +1,5 @@
 # From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels,meters}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
+# Needs:  private/{profiles,labels,meters}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/cost.parquet.
 
 
 # One job for all mechanisms: starting six, and fitting the folds in each, takes longer than most of them.
@@ -31,6 +31,7 @@ rule vary_mixture:
         "../envs/meterdp.yaml"
     params:
         mechanisms=config["mechanisms"],
+        epsilon=shown_epsilon(config),
         mixture=config["mixture"],
         profiles=config["profiles"],
         federation=FEDERATION,
@@ -40,31 +41,3 @@ rule vary_mixture:
         "Making private mixtures and measuring their cost"
     script:
         "../scripts/vary_mixture.py"
-
-
-rule marginal_densities:
-    input:
-        profiles=PRIVATE / "profiles.parquet",
-        labels=PRIVATE / "labels.parquet",
-        elsewhere=FITTED_ELSEWHERE,
-        variants=expand(
-            STUDY / "variants/{mechanism}.parquet",
-            mechanism=config["mechanisms"]["variants"],
-        ),
-    output:
-        marginals=STUDY / "marginals.parquet",
-    log:
-        PRIVATE / "logs/marginal_densities.log",
-    benchmark:
-        PRIVATE / "benchmarks/marginal_densities.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        epsilon=figure_epsilon(config["mechanisms"]),
-        classes=lookup("classes", within=config["mixture"]),
-        seed=config["seed"],
-        code=code_of("marginal_densities"),
-    message:
-        "Computing densities of single hours"
-    script:
-        "../scripts/marginal_densities.py"

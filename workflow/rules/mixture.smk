@@ -23,7 +23,7 @@ rule federate_mixture:
     params:
         federation=FEDERATION,
         mixture=config["mixture"],
-        epsilon=figure_epsilon(config["mechanisms"]),
+        epsilon=shown_epsilon(config),
         delta=lookup("delta", within=config["mechanisms"]),
         seed=config["seed"],
         code=code_of("federate_mixture"),

@@ -1,6 +1,6 @@
 # From synthetic load profiles to how faithful they are. Study mode: seeded, not for release.
 # Needs:  private/profiles.parquet, study/mixture.parquet, study/{variants,synthetic}/*.parquet.
-# Gives:  study/fidelity.parquet.
+# Gives:  study/{fidelity,marginals}.parquet.
 
 
 rule fidelity:
@@ -17,6 +17,7 @@ rule fidelity:
         ),
     output:
         fidelity=STUDY / "fidelity.parquet",
+        marginals=STUDY / "marginals.parquet",
     log:
         PRIVATE / "logs/fidelity.log",
     benchmark:
@@ -24,7 +25,7 @@ rule fidelity:
     conda:
         "../envs/meterdp.yaml"
     params:
-        epsilon=figure_epsilon(config["mechanisms"]),
+        epsilon=shown_epsilon(config),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         mixture=config["mixture"],
         seed=config["seed"],

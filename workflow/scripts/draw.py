@@ -9,13 +9,13 @@ from meterdp.core.steps import in_processes
 from meterdp.report.registry import figure_of
 
 
-def draw(name, options):
+def draw(name):
     figure = figure_of(name)
     tables = (snakemake.input[table.name] for table in figure.tables)
-    figure.draw(*tables, output=folder / f"{name}.svg", **options)
+    figure.draw(*tables, output=folder / f"{name}.svg")
 
 
 with job(snakemake.input, snakemake.log):
     folder = Path(snakemake.output.figures)
     folder.mkdir(parents=True)
-    in_processes(draw, list(snakemake.params.drawings.items()), snakemake.threads)
+    in_processes(draw, [(name,) for name in snakemake.params.drawings], snakemake.threads)

@@ -1,13 +1,13 @@
-"""Compare synthetic profiles of the fit and of every mechanism with real ones."""
+"""Compare synthetic profiles of the fit and of every mechanism with real ones, whole and hour by hour."""
 
 import pandas as pd
 
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.fidelity import study_fidelity
+from meterdp.evaluation.fidelity import hourly_densities, study_fidelity
 from meterdp.evaluation.sample import study_sample
-from meterdp.evaluation.tables import FIDELITY
+from meterdp.evaluation.tables import FIDELITY, MARGINALS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
@@ -26,3 +26,4 @@ with job(snakemake.input, snakemake.log) as write:
         sources.append((source, Records.from_table(read_table(synthetic, SYNTHETIC_PROFILES)).log_kwh))
     rows = study_fidelity(records, sources, scale, params.mixture, params.seed)
     write(snakemake.output.fidelity, FIDELITY, pd.DataFrame(rows))
+    write(snakemake.output.marginals, MARGINALS, hourly_densities(records, sources))

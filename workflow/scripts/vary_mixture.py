@@ -1,6 +1,5 @@
 """Run every mechanism at every epsilon: mixtures, synthetic profiles of one, and what each mechanism costs."""
 
-from meterdp.core.config import figure_epsilon
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
@@ -32,7 +31,8 @@ with job(snakemake.input, snakemake.log) as write:
     for name, variant_file, synthetic_file in files:
         variant, cost = vary(name, records, *settings, folds, shares)
         write(variant_file, VARIANT, variant)
-        source = released_source(as_arrow(VARIANT, variant), figure_epsilon(mechanisms))
+        # As many as there are valid real profiles.
+        source = released_source(as_arrow(VARIANT, variant), params.epsilon)
         log_kwh = synthetic_log_kwh(source, int(records.valid.sum()), LogScale.from_config(params.profiles), seed)
         metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_sentence(source)}
         write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,6 @@ from meterdp.class_noise.designs.simple import NOISE_FLOOR
 from meterdp.class_noise.query_models import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.class_noise.study import queries_of, stack, studied
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH
-from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
@@ -298,26 +297,6 @@ def askers(
         for design, model in runnable(settings)
         if design != "none"
     }
-
-
-def answer_rows(
-    askers: dict[tuple[str, str], Asker], guarantees: Iterable[tuple[float, float]], errors_kwh: Iterable[float]
-) -> list[dict]:
-    """Return rows of table ``noise_answers``: both questions for every design and query model.
-
-    ``guarantees`` are pairs (epsilon, delta); the first delta also goes with the errors, kWh per interval.
-    """
-    guarantees = list(guarantees)
-    questions = [("smallest error", epsilon, delta) for epsilon, delta in guarantees]
-    questions += [("guarantee", error, guarantees[0][1]) for error in errors_kwh]
-    rows = []
-    for (design, model), asker in progress(askers.items(), "noise answers"):
-        for question, asked, delta in questions:
-            answer = (asker.smallest_error if question == "smallest error" else asker.guarantee)(asked, delta)
-            row = {"design": design, "query_model": model, "question": question, "asked": asked, "asked_delta": delta}
-            # Infinite values are null in the table: no budget is enough, or no epsilon.
-            rows.append(row | {name: value if np.isfinite(value) else None for name, value in asdict(answer).items()})
-    return rows
 
 
 # Seconds between two lines of progress.

@@ -38,10 +38,6 @@ STUDIED = {
     # How many times as likely as the other an analyst may think one household of a pair (Remark 1): nothing known,
     # a hint, nearly sure.
     "prior_ratios": (1, 2, 10),
-    # Pairs (epsilon, delta) to find the smallest error for: strong, weak, and hardly any.
-    "guarantees": ((1, 1e-5), (4, 1e-5), (1, 0.1)),
-    # Errors to find the guarantee for, kWh: a fifth and all of what 10 kWh a day are in a quarter of an hour.
-    "errors_kwh": (0.02, 0.1),
 }
 
 

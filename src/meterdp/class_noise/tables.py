@@ -133,23 +133,6 @@ DELTA_UNDER_PRIOR = Table(
     ),
 )
 
-NOISE_ANSWERS = Table(
-    "noise_answers",
-    "study",
-    "The smallest error for a guarantee, and the guarantee for an error, per design: class_label, one released file.",
-    (
-        DESIGN,
-        _QUERY,
-        Column("question", TEXT, "", "'smallest error' for an epsilon, or 'guarantee' for an error in kWh"),
-        Column("asked", REAL, "1 or kWh", "the epsilon or the error that was asked for"),
-        Column("asked_delta", REAL, "1", "the delta that was asked for"),
-        Column("rho", REAL, "(log kWh)^2", "accuracy budget that answers; null if none tried does", nullable=True),
-        Column("epsilon", REAL, "1", "epsilon at that budget; null if none is finite", nullable=True),
-        Column("delta", REAL, "1", "hockey-stick delta there, numerical error added"),
-        Column("error_kwh", REAL, "kWh", "RMS the noise moves a forecast by; null without rho", nullable=True),
-    ),
-)
-
 DESIGN_COMPARISON = Table(
     "design_comparison",
     "study",

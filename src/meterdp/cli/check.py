@@ -41,12 +41,13 @@ def _check(arguments: argparse.Namespace) -> int:
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
     print(finding_words(arguments.export, found))
-    print("\n`meterdp plan N` says what a release of so many listed meters would be worth.")
-    print("\nA configuration that reads it:\n")
-    print(proposed, end="")
-    if arguments.write is not None:
+    print("\n`meterdp plan N` says what a release about N listed meters would be worth.")
+    if arguments.write is None:
+        print(f"\nA configuration that reads it:\n\n{proposed}", end="")
+    else:
         with open(arguments.write, "x", encoding="utf-8") as file:
             file.write(proposed)
+        print(f"\nA configuration that reads it is in {arguments.write}.")
     return int(bool(found.findings))
 
 
@@ -69,6 +70,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     config, problems = looked_through(given, schema, source)
     export, odd, listed = config["export"], [], False
     proposed = any(_is_of_layout(problem, section) for problem in problems)
+    # A zone that exists is that of the homes, also where the stamps are in another.
+    zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
             found, odd = looked_at(path, export)
@@ -85,8 +88,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
-        misspelt = any(problem.field == "export.time_zone" for problem in problems)
-        _propose(path, None if misspelt else export["time_zone"], {str(problem) for problem in problems})
+        _propose(path, zone, {str(problem) for problem in problems})
     if problems:
         return 1
     return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")

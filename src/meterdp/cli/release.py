@@ -163,7 +163,10 @@ def _lines_to_paste(config: Mapping, schema: Mapping, fields: Sequence[str | Non
     """Return whole sections, as they are with what is missing added; a section that stood twice would lose one."""
     import yaml
 
-    missing = {field: _filled_in(field, config) for field in fields if field in _TO_FILL_IN}
+    unset = [
+        field for field in fields if field in _TO_FILL_IN and config[field.split(".")[0]][field.split(".")[1]] is None
+    ]
+    missing = {field: _filled_in(field, config) for field in unset}
     if not missing:
         return []
     lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]

@@ -49,7 +49,7 @@ REMOVED = {
     "mixture.fit": "the fit is to the K-means labels",
     "mixture.eigenvalue_floor": "it is 0.001 (log kWh)^2",
     "federation.iterations": "there are 50",
-    "mechanisms.figure_epsilon": "it is the middle one of mechanisms.epsilons",
+    "mechanisms.figure_epsilon": "it is release.epsilon, or the middle one of mechanisms.epsilons",
     "mechanisms.sdp_solver": "meterdp's own solver is used",
     "mechanisms.sound.classes": "a public rule says how many, with mixture.classes as upper limit",
     "mechanisms.sound.rounds": "a public rule says how many",
@@ -434,10 +434,14 @@ def _of_federation(config, refuse) -> Iterator[InputError]:
         )
 
 
-def figure_epsilon(mechanisms: Mapping) -> float:
-    """Return the epsilon at which densities and synthetic profiles are shown: the middle one, or the lower of two."""
-    epsilons = sorted(mechanisms["epsilons"])
-    return epsilons[(len(epsilons) - 1) // 2]
+def shown_epsilon(config: Mapping) -> float:
+    """Return the epsilon at which a study shows synthetic profiles: that of the release, if it is among those tried.
+
+    Otherwise it is the one in the middle, or the lower of two.
+    """
+    epsilons = sorted(config["mechanisms"]["epsilons"])
+    asked = config["release"]["epsilon"]
+    return asked if asked in epsilons else epsilons[(len(epsilons) - 1) // 2]
 
 
 def _walk(schema, path=()) -> Iterator[tuple[tuple[str, ...], Mapping]]:

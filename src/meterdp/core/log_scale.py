@@ -107,6 +107,11 @@ class LogScale:
             return 2 * self.scale_kwh * np.sinh(log_kwh - np.log(self.scale_kwh))
         return np.exp(log_kwh) - self.offset_kwh if self.offset_kwh else np.exp(log_kwh)
 
+    def reading_kwh(self, log_kwh):
+        """Return the energies of readings; on a plain log one at the lower bound stands for zero."""
+        kwh = self.kwh(log_kwh)
+        return np.where(log_kwh <= self.bounds_log_kwh.low, 0.0, kwh) if self.kind == LOG else kwh
+
     def clipped_kwh(self, log_kwh):
         """Return the energies of y, clipped to the bounds."""
         return np.clip(self.kwh(log_kwh), *self.bounds_kwh)

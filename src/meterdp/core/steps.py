@@ -23,7 +23,6 @@ TYPICAL_S = {
     "vary_mixture": 100,
     "household_study": 50,
     "audit_part": 40,
-    "noise_answers": 25,
     "design_noise": 17,
     "forecast_errors": 16,
     "delta_curves": 15,
@@ -40,7 +39,7 @@ TYPICAL_S = {
 OTHERWISE_S = 2.0
 # No estimate before this share of the work is done: it would not know the machine.
 _FIRST_SHARE = 0.05
-# The typical seconds are believed as if so many of them had been watched.
+# The typical seconds are believed as if so many of them had been watched, or a tenth of all if that is less.
 _TRUST_S = 30.0
 _MOST_NAMES = 4
 
@@ -86,6 +85,7 @@ class StepReport(logging.Handler):
         self._cores, self._write, self._clock, self._every_s = min(cores, 4), write, clock, every_s
         self._running: dict[int, tuple[str, str, float]] = {}
         self._steps = sum(jobs.values())
+        self._trust_s = min(_TRUST_S, 0.1 * sum(count * self._seconds[rule] for rule, count in jobs.items()))
         self._worked_s, self._start, self._said = 0.0, clock(), -every_s
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -107,7 +107,7 @@ class StepReport(logging.Handler):
         """Return the seconds that may be left: typical work that remains, at the speed of this run so far."""
         now = self._clock()
         begun_s, all_s = self._begun_s(), sum(count * self._seconds[rule] for rule, count in self._left.items())
-        speed = (self._worked_s + begun_s + _TRUST_S) / (now - self._start + _TRUST_S / self._cores)
+        speed = (self._worked_s + begun_s + self._trust_s) / (now - self._start + self._trust_s / self._cores)
         return max(all_s - begun_s, 0.0) / speed
 
     def _begun_s(self) -> float:

@@ -26,6 +26,7 @@ from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
+from meterdp.evaluation.tables import MARGINALS
 from meterdp.mixture.density import class_log_densities, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.study import fit_from, start_labels
@@ -368,3 +369,28 @@ def _refit_rows(records: Records, mixture: Mapping, seed: int) -> list[dict]:
     return [
         _row(key, m, np.mean(values), float(np.std(values, ddof=1)), _REFIT_HALVES) for m, values in found.items()
     ]
+
+
+# Bins of the histogram of an hour, over the range of the real households.
+BINS = 40
+
+
+def hourly_densities(records: Records, sources: Sequence[tuple[Source, np.ndarray]]) -> dict[str, list]:
+    """Return the columns of the table ``marginals``: histograms of every hour on the bins of the real households.
+
+    What synthetic households use beyond these bins is in no bin, so that their densities may add up to less than one.
+    """
+    real = records.log_kwh[records.valid]
+    samples = [("real", "none", None, real), *((s.name, s.family, s.epsilon, x) for s, x in sources)]
+    columns: dict[str, list] = {column.name: [] for column in MARGINALS.columns}
+    for entry in range(real.shape[1]):
+        low, high = real[:, entry].min(), real[:, entry].max()
+        edges = np.linspace(low, max(high, low + 1e-6), BINS + 1)
+        for name, family, epsilon, x in samples:
+            density = np.histogram(x[:, entry], edges)[0] / (len(x) * (edges[1] - edges[0]))
+            rows = (name, family, epsilon, entry)
+            for column, value in zip(columns, rows, strict=False):
+                columns[column] += [value] * BINS
+            columns["log_kwh"] += edges[:-1].tolist()
+            columns["density"] += density.tolist()
+    return columns

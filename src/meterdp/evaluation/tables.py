@@ -15,7 +15,7 @@ _DESIGN = (
     Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
     Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
 )
-# Of more households a study measures costs on so many, see :mod:`meterdp.evaluation.sample`.
+# Of more households a study measures costs and fidelity on so many, see :mod:`meterdp.evaluation.sample`.
 MOST_HOUSEHOLDS = 3000
 _HOUSEHOLDS = Column("household_count", COUNT, "households", "households averaged over")
 _ORIGINS = Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only")
@@ -95,6 +95,21 @@ FIDELITY = Table(
         Column("unit", TEXT, "", "unit of value and se, '1' when dimensionless"),
         _optional("se", "per row", "Monte Carlo standard error or deviation over halves: see note"),
         Column("note", TEXT, "", "what the measure is, and what se is"),
+    ),
+)
+
+
+MARGINALS = Table(
+    "marginals",
+    "study",
+    "How energy is distributed over households in every hour of the profile, real and synthetic.",
+    (
+        Column("source", TEXT, "", "'real', 'fit' (no privacy) or the name of a mechanism"),
+        Column("family", TEXT, "", "'published', 'exact' or 'sound'; 'none' for real households and the fit"),
+        _optional("epsilon", "1", "privacy parameter; null for real households and the fit"),
+        Column("entry", INT, "1", "position in the profile vector, from 0"),
+        Column("log_kwh", REAL, "log kWh", "left edge of a bin; all bins of an hour are of one width"),
+        Column("density", REAL, "1/(log kWh)", "share of households in the bin over its width"),
     ),
 )
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from meterdp.core.log_scale import LOG, LogScale
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, block_deviations
@@ -101,15 +101,9 @@ def vectors_of(
 
 
 def readings_of(log_kwh: np.ndarray, given: Calendar, calendar: Calendar, config: Mapping) -> np.ndarray:
-    """Return (H, T) log load on its calendar as readings on that of a period, (H, T') kWh, NaN where there are none.
-
-    On a plain log an energy at the lower bound counts as zero: that is what it stands for.
-    """
+    """Return log load (H, T) on its calendar as readings on that of a period, (H, T') kWh, NaN where none is."""
     scale = LogScale.of_interval(config["profiles"], calendar.interval_minutes)
-    kwh = scale.kwh(log_kwh)
-    if scale.kind == LOG:
-        kwh = np.where(log_kwh <= scale.bounds_log_kwh[0], 0.0, kwh)
-    return _on(calendar, given, kwh)
+    return _on(calendar, given, scale.reading_kwh(log_kwh))
 
 
 def _on(calendar: Calendar, given: Calendar, kwh: np.ndarray) -> np.ndarray:

@@ -5,8 +5,6 @@ The configuration offers what stands here: the names are written out, because a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
 from meterdp.mechanisms.interface import Mechanism
@@ -43,8 +41,3 @@ def mechanism(name: str) -> type[Mechanism]:
             f"there is no mechanism '{name}'", field="mechanisms", hint=f"choose from {', '.join(MECHANISMS)}"
         )
     return MECHANISMS[name]
-
-
-def find_own_classes(names: Iterable[str]) -> set[str]:
-    """Return those of ``names`` that are handed records alone, so that their classes are not those of the fit."""
-    return {name for name in names if mechanism(name).sees == "records"}

@@ -1,24 +1,19 @@
-"""Describe the fitted classes: Table I, how Gaussian they are, and marginal densities (Fig. 8 of Liu et al.).
+"""Describe the fitted classes: Table I of Liu et al., and how Gaussian they are.
 
 Everything here is computed from private records for the analyst; nothing of it may be released.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from scipy.special import gammaincinv
 
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import Fit, class_statistics
 from meterdp.mixture.tables import NORMALITY
 
 CHUNK_ROWS = 4096
 ELLIPSOID_PROBABILITY = 0.9
-LEAST_HEIGHT = 0.05  # a release lower than this share of the fit is as good as flat
-LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
 def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScale = PLAIN) -> dict[str, np.ndarray]:
@@ -75,75 +70,4 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
         rows.append((k + 1, len(members), skewness, kurtosis_z, within))
     return {
         column.name: list(values) for column, values in zip(NORMALITY.columns, zip(*rows, strict=True), strict=True)
-    }
-
-
-def _reach(fit: Mixture, released: Sequence[Mixture], k: int) -> tuple[float, float]:
-    """Return between which energies class ``k`` of the releases has its mass, log kWh; a flat one has no ends."""
-    low, high = np.inf, -np.inf
-    tallest = 1 / np.sqrt(np.diagonal(fit.covariances[k]))
-    for mixture in released:
-        deviation = np.sqrt(np.diagonal(mixture.covariances[k]))
-        seen = 1 / deviation > LEAST_HEIGHT * tallest
-        low = min(low, (mixture.means[k] - 3 * deviation)[seen].min(initial=np.inf))
-        high = max(high, (mixture.means[k] + 3 * deviation)[seen].max(initial=-np.inf))
-    return low, high
-
-
-def _extended(grid: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return ``grid`` with points added until it reaches ``low`` and ``high``, at most to three times its length."""
-    step, most = grid[1] - grid[0], len(grid) - 1
-    before, after = (
-        int(np.clip(np.ceil(max(beyond, 0.0) / step), 0, most)) for beyond in (grid[0] - low, high - grid[-1])
-    )
-    return np.concatenate(
-        [grid[0] - step * np.arange(before, 0, -1), grid, grid[-1] + step * np.arange(1, after + 1)]
-    )
-
-
-def marginals(
-    x: np.ndarray,
-    shares: np.ndarray,
-    fit: Mixture,
-    released: Mapping[str, Mixture],
-    max_bins: int = 30,
-    points: int = 121,
-) -> dict[str, np.ndarray]:
-    """Return the columns of ``MARGINALS``: per class and hour a histogram, the fit and the releases (Fig. 8).
-
-    ``shares`` (N, K) say how much of each record belongs to each class, rows summing to one; of ``released``, a draw
-    of each mechanism to show, classes are numbered as in the fit.
-
-    A histogram has at most ``max_bins`` bins over the range of the class's records in that hour; a class of N_k
-    records, the sum of its shares, gets 2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single
-    spikes. A density has ``points`` abscissae over the range of the class in all hours widened by a quarter on both
-    sides. Where a release lies further out or is wider, more at the same distance, at most three times as many.
-    """
-    blocks: list[tuple] = []
-    curves = {"fit": fit, **released}
-    for k in range(fit.classes):
-        belongs = shares[:, k] > LEAST_SHARE
-        members, weights = x[belongs], shares[belongs, k]
-        bins = int(np.clip(np.ceil(2 * np.cbrt(weights.sum())), 1, max_bins))
-        ends = np.array([members.min(), members.max()]) if len(members) else fit.means[k, [0, 0]]
-        margin = 0.25 * (ends[1] - ends[0]) or 1.0
-        grid = np.linspace(ends[0] - margin, ends[1] + margin, points)
-        grid = _extended(grid, *_reach(fit, list(released.values()), k))
-        for j in range(x.shape[1]):
-            values = members[:, j] if len(members) else fit.means[k, [j]]
-            density, edges = np.histogram(values, bins=bins, weights=weights if len(members) else None, density=True)
-            if not len(members):
-                density = np.zeros(bins)
-            blocks.append((k, j, "histogram", edges[:-1], density))
-            for name, mixture in curves.items():
-                variance = mixture.covariances[k, j, j]
-                height = np.exp(-0.5 * (grid - mixture.means[k, j]) ** 2 / variance)
-                blocks.append((k, j, name, grid, height / np.sqrt(2 * np.pi * variance)))
-    sizes = [len(b[3]) for b in blocks]
-    return {
-        "component": np.repeat([b[0] + 1 for b in blocks], sizes),
-        "entry": np.repeat([b[1] for b in blocks], sizes),
-        "curve": np.repeat([b[2] for b in blocks], sizes),
-        "log_kwh": np.concatenate([b[3] for b in blocks]),
-        "density": np.concatenate([b[4] for b in blocks]),
     }

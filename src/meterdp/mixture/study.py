@@ -5,16 +5,13 @@ Dirichlet and normal-inverse-Wishart priors of a mixture, for maximum a posterio
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from meterdp.core.constraints import Number, check
 from meterdp.errors import InputError
-from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import (
     EIGENVALUE_FLOOR,
@@ -23,8 +20,6 @@ from meterdp.mixture.gmm import (
     fit_labels,
     kmeans_labels,
     most_probable,
-    raise_eigenvalues,
-    share_statistics,
 )
 from meterdp.profiles.vector import Records
 
@@ -80,51 +75,6 @@ def mixture_of(classes: pd.DataFrame) -> Mixture:
     means = np.stack(classes["mean_log_kwh"].to_list())
     covariances = np.stack(classes["covariance"].to_list()).reshape(*means.shape, -1)
     return Mixture(classes["weight"].to_numpy(), means, covariances)
-
-
-def fit_of_own_classes(x: np.ndarray, released: Mixture) -> tuple[np.ndarray, Mixture]:
-    """Fit the records under the probabilities with which they come from each released class, for display only.
-
-    A mechanism that finds its own classes, of any number, must be shown beside these and not beside the classes of
-    the fit. Classes may differ in width alone, so a record is shared between them instead of given to one. A class
-    that less than one record belongs to keeps its released mean and covariance. Returned are the posterior
-    probabilities (n, K) of the released classes, and their weights, means and covariances: one step of EM without
-    noise.
-    """
-    shares, counts, means, scatter = share_statistics(x, released, 1.0)
-    known = counts >= 1
-    covariances = np.where(
-        known[:, None, None], scatter / np.where(known, counts, 1.0)[:, None, None], released.covariances
-    )
-    return shares.T, Mixture(counts / len(x), means, raise_eigenvalues(covariances, EIGENVALUE_FLOOR)[0])
-
-
-def marginal_columns(
-    x: np.ndarray,
-    fit: Fit,
-    variants: pa.Table,
-    epsilon: float,
-    own_classes: Collection[str],
-) -> dict[str, np.ndarray]:
-    """Return the columns of the table ``marginals`` for every mechanism of the table ``variant`` at one epsilon.
-
-    Mechanisms of ``own_classes`` find their own, of any number; the others have those of the fit.
-    """
-    frame = variants.to_pandas()
-    frame = frame[frame["epsilon"] == epsilon].sort_values("mechanism")
-    of_fit: dict[str, Mixture] = {}
-    blocks = []
-    for name, rows in frame.groupby("mechanism", sort=False):
-        mixture = mixture_of(rows)
-        if name in own_classes:
-            shares, own = fit_of_own_classes(x, mixture)
-            blocks.append((str(name), marginals(x, shares, own, {str(name): mixture})))
-        else:
-            of_fit[str(name)] = mixture
-    one_hot = (fit.labels[:, None] == np.arange(1, fit.mixture.classes + 1)).astype(float)
-    blocks.append(("fit", marginals(x, one_hot, fit.mixture, of_fit)))
-    columns = {n: np.concatenate([block[n] for _, block in blocks]) for n in blocks[0][1]}
-    return {"classes": np.repeat([c for c, _ in blocks], [len(b["entry"]) for _, b in blocks]), **columns}
 
 
 @dataclass(frozen=True)

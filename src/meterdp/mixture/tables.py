@@ -1,8 +1,8 @@
-"""Tables the ``mixture`` package writes: labels, the fitted mixture, Table I, and marginal densities."""
+"""Tables the ``mixture`` package writes: labels, the fitted mixture and Table I."""
 
 from __future__ import annotations
 
-from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column, Table
+from meterdp.core.tables import COUNT, FLAG, INT, REAL, VECTOR, Column, Table
 
 _COMPONENT = Column("component", INT, "1", "class of the mixture, 1 is the largest")
 
@@ -60,19 +60,5 @@ NORMALITY = Table(
         Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian", nullable=True),
         Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian", nullable=True),
         Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid", nullable=True),
-    ),
-)
-
-MARGINALS = Table(
-    "marginals",
-    "study",
-    "Marginal densities per class and hour: histogram, fit and releases (Fig. 8 of Liu et al.).",
-    (
-        Column("classes", TEXT, "", "whose classes: 'fit', or the mechanism that found its own"),
-        _COMPONENT,
-        Column("entry", INT, "1", "position in the profile vector, from 0"),
-        Column("curve", TEXT, "", "'histogram', 'fit' or the name of a mechanism"),
-        Column("log_kwh", REAL, "log kWh", "abscissa; for the histogram the left edge of the bin"),
-        Column("density", REAL, "1/(log kWh)", "density"),
     ),
 )

@@ -189,10 +189,10 @@ class LedgerFile:
         hashes = hashed(meters, self._key)
         if not meters or hashes.size < len(meters):
             raise InputError(
-                "lists no meter, or one twice, if case, blanks and unseen letters make no other name",
+                "lists no meter, or one twice: names that differ in case or blanks only are the same",
                 file="config",
                 field="export.meters",
-                hint="list every meter once, under a name that differs in what can be seen",
+                hint="list every meter once, under a name that differs visibly",
             )
         digest, events, rows = digest_of(hashes), [], []
         unknown = sorted(set(former) - known.keys())
@@ -302,7 +302,7 @@ def write_whole(path: Path, part: Path, data: bytes) -> None:
 
 def _no_key(path: Path) -> InputError:
     return InputError(
-        "is not the key of a ledger, without which its meters are not known again",
+        "is not the key of the ledger, without which its meters cannot be recognised",
         file=path,
         hint="restore it from the backup of the ledger; nothing is released until then",
     )

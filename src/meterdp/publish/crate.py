@@ -16,7 +16,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.publish.kinds import CRATE, ENTRY, is_of_a_household
+from meterdp.publish.kinds import CRATE, ENTRY, PAGE, is_of_a_household
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ _MEDIA_TYPES = {
     ".yaml": "application/yaml",
     ".md": "text/markdown",
     ".csv": "text/csv",
+    ".html": "text/html",
 }
 # What a Parquet file is of it says itself.
 _SAYS = {
@@ -51,6 +52,7 @@ _SAYS = {
     "README.md": "What is in this folder and what protects households, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
     "feeders.csv": "The totals of feeders.parquet as text.",
+    PAGE: "The same with pictures of what is in the folder, and how to load it.",
     ENTRY: "An entry for the public registry of differential privacy deployments.",
 }
 

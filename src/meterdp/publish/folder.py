@@ -1,7 +1,7 @@
 """Publish files: a folder below results/release appears whole or not at all; none published before is lost.
 
-What it says of itself to archives (RO-Crate) and to the public registry of deployments is made once, when noise is
-drawn, and stored with the rest.
+What it says of itself to archives (RO-Crate), to the public registry of deployments and to readers (``index.html``)
+is made once, when noise is drawn, and stored with the rest.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from pathlib import Path
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.publish.crate import About, crate_of
-from meterdp.publish.kinds import CRATE, ENTRY, check_files
+from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, PAGE, check_files
 from meterdp.publish.received import MANIFEST, RELEASED
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
-    """Return the files of a whole folder with its RO-Crate and its entry for the registry of deployments.
+    """Return the files of a whole folder with its RO-Crate, its entry for the registry of deployments and its page.
 
     Refuses what is no release: without a manifest, or with a file that is not for release.
     """
-    from meterdp.publish.registry_entry import entry_of  # loads PyYAML and jsonschema: the library does without
+    # They load PyYAML, jsonschema and Jinja: the library does without.
+    from meterdp.publish.page import page_of
+    from meterdp.publish.registry_entry import entry_of
 
     if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
         raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", hint=RELEASED)
     if MANIFEST not in files:
         raise InputError("has no manifest of a release", file="release", hint=RELEASED)
     manifest = json.loads(files[MANIFEST])
-    files = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
-    files[ENTRY] = entry_of(manifest, about, day)
+    files = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
+    files |= {PAGE: page_of(files, manifest, about), ENTRY: entry_of(manifest, about, day)}
     return files | {CRATE: crate_of(files, manifest, about, day)}
 
 

@@ -31,9 +31,9 @@ from meterdp.publish.tables import (
 )
 
 MANIFEST, README = "manifest.json", "README.md"
-# Beside them in every folder: what it says of itself to archives (RO-Crate) and to the registry of deployments. No
-# outputs of a rule, because a ledger publishes what an earlier version stored without them.
-CRATE, ENTRY = "ro-crate-metadata.json", "registry_entry.yaml"
+# Beside them in every folder: what it says of itself to archives (RO-Crate), to the registry of deployments and to
+# readers. No outputs of a rule, because a ledger publishes what an earlier version stored without them.
+CRATE, ENTRY, PAGE = DESCRIPTIONS = ("ro-crate-metadata.json", "registry_entry.yaml", "index.html")
 _HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
@@ -102,7 +102,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
 def is_for_release(name: str, data: bytes | None = None) -> bool:
     """Whether a file has a name, and if ``data`` are given the columns, that are declared for release."""
     tables = _tables_of(name)
-    known = name in (CRATE, ENTRY) or any(name in kind.files for kind in KINDS.values()) or bool(tables)
+    known = name in DESCRIPTIONS or any(name in kind.files for kind in KINDS.values()) or bool(tables)
     if not known or data is None:
         return known
     if name.endswith(".parquet"):

@@ -22,15 +22,14 @@ from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.publish.kinds import CRATE, ENTRY, is_for_release
+from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, PAGE, README, is_for_release
 
 MANIFEST = "manifest.json"
-PAGE = "README.md"
 # What a folder may hold beside what its manifest declares: what is written after its checksums.
-BESIDE = (MANIFEST, PAGE, CRATE, ENTRY)
+BESIDE = (MANIFEST, README, *DESCRIPTIONS)
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 # Of a file with data; of a manifest, which has two lines for every household; of the other files beside the data.
-MOST_BYTES, MOST_BYTES_OF = 2**32, {MANIFEST: 2**30, PAGE: 2**20, CRATE: 2**20, ENTRY: 2**20}
+MOST_BYTES, MOST_BYTES_OF = 2**32, {MANIFEST: 2**30, README: 2**20, **dict.fromkeys(DESCRIPTIONS, 2**20)}
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 # The ways in which pages and metadata state a guarantee.
 _STATED = [
@@ -220,8 +219,8 @@ def _stated_in(name: str, data: bytes, guarantee: str | None) -> Iterator[tuple]
         yield numbers["epsilon"], numbers["delta"]
     elif name.endswith(".json"):
         yield from _in_json(json.loads(data))
-    elif name == PAGE:
-        yield from _in_text(data.decode())
+    elif name in (README, PAGE):
+        yield from _in_text(re.sub(r"<[^>]*>", " ", data.decode()))
 
 
 def _in_json(value) -> Iterator[tuple]:

@@ -25,7 +25,7 @@ from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants
 from meterdp.publish.crate import About
 from meterdp.publish.folder import described, publish
-from meterdp.publish.kinds import CRATE, ENTRY
+from meterdp.publish.kinds import CRATE, ENTRY, PAGE
 from meterdp.release.plan import Plan
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
@@ -36,8 +36,8 @@ NO_PARAMETERS = ("path", "meters", "incremental")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
-    f"`{CRATE}` and `{ENTRY}`: what archives (RO-Crate) and the public registry of differential privacy deployments "
-    "ask for"
+    f"`{PAGE}`: this page with pictures and how to load the files; `{CRATE}` and `{ENTRY}`: what archives (RO-Crate) "
+    "and the public registry of differential privacy deployments ask for"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 

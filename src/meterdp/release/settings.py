@@ -41,6 +41,9 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             section, key = field.split(".")
             if config[section][key] is None:
                 yield refused(field, f"is not set: {need}", "set it, see config/README.md")
+        if (export["format"], export["wide_layout"]) == ("wide_csv", "meters"):  # as reading it says, later
+            problem = "cannot be used with a column per meter, where one bad cell takes the row from all meters"
+            yield refused("export.meters", problem, "export a row per reading, or per meter and day")
     for what in release["what"]:
         if what in _REFUSALS:
             yield from _REFUSALS[what](config, simulated)

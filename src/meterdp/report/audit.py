@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meterdp.audit.tables import AUDIT
-from meterdp.report import numbers
-from meterdp.report.pages import Grid, figure, picture, write_page
+from meterdp.pages import numbers
+from meterdp.pages.html import write_page
+from meterdp.report.pages import Grid, figure, picture
 from meterdp.report.style import BLUE, GREEN, GREY, VERMILION, canvas, legend_below, line_key, load
 
 if TYPE_CHECKING:

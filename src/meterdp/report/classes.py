@@ -1,39 +1,27 @@
-"""Who the households are: names, mean profiles, sizes of the classes of a study, and how Gaussian they are.
+"""Patterns of use: names and mean profiles of the classes of a study, as cards; and whether there are too many.
 
-Profiles are taken back from log energy to kWh, on a plain log as geometric means.
+Profiles are means of energy, taken back from log energy to kWh.
 """
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.core.log_scale import LOG, LogScale
-from meterdp.mixture.patterns import pattern_names
-from meterdp.mixture.tables import CLASS_TABLE, MIXTURE, NORMALITY
+from meterdp.mixture.patterns import fewest_households, most_classes, pattern_names, too_many_classes
+from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
+from meterdp.pages.cards import Card, card
+from meterdp.pages.numbers import count, counted, percent, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.profiles.vector import scale_of
-from meterdp.report.numbers import count, percent, significant
-from meterdp.report.pages import HOUSEHOLDS, Grid, Tables, figure, grid_of, printed
-from meterdp.report.style import (
-    BLUE,
-    LIGHT_GREY,
-    WIDTH_IN,
-    area_key,
-    canvas,
-    legend_below,
-    line_key,
-    one_three_ticks,
-    panels,
-    plain_log_ticks,
-)
+from meterdp.report.pages import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
+
+READS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
 
 
 def mean_profiles_kwh(mixture: pd.DataFrame, profile_hours: pd.DataFrame) -> np.ndarray:
@@ -66,113 +54,38 @@ def class_names(mixture: pd.DataFrame, class_table: pd.DataFrame, profile_hours:
     return dict(zip(classes["component"].to_list(), names, strict=True))
 
 
-@figure(
-    MIXTURE,
-    CLASS_TABLE,
-    PROFILE_HOURS,
-    category=HOUSEHOLDS,
-    look_for=(
-        "Mean profile of each class with a band of one standard deviation, both of log energy, in kWh; grey lines "
-        "are the other classes. A class called floored had its variance raised to the public floor. Look for classes "
-        "that differ in level only or in the hour of their peak, and for small classes, which cost the most to "
-        "protect."
-    ),
-    alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
-)
-def class_profiles(mixture: pd.DataFrame, class_table: pd.DataFrame, profile_hours: pd.DataFrame, output) -> None:
-    """Draw the mean profile of every class in kWh with a band of one standard deviation of the log."""
-    entries, sizes = profile_hours.sort_values("entry"), class_table.set_index("component")
-    scale, names = scale_of(entries), class_names(mixture, class_table, entries)
-    mean, deviation = _moments(mixture)
-    low, high = scale.kwh(mean - deviation), scale.kwh(mean + deviation)
-    plain = scale.kind == LOG
-    middle = np.arange(mean.shape[1]) + 0.5
-    columns = min(3, len(mean))
-    rows = -(-len(mean) // columns)
-    title = "Mean load profile of each class, and how many households it has"
-    with canvas(output, title, 1.2 + 2.35 * rows, WIDTH_IN if columns > 1 else 5.0) as drawing:
-        body = drawing.subfigures()
-        grid = panels(body, len(mean), columns, sharex=True, sharey=True)
-        for k, (axes, component) in enumerate(zip(grid, sorted(mixture["component"]), strict=True)):
-            for other in np.delete(mean, k, axis=0):
-                axes.plot(middle, scale.kwh(other), color=LIGHT_GREY, linewidth=0.9)
-            axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
-            axes.plot(middle, scale.kwh(mean[k]), color=BLUE, marker="o", markersize=3.5)
-            size, share, floored = sizes.loc[component, ["household_count", "share", "floored"]]
-            heading = f"Class {component}: {count(size)} ({percent(share)}){', floored' if floored else ''}"
-            axes.set_title(f"{heading}\n{textwrap.fill(names[component], 34)}")
-            axes.title.set_fontsize(8.5)
-            if plain:
-                axes.set_yscale("log")
-            else:
-                axes.set_yscale("function", functions=(scale.log, scale.kwh))
-        plain_log_ticks(grid[0].yaxis, _energy_ticks(low.min(), high.max(), scale))
-        _hour_ticks(grid[0], entries["hour_of_day_local"].to_numpy())
-        body.supxlabel("local hour of day", fontsize=10)
-        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'model scale'})", fontsize=10)
-        handles = [
-            (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
-            line_key(color=LIGHT_GREY, linewidth=1.2),
-        ]
-        centre = "geometric mean" if plain else "mean"
-        labels = [f"{centre} ± 1 standard deviation of log energy", "means of the other classes"]
-        legend_below(drawing, handles[: len(mean)], labels[: len(mean)])
+def cards(tables: Tables) -> list[Card]:
+    """Return a card per class, the largest class first; none without the tables they are from."""
+    if any(table.name not in tables for table in READS):
+        return []
+    classes, hours = tables["class_table"].sort_values("component"), tables["profile_hours"].sort_values("entry")
+    names = class_names(tables["mixture"], classes, hours)
+    profiles = mean_profiles_kwh(tables["mixture"], hours)
+    few, found = fewest_households(len(hours)), []
+    for row, profile in zip(classes.itertuples(), profiles, strict=True):
+        only = f" (only {count(row.household_count)})" if row.household_count < few else ""
+        words = f"{percent(row.share)} of households{only}, {significant(row.mean_energy_kwh, 2)} kWh an hour"
+        found.append(card(names[row.component], words, profile, hours["hour_of_day_local"].to_list()))
+    return found
 
 
-def _energy_ticks(low: float, high: float, scale: LogScale) -> list[float]:
-    """Return 1, 3, 10, ... of either sign and zero between two energies, as far as the scale tells them apart."""
-    if scale.kind == LOG:
-        return one_three_ticks(low, high)
-    least = scale.offset_kwh + scale.scale_kwh
-    sizes = np.array(one_three_ticks(least, max(abs(low), abs(high), least)))
-    ticks = np.concatenate([-sizes[::-1], [0.0], sizes])
-    return ticks[(ticks >= low) & (ticks <= high)].tolist()
+def caution(tables: Tables) -> str | None:
+    """Say that there are more classes than the households carry, where there are, and what to do about it."""
+    if "class_table" not in tables or "profile_hours" not in tables:
+        return None
+    sizes, hours = tables["class_table"]["household_count"].to_numpy(), len(tables["profile_hours"])
+    if not too_many_classes(sizes, hours):
+        return None
+    total, few = int(sizes.sum()), fewest_households(hours)
+    return (
+        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few}, "
+        f"five for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow "
+        f"single households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
+        "(profiles.hours)."
+    )
 
 
-def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:
-    """Label the edges of the hours, at most about eight of them."""
-    step = next(s for s in (1, 2, 3, 4, 6, 12, 24) if len(hours) <= 8 * s)
-    places = np.arange(0, len(hours) + 1, step)
-    labels = [f"{hours[p] if p < len(hours) else (hours[-1] + 1) % 24:02d}" for p in places]
-    axes.set_xlim(0, len(hours))
-    axes.set_xticks(places, labels)
-
-
-@printed(CLASS_TABLE)
-def class_grid(data: pd.DataFrame, tables: Tables) -> Grid:
-    """Table I of Liu et al. for this export."""
-    names, peaks = {}, data.set_index("component")["peak_hour_local"].to_dict()
-    if "mixture" in tables and "profile_hours" in tables:
-        mixture, entries = tables["mixture"], tables["profile_hours"].sort_values("entry")
-        names = class_names(mixture, data, entries)
-        # Of energy, as in the names; the highest mean of the logarithm may come at another hour.
-        highest = entries["hour_of_day_local"].to_numpy()[mean_profiles_kwh(mixture, entries).argmax(axis=1)]
-        peaks = dict(zip(sorted(mixture["component"]), highest, strict=True))
-    columns = {
-        "class": lambda r: f"Class {r.component}" + (f": {names[r.component]}" if names else ""),
-        "households": lambda r: count(r.household_count),
-        "share": lambda r: percent(r.share),
-        "mean kWh per hour (arithmetic)": lambda r: significant(r.mean_energy_kwh),
-        "peak hour": lambda r: f"{peaks[r.component]:02d}:00",
-        "spread (log kWh)": lambda r: significant(r.spread_log_kwh),
-        "variance floored": lambda r: "yes" if r.floored else "no",
-    }
-    total = ("all", count(int(data["household_count"].sum())), percent(data["share"].sum()), "", "", "", "")
-    caption = "Classes of households (Table I of Liu et al. for this export)"
-    return grid_of(caption, data.sort_values("component"), columns, total=total)
-
-
-@printed(NORMALITY)
-def normality_grid(data: pd.DataFrame, tables: Tables) -> Grid:
-    """How Gaussian the classes are."""
-    columns = {
-        "class": lambda r: f"Class {r.component}",
-        "households": lambda r: count(r.household_count),
-        "Mardia skewness": lambda r: significant(r.mardia_skewness),
-        "Mardia kurtosis (z)": lambda r: significant(r.mardia_kurtosis_z),
-        "inside the 90 % ellipsoid": lambda r: percent(r.share_within_90),
-    }
-    return grid_of("How Gaussian the log profiles of each class are", data.sort_values("component"), columns)
-
-
-GRIDS = {"classes": class_grid, "normality": normality_grid}
+def few_households(tables: Tables) -> str:
+    """Say which number of households is called few, where a class has so few."""
+    sizes, few = tables["class_table"]["household_count"], fewest_households(len(tables["profile_hours"]))
+    return f" “Only” marks fewer than {few} households: read such a profile with care." if (sizes < few).any() else ""

@@ -1,12 +1,12 @@
-"""What the report says about a mixture that circuits fitted together: what each layer protects, and what was sent."""
+"""What the report says about a mixture that circuits fitted together: what each layer protects."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from meterdp.federated.tables import FEDERATION, FEDERATION_PROTECTS
-from meterdp.report.numbers import count, counted, plain, significant
+from meterdp.federated.tables import FEDERATION_PROTECTS
+from meterdp.pages.numbers import counted, plain
 from meterdp.report.pages import Grid, Tables, grid_of, printed
 
 if TYPE_CHECKING:
@@ -77,19 +77,4 @@ def _guarantee(row) -> str:
     return f"ε = {plain(round(row.epsilon, 3))}, δ = {plain(row.delta)} for one household"
 
 
-@printed(FEDERATION)
-def federation_grid(data: pd.DataFrame, tables: Tables) -> Grid:
-    """What the fit took, and how far it came."""
-    columns = {
-        "iteration": lambda r: str(r.iteration),
-        "log-likelihood (nats, all households)": lambda r: significant(r.log_likelihood, 6),
-        "rounds": lambda r: count(r.round_count),
-        "messages": lambda r: count(r.message_count),
-        "MB sent": lambda r: significant(8 * r.number_count / 1e6),
-    }
-    shown = sorted({0, 1, len(data) // 2, len(data) - 1})
-    caption = f"The fit over circuits: {SCHEMES[data['scheme'].iloc[0]]}"
-    return grid_of(caption, data.sort_values("iteration").iloc[shown], columns)
-
-
-GRIDS = {"protects": protects_grid, "federation": federation_grid}
+GRIDS = {"protects": protects_grid}

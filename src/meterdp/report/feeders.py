@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.feeders.tables import FEEDER_ERRORS, FEEDER_RULES
-from meterdp.report import numbers
+from meterdp.pages import numbers
 from meterdp.report.hiding import interval_words
-from meterdp.report.pages import COSTS, figure
+from meterdp.report.pages import RELEASES, figure
 from meterdp.report.style import (
     BLACK,
     GREY,
@@ -20,6 +20,7 @@ from meterdp.report.style import (
     legend_below,
     one_three_ticks,
     plain_log_ticks,
+    show_points,
 )
 
 if TYPE_CHECKING:
@@ -34,8 +35,11 @@ _OTHERS = {
     "laplace_one_reading": ("Laplace, hides one reading only, ε = {}", VERMILION, "v", ":"),
     "mean_profile": ("mean profile of all, no privacy", GREY, "x", ":"),
 }
-_WINDOWS = {"days": "Every {interval} of {days}", "average_day": "The average day of {days}"}
-_SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} customers"}
+_WINDOWS = {
+    "days": "How far off is every {interval}\nof {days}?",
+    "average_day": "How far off is the average day\nof {days}?",
+}
+_SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} households"}
 # Where the circuits of the export are drawn, in sizes of the largest random feeders.
 _CIRCUITS_AT = 2.0
 # Darkest and lightest green of the lines of the sound totals, from the smallest epsilon to the largest.
@@ -45,17 +49,12 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 @figure(
     FEEDER_ERRORS,
     FEEDER_RULES,
-    category=COSTS,
+    category=RELEASES,
     may_be_empty=True,
     look_for=(
-        "Above: how far published totals of a feeder are off (root mean square), for feeders of different sizes. "
-        "Green lines hide everything one household uses, the darker the larger ε; broken lines do so in the plain "
-        "way, with noise for as many readings as a household has. Above 100 % a total says less than zero would. The "
-        "grey dotted line gives every household the same mean profile: a total is of use where it comes below. Right "
-        "of the lines are the export’s own circuits, which differ more than feeders put together at random. "
-        "Below: what regulators’ rules do to exact totals. Left, the share of totals that may not be published. "
-        "Right, the share of single readings that anybody can take from two totals that may, before and after a "
-        "household joins or leaves: what is not withheld is mostly given away."
+        "Above: a total is of use where a green line, which hides all a household uses, comes below the grey dotted "
+        "one, which gives everybody the mean profile. Right of the lines are the export’s own circuits. Below: of "
+        "exact totals that regulators’ rules let pass, most give away single readings when a household moves."
     ),
     alternative=(
         "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "
@@ -68,7 +67,7 @@ def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
     Lines are of random feeders; the circuits of the export are right of them.
     """
     drawn = errors[errors["grouping"] == "random"]
-    with canvas(output, "What feeder totals cost", 1.4 if drawn.empty else 8.6) as drawing:
+    with canvas(output, "How exact can the total of a feeder be?", 1.4 if drawn.empty else 8.6) as drawing:
         if drawn.empty:
             axes = drawing.subplots()
             axes.set_axis_off()
@@ -100,7 +99,7 @@ def _lines(axes: Axes, rows: pd.DataFrame) -> None:
     epsilons = np.sort(rows["epsilon"].dropna().unique())
     for i, epsilon in enumerate(epsilons):
         colour = _LIGHT + (_DARK - _LIGHT) * i / max(len(epsilons) - 1, 1)
-        label = f"sound totals, ε = {numbers.plain(epsilon)}"
+        label = f"proven totals, ε = {numbers.plain(epsilon)}"
         _line(axes, rows[(rows["method"] == "sound") & (rows["epsilon"] == epsilon)], label, colour, "^", "-")
     middle = epsilons[len(epsilons) // 2]
     for method, (words, colour, marker, line) in _OTHERS.items():
@@ -123,6 +122,11 @@ def _line(axes: Axes, rows: pd.DataFrame, label: str, colour, marker: str, line:
     for part, how in ((rows[of_size], {"linestyle": line, "label": label}), (rows[~of_size], {"linestyle": ""})):
         part = part.sort_values("at")
         axes.plot(part["at"], 100 * part["relative_rmse"], **style, **how)
+    texts = [
+        f"{label}: {numbers.percent(row.relative_rmse)} of {numbers.significant(row.mean_total_kwh, 2)} kWh"
+        for row in rows.itertuples()
+    ]
+    show_points(axes, rows["at"], 100 * rows["relative_rmse"], texts)
 
 
 def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> None:
@@ -133,8 +137,8 @@ def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> N
     ]
     rules["row"] = [_SHARE_OF[row.share_of].format(rule=row.rule, **words) for row in rules.itertuples()]
     left, right = drawing.subplots(1, 2, sharey=True)
-    left.set_title("Totals that a rule withholds, %")
-    right.set_title("Readings that a difference gives away, %")
+    left.set_title("How many totals (%)\ndoes a rule withhold?")
+    right.set_title("How many readings (%)\ndoes a difference give away?")
     _strip(left, rules, "withheld_total_share")
     _strip(right, rules, "exposed_reading_share")
 

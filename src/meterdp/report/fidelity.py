@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import FIDELITY
-from meterdp.report import numbers
-from meterdp.report.pages import COSTS, figure
+from meterdp.pages import numbers
+from meterdp.report.pages import RELEASES, figure
 from meterdp.report.style import (
     BLACK,
     GREY,
@@ -22,11 +22,13 @@ from meterdp.report.style import (
     area_key,
     canvas,
     in_order,
+    legend_below,
     line_key,
     look,
     one_three_ticks,
     panels,
     plain_log_ticks,
+    show_points,
 )
 
 if TYPE_CHECKING:
@@ -36,22 +38,17 @@ if TYPE_CHECKING:
 
 # Measure, title of its panel, label of its axis. Distances have a logarithmic axis.
 _DISTANCES = (
-    ("ks_mean", "Each hour by itself", "Kolmogorov-Smirnov, mean"),
-    ("sliced_wasserstein", "All hours jointly", "sliced Wasserstein (log kWh)"),
-    ("correlation_rms", "Correlations of hours", "root mean square difference"),
-    ("peak_hour_tv", "Hour of the peak", "total variation"),
-    ("peak_wasserstein", "Size of the peak", "Wasserstein (kWh)"),
-    ("energy_wasserstein", "Energy over all hours", "Wasserstein (kWh)"),
-    ("load_factor_ks", "Load factor", "Kolmogorov-Smirnov"),
+    ("ks_mean", "Is each hour by itself right?", "Kolmogorov-Smirnov, mean"),
+    ("sliced_wasserstein", "Are all hours together?", "sliced Wasserstein (log kWh)"),
+    ("peak_hour_tv", "Is the hour of the peak?", "total variation"),
+    ("peak_wasserstein", "Is the size of the peak?", "Wasserstein (kWh)"),
+    ("energy_wasserstein", "Is the energy of all hours?", "Wasserstein (kWh)"),
 )
-# These have a linear axis: values between 0 and 1, or below 0 for an R^2 worse than the mean.
-_SHARES = (
-    ("density_tv", "Density of the mixture", "total variation from the fit"),
-    ("prediction_r2", "Predicting the later hours", "R² on real households"),
-    ("class_agreement", "Classes of the fit found again", "share of real households"),
-)
-_LARGER_IS_BETTER = ("prediction_r2", "class_agreement")
-_COMPANION = {"prediction_r2": "augmented_r2", "density_tv": "pinsker_bound"}
+# This one has a linear axis: below 0 for an R^2 worse than the mean.
+_SHARES = (("prediction_r2", "Can later hours be predicted?", "R² on real households"),)
+_LARGER_IS_BETTER = ("prediction_r2",)
+_COMPANION = {"prediction_r2": "augmented_r2"}
+_PROVEN = "sound"
 _OURS = {"real": Look("real households", BLACK, "o"), "fit": Look("fit without privacy", VERMILION, "x")}
 _FLOOR = -0.5  # an R^2 below this is drawn at the edge with an arrow
 _ROOM = 0.1  # below zero, that the labels of quarters of a share leave
@@ -62,31 +59,29 @@ _OFFSET = 0.2  # rows the companion of a measure stands below it
 
 @figure(
     FIDELITY,
-    category=COSTS,
+    category=RELEASES,
     look_for=(
-        "Profiles sampled from each released mixture, beside real households: the hours, the peak, the energy and "
-        "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
-        "no worse than other real households, taken from a random half. The mixtures have seen the households "
-        "they are judged on, and the published family starts from the classes of the fit, which nothing "
-        "protects. In the panels for density and classes, ‘real households’ compares two fits, one to each half."
+        "Lower is better, R² higher. In the grey area a source is no worse than a random half of the real "
+        "households. The mixtures have seen the households that they are judged on."
     ),
     alternative=(
-        "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
-        "every mechanism, with a grey area where other real households lie."
+        "A grid of dot plots, one panel a measure and one row a source: real households, the fit and the proven "
+        "release, with a grey area where other real households lie."
     ),
 )
 def fidelity(data: pd.DataFrame, output) -> None:
     """Draw how close the synthetic profiles of every source come to real ones."""
-    data = data[data["entry"].isna()]
+    data = data[data["entry"].isna() & (data["source"].isin(_OURS) | (data["family"] == _PROVEN))]
     sources = [s for s in _OURS if s in set(data["source"])] + in_order(set(data["source"]) - set(_OURS))
     shown = set(data["measure"])
     drawn = [panel for panel in (*_DISTANCES, *_SHARES) if panel[0] in shown]
     columns = 3
-    rows = -(-(len(drawn) + 1) // columns)
-    with canvas(output, _title(data), 0.5 + rows * (0.95 + 0.2 * len(sources))) as drawing:
+    rows = -(-len(drawn) // columns)
+    with canvas(output, _title(data), 1.1 + rows * (0.95 + 0.22 * len(sources))) as drawing:
         # The layout does not count all of the longest names; a power of two keeps it reproducible to the last bit.
+        body = drawing.subfigures()
         drawing.get_layout_engine().set(rect=(1 / 32, 0, 31 / 32, 1))
-        grid = panels(drawing, len(drawn), columns)
+        grid = panels(body, len(drawn), columns)
         for number, (axes, (measure, title, label)) in enumerate(zip(grid, drawn, strict=True)):
             cells = data[data["measure"] == measure].set_index("source")
             companions = data[data["measure"] == _COMPANION.get(measure)].set_index("source")
@@ -108,8 +103,8 @@ def fidelity(data: pd.DataFrame, output) -> None:
 
 def _title(data: pd.DataFrame) -> str:
     epsilon = sorted(data["epsilon"].dropna().unique())
-    at = f", ε = {', '.join(numbers.plain(e) for e in epsilon)}" if epsilon else ""
-    return f"Synthetic households beside real ones{at}"
+    at = f" (ε = {', '.join(numbers.plain(e) for e in epsilon)})" if epsilon else ""
+    return f"Are synthetic profiles as good as other real ones?{at}"
 
 
 def _style(source: str) -> Look:
@@ -163,27 +158,16 @@ def _point(axes: Axes, place: int, style: Look, cells: pd.DataFrame, companions:
         hollow = {"marker": "d", "markerfacecolor": "white", "markersize": 4.5, "markeredgecolor": style.colour}
         axes.plot(beside, place + _OFFSET, linestyle="", clip_on=False, zorder=2, **hollow)
     axes.text(1.035, place, numbers.significant(value, 2), transform=across, va="center", fontsize=8)
+    show_points(
+        axes, [x], [place], [f"{style.label}: {numbers.significant(value)} ± {numbers.significant(spread, 2)}"]
+    )
 
 
 def _key(drawing: Drawing, drawn: list) -> None:
-    """Explain marks in the free corner of the grid."""
-    shown = {panel[0] for panel in drawn}
-    handles = [
-        area_key(color=LIGHT_GREY, alpha=0.5),
-        line_key(color=GREY, marker="o"),
-        line_key(),
-    ]
-    labels = [
-        "no worse than other real households\n(mean + 2 standard deviations over halves)",
-        "mean ± standard deviation over halves",
-        "numbers: the value of the point",
-    ]
-    hollow = line_key(color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle="")
-    if "prediction_r2" in shown:
-        handles.append(hollow)
-        labels.append("R²: trained on real and synthetic together")
-    if "density_tv" in shown:
-        handles.append(hollow)
-        labels.append("density: Pinsker's bound, at most 1")
-    title = "Distances: left is better (log scale, except density).\nR² and classes: right is better."
-    drawing.legend(handles, labels, loc="lower right", title=title, alignment="left", fontsize=8.5)
+    """Explain marks below the panels."""
+    handles = [area_key(color=LIGHT_GREY, alpha=0.5), line_key(color=GREY, marker="o")]
+    labels = ["no worse than other real households", "value ± deviation over halves"]
+    if "prediction_r2" in {panel[0] for panel in drawn}:
+        handles.append(line_key(color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle=""))
+        labels.append("trained on real and synthetic ones")
+    legend_below(drawing, handles, labels, columns=3)

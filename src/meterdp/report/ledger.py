@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.log_scale import LogScale
+from meterdp.pages.html import write_page
 from meterdp.privacy.charge import epsilon_of
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.show import DELTAS, Statement, most_by_period, statements
-from meterdp.report.pages import figure, picture, write_page
+from meterdp.report.pages import figure, picture
 from meterdp.report.style import BLUE, GREY, VERMILION, canvas, look, panels
 
 TEMPLATE = Path(__file__).with_name("ledger.html")

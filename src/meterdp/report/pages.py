@@ -1,41 +1,37 @@
 """What a page is made of: figures and tables as they are declared, pictures inside the file, template engine, style.
 
 Matplotlib writes coordinates to a millionth of a point, names every group and spends 70 bytes on each letter. Files
-on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what no one sees.
+on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what nobody sees.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jinja2
 from markupsafe import Markup
 
-import meterdp
-from meterdp.core.parquet import atomic_path
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.report.numbers import count
+from meterdp.pages.numbers import count
 from meterdp.report.style import load
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Sections of the reports, in order.
-INTAKE = "1 Input"
-HOUSEHOLDS = "2 Who the households are"
-COSTS = "3 What each mechanism costs"
-PERIODS = "4 Homes over a whole period"
-FORECASTS = "5 Forecasts"
+CONSUMPTION = "1 Consumption"
+RELEASES = "2 What a release is worth"
+FORECASTS = "3 Forecasts"
+WITHOUT_GUARANTEE = "4 Mechanisms without a guarantee"
 
 Tables = Mapping[str, "pd.DataFrame"]
-STYLE = Path(__file__).with_name("pages.css")
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
@@ -45,33 +41,25 @@ STYLE = Path(__file__).with_name("pages.css")
 class Figure:
     """One figure of a study or a paper."""
 
-    plot: Callable[..., None]  # takes the rows of each of ``tables``, the SVG to write and its own options
+    plot: Callable[..., None]  # takes the rows of each of ``tables`` and the SVG to write
     tables: tuple[Table, ...]
     category: str  # section of the report
     look_for: str  # the caption, one or two sentences: what is drawn and what to look for
     alternative: str  # what somebody who cannot see the figure should know is drawn
     may_be_empty: bool = False  # whether it can be drawn from tables without rows
-    # For a figure drawn more than once: from a configuration the end of each name, such as a mechanism, and options.
-    variants: Callable[[Mapping], Mapping[str, Mapping]] | None = None
 
     @property
     def name(self) -> str:
         """Name of the figure, that of its drawing function."""
         return self.plot.__name__
 
-    def draw(self, *paths, output, **options) -> None:
+    def draw(self, *paths, output) -> None:
         """Draw from the files of ``tables``, in their order, and write ``output``.
 
         Refused is a file that is no instance of its table, or has no rows where some are needed.
         """
         read = (load(path, table, self.may_be_empty) for path, table in zip(paths, self.tables, strict=True))
-        self.plot(*read, output, **options)
-
-    def drawings(self, settings: Mapping) -> dict[str, Mapping]:
-        """Return the names it is drawn under in a study of this configuration, with the options of each."""
-        if self.variants is None:
-            return {self.name: {}}
-        return {f"{self.name}_{suffix}": options for suffix, options in self.variants(settings).items()}
+        self.plot(*read, output)
 
 
 def figure(*tables: Table, **declared) -> Callable[[Callable[..., None]], Figure]:
@@ -140,51 +128,38 @@ def count_range(values: pd.Series) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
+    """A figure as it stands in a page: the SVG itself, so that the page loads nothing and shows values."""
 
-    source: str
+    svg: Markup
     figure: Figure
-    folded: bool = False
 
 
-def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
+def picture(path: str | os.PathLike, figure: Figure) -> Picture:
     """Embed an SVG file."""
     try:
         svg = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError("does not exist", file=path, hint="draw the figure again") from error
-    return Picture(Markup(data_address(compact(svg))), figure, folded)
-
-
-def write_page(template: Path, output: str | os.PathLike, **values) -> None:
-    """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
-    text = _compiled(template).render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-@cache
-def _compiled(template: Path) -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.from_string(template.read_text(encoding="utf-8"))
+    label = Markup(' role="img" aria-label="{}"').format(figure.alternative)
+    return Picture(Markup(compact(svg).replace("<svg", f"<svg{label}", 1)), figure)
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 PLACES = 2  # of a point, 1/72 of an inch
-_NOT_SEEN = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| xmlns:xlink=\"[^\"]*\""
+# Comments, metadata, the title that a browser would show over the whole figure, and what the style of a page says.
+_NOT_SEEN = (
+    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<title>[^<]*</title>\s*(?=<metadata>)|<metadata>.*?</metadata>|"
+    r"<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>| xmlns(?::xlink)?=\"[^\"]*\"| version=\"[\d.]*\""
+)
 _SHORTENED = r' (?:d|x|y|width|height|points|style|transform)="[^"]*"'
 _DECIMAL = re.compile(r"-?\d+\.\d+")
-# What may not stand in an address between the double quotes of an attribute; all else stays as it can be read.
-_WRITTEN = str.maketrans({sign: f"%{ord(sign):02X}" for sign in '%#"<>&'})
-# What a search of the page for links would stop at.
-_LOOKS_LIKE_A_LINK = {"://": "%3A%2F%2F", "url(": "url%28", "href=": "href%3D"}
 
 
 def compact(svg: str) -> str:
     """Return an SVG of Matplotlib with short numbers and names, without comments, metadata and needless groups.
+
+    Names begin with some letters that follow from the picture, as no two of a page may be alike.
 
     Examples
     --------
@@ -201,20 +176,11 @@ def compact(svg: str) -> str:
     return svg
 
 
-def data_address(svg: str) -> str:
-    """Return an address that holds a picture: as text, a quarter shorter than base64, and with no address in it."""
-    if not re.search(r"=\"[^\"]*'", svg):
-        svg = svg.replace('"', "'")
-    text = svg.translate(_WRITTEN)
-    for word, written in _LOOKS_LIKE_A_LINK.items():
-        text = text.replace(word, written)
-    return "data:image/svg+xml," + text
-
-
 def _with_short_names(svg: str) -> str:
     """Number the names that something refers to, in the order of their use, and drop the others."""
     used = dict.fromkeys(re.findall(r'(?:href="|url\()#([^")]+)', svg))
-    short = {name: f"i{number:x}" for number, name in enumerate(used)}
+    own = f"i{zlib.crc32(svg.encode()) % 2**20:x}"
+    short = {name: f"{own}.{number:x}" for number, name in enumerate(used)}
     svg = re.sub(r' id="([^"]*)"', lambda match: f' id="{short[match[1]]}"' if match[1] in short else "", svg)
     return re.sub(r'(href="|url\()#([^")]+)', lambda match: f"{match[1]}#{short[match[2]]}", svg)
 

@@ -14,14 +14,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.report import numbers
+from meterdp.pages import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,8 +88,8 @@ _LOOKS = {
     "kl_published": Look("KL-minimising, published", BLUE, "o"),
     "kl_exact": Look("KL-minimising, exact", SKY, "P"),
     "dpem_zcdp": Look("DP-EM under zCDP", WINE, "X"),
-    "sound": Look("sound release", GREEN, "^"),
-    "sound_label_flip": Look("sound release, labels only", GREEN, "*"),
+    "sound": Look("proven release", GREEN, "^"),
+    "sound_label_flip": Look("proven release, labels only", GREEN, "*"),
     "none": Look("no noise", GREY, "x"),
     "white": Look("white noise", PURPLE, "s"),
     "published": Look("published design", BLUE, "o"),
@@ -146,6 +148,7 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
         figure.set_layout_engine(None)
         with atomic_path(output) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "meterdp", "Title": title})
+            _add_values(temporary, figure)
 
 
 def panels(figure: Figure, count: int, columns: int, **sharing) -> list[Axes]:
@@ -198,3 +201,44 @@ def one_three_ticks(low: float, high: float) -> list[float]:
     ticks = np.sort(np.concatenate([10.0**powers, 3 * 10.0**powers]))
     inside = ticks[(ticks >= low) & (ticks <= high)]
     return (inside if inside.size else ticks[:1]).tolist()
+
+
+# --- values under the pointer ---------------------------------------------------------------------------------------
+
+_POINTER_PT = 7.0
+# Of figures being drawn: axes, ends of x and of y (None: from bottom to top) and text of every value.
+_VALUES: dict[Figure, list[tuple]] = {}
+_BOX = ("x", "y", "width", "height")
+
+
+def show_points(axes: Axes, x: Iterable, y: Iterable, texts: Iterable[str]) -> None:
+    """Show a text under the pointer near each point, where the SVG stands in a page."""
+    _values_of(axes).extend((axes, (a, a), (b, b), text) for a, b, text in zip(x, y, texts, strict=True))
+
+
+def show_strips(axes: Axes, edges: Iterable, texts: Iterable[str]) -> None:
+    """Show a text under the pointer in each strip between neighbouring edges, over the whole height of the axes."""
+    strips = zip(pairwise(edges), texts, strict=True)
+    _values_of(axes).extend((axes, ends, None, text) for ends, text in strips)
+
+
+def _values_of(axes: Axes) -> list:
+    return _VALUES.setdefault(axes.get_figure(root=True), [])
+
+
+def _add_values(path, figure: Figure) -> None:
+    """Lay invisible rectangles with titles over a saved SVG."""
+    height, drawn = figure.bbox.height, []
+    for axes, x, y, text in _VALUES.pop(figure, ()):
+        bottom, top = axes.get_ylim() if y is None else y
+        (left, low), (right, high) = axes.transData.transform([(x[0], bottom), (x[1], top)])
+        margin = _POINTER_PT if y is not None else 0.0
+        (left, right), (low, high) = sorted((left, right)), sorted((low, high))
+        place = (left - margin, height - high - margin, right - left + 2 * margin, high - low + 2 * margin)
+        if np.isfinite(place).all():
+            box = " ".join(f'{name}="{value:.2f}"' for name, value in zip(_BOX, place, strict=True))
+            drawn.append(f"<rect {box}><title>{escape(text)}</title></rect>")
+    if drawn:
+        svg = path.read_text(encoding="utf-8")
+        values = f'<g class="values" fill="none" pointer-events="all">{"".join(drawn)}</g>'
+        path.write_text(svg.replace("</svg>", f"{values}</svg>"), encoding="utf-8")

@@ -4,6 +4,7 @@ A paper's module declares each claim at the function that goes from tables to a 
 the papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in
 more than one way gives a verdict, and a row, for each variant; :func:`summed_up` says under which of them a claim
 holds. Data that stand for a paper's own decide no verdict: such a row cannot be judged, and says what the rule gives.
+A claim about a mechanism on the data at hand is judged on real ones of anybody, not on what is simulated.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
 EVERY, SOME, NONE = "under every variant", "under some variants", "under no variant"
 AS_PRINTED = "as printed"  # the variant of a claim that has only one
 SURE = 2.0  # standard errors a difference must exceed
+SIMULATED = "simulated"  # among the words for the export of a study where it is ours
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Claim:
     tables: tuple[str, ...] = ()  # names of what the judge takes
     on: tuple[str, ...] = ()  # names of those whose first rows say what it is judged on
     judge: Callable[..., Verdict | Mapping[str, Verdict]] | None = None
-    at_hand: bool = False  # whether it speaks of whatever data are there, so that these stand for nothing
+    at_hand: bool = False  # whether it speaks of any real data that are there, so that these stand for nothing
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ class Verdict:
     def on_a_stand_in(self) -> Verdict:
         """Return the verdict on the paper's own data, which are not there."""
         words = f"On what stands for the paper's data the rule gives '{self.holds}'. {self.measured}"
-        return replace(self, holds=OPEN, measured=words)
+        return replace(self, holds=OPEN, measured=words, deciding_trials=None)
+
+    def unless_favoured(self, why: str) -> Verdict:
+        """Return the verdict where ``why`` favours the side that should win: that it wins then shows nothing."""
+        return replace(self, holds=OPEN if self.holds == HOLDS else self.holds, measured=f"{self.measured} {why}")
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,8 @@ class Comparison:
 
     @property
     def sure(self) -> bool:
-        """Whether the two differ by more than two standard errors."""
-        return abs(self.low - self.high) > SURE * np.hypot(np.nan_to_num(self.low_se), np.nan_to_num(self.high_se))
+        """Whether the two differ by more than two standard errors; never after one trial, which has none (NaN)."""
+        return bool(abs(self.low - self.high) > SURE * np.hypot(self.low_se, self.high_se))
 
 
 def judge(comparisons: Iterable[Comparison]) -> str:
@@ -131,7 +137,7 @@ class Source:
 
 def row(paper: Claims, claim: Claim, variant: str, verdict: Verdict, source: Source) -> dict[str, str | None]:
     """Return one row of the table ``scorecard``."""
-    if claim.at_hand:
+    if claim.at_hand and SIMULATED not in source.data:
         source = Source(source.data)
     if source.substitute:
         verdict = verdict.on_a_stand_in()

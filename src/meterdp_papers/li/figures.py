@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.report import numbers
+from meterdp.pages import numbers
 from meterdp.report.pages import Grid, grid_of
 from meterdp.report.style import (
     BLACK,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 
@@ -88,8 +86,8 @@ def _pm(row: pd.Series) -> str:
     "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised "
     "mutual information about node 1 of the three (Fig. 3).",
     "the transcript fixes the sum over all honest nodes and no other combination of their values, and the "
-    f"normalised information falls from federated over secure summation to subspace, with {li.CONFIDENCE:.0%} "
-    "intervals that do not meet, after every iteration",
+    f"normalised information by subspace is below that by either other scheme, with {li.CONFIDENCE:.0%} intervals "
+    "that do not meet, after every iteration",
     "read_off",
     "fig3",
     "recovery",
@@ -124,10 +122,9 @@ def _order(at: pd.DataFrame, normalisation: str) -> tuple[str, str]:
     ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high", "linfoot_exact": "exact"}
     values = at[["scheme", "iteration", *ends]].rename(columns=ends)
     wide = {scheme: of.set_index("iteration") for scheme, of in values.groupby("scheme")}
-    apart, reversed_ = True, False
-    for more, less in pairwise(li.SCHEMES):
-        apart &= bool((wide[more]["low"] > wide[less]["high"]).all())
-        reversed_ |= bool((wide[more]["high"] < wide[less]["low"]).any())
+    *others, least = (wide[scheme] for scheme in li.SCHEMES)
+    apart = all((more["low"] > least["high"]).all() for more in others)
+    reversed_ = any((more["high"] < least["low"]).any() for more in others)
     verdict = FAILS if reversed_ else HOLDS if apart else OPEN
     words = "; ".join(
         f"after iteration {i}: " + ", ".join(f"{_WORDS[s]} {_interval(wide[s].loc[i])}" for s in li.SCHEMES)
@@ -142,7 +139,7 @@ def _order(at: pd.DataFrame, normalisation: str) -> tuple[str, str]:
     if all(wide[s]["exact"].iloc[0] == 1 for s in li.SCHEMES[:2]):
         exact += (
             " By Linfoot's measure federated and secure sum exactly come to 1 alike, as what they tell is infinite; "
-            "the estimator, which is finite, puts them in order."
+            "the estimator, which is finite, puts these two in an order."
         )
     if at["view"].iloc[0] == li.ALL_SO_FAR:
         exact += " Information cannot fall as the view grows; the estimates do, by their bias in many dimensions."

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.report import numbers
-from meterdp.report.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
+from meterdp.pages import numbers
 from meterdp.report.pages import Grid
 from meterdp.report.style import (
     BLACK,
@@ -29,6 +28,7 @@ from meterdp.report.style import (
 )
 from meterdp_papers.common.figures import Exhibits, note_below, sheet, source_of
 from meterdp_papers.liu import tables as liu
+from meterdp_papers.liu.panels import HEADROOM, Column, Panel, draw_grid, histogram_edges
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,8 +24,6 @@ from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.liu import tables as liu
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
-# Mechanisms whose noise on means is designed from (10).
-_COVERS = ("kl_published", "coloured_gaussian", "coloured_gaussian_l1")
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Run:
 RUNS = tuple(
     Run(name, flips, over_classes)
     for name, kind in COMPARED.items()
-    for flips in (liu.FLIPS if name in _COVERS else (liu.ANY,))
+    for flips in (liu.FLIPS if kind.family == "published" else (liu.ANY,))
     for over_classes in (liu.OVER_CLASSES if issubclass(kind, Baseline) else (liu.ANY,))
 )
 
@@ -78,6 +76,11 @@ BOUND = 1e3
 # The profile of Section V-C, whatever that of the study is.
 HALF_DAY = {"vector": "half_day", "start_hour": 12, "hours": 12}
 SIMULATED_EXPORT = "simulated export"  # how the data are named where the export is simulated
+
+
+def share_of(trials: int, share: float) -> int:
+    """Return how many trials a figure runs in a study with so many: its share, at least one for each of four jobs."""
+    return max(min(trials, 4), round(share * trials))
 
 
 def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> PublicSettings:

@@ -59,6 +59,7 @@ class Sweep:
 
     varied: str
     values: tuple[float, ...]
+    share: float  # its trials for one of the study's: most where another seed could turn a verdict
 
     def setting(self, x: float) -> Setting:
         """Return the setting at abscissa ``x``."""
@@ -66,10 +67,10 @@ class Sweep:
 
 
 SWEEPS = {
-    "fig1": Sweep("epsilon", EPSILONS),
-    "fig2": Sweep("records", (500, 1000, 2000, 4000, 8000)),
-    "fig3": Sweep("classes", (2, 5, 10, 15, 20)),
-    "fig4": Sweep("dimension", (2, 3, 5, 8, 10)),
+    "fig1": Sweep("epsilon", EPSILONS, 1.0),
+    "fig2": Sweep("records", (500, 1000, 2000, 4000, 8000), 1.25),
+    "fig3": Sweep("classes", (2, 5, 10, 15, 20), 1.75),
+    "fig4": Sweep("dimension", (2, 3, 5, 8, 10), 0.5),
 }
 
 

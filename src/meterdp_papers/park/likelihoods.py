@@ -36,8 +36,9 @@ class Split:
 
 
 def fold(n: int, figure: str, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (N_train,) and (N_test,) of one of ten folds; the folds partition the records."""
-    order = np.argsort(fixed_uniforms(f"reproduce park, {figure}, folds", (n,)))
+    """Return the rows (N_train,) and (N_test,) of a fold; every ten folds partition the records, in another order."""
+    ten, number = divmod(number, park.SPLITS)
+    order = np.argsort(fixed_uniforms(f"reproduce park, {figure}, folds{f', {ten}' * (ten > 0)}", (n,)))
     test = order[number * n // park.SPLITS : (number + 1) * n // park.SPLITS]
     return np.setdiff1d(order, test), np.sort(test)
 
@@ -84,16 +85,16 @@ def settings_of(line: park.Line, free: EmSettings, classes: int) -> EmSettings:
 def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
     """Run every line of one split of fig2 or fig3: columns of ``park_likelihoods``.
 
-    With fewer than ten ``trials`` the drawn variant alone is run, at few epsilons.
+    Of a variant with more than ten splits the job does this one and every tenth after it. With fewer than ten
+    ``trials`` the drawn variant alone is run, at few epsilons.
     """
     experiment = park.EXPERIMENTS[figure]
-    runs = [run for run in experiment.runs if number < run.splits]
-    if trials < park.SPLITS:
-        runs = [replace(experiment.runs[0], epsilons=park.FEW_EPSILONS)]
+    runs = experiment.runs if trials >= park.SPLITS else [replace(experiment.runs[0], epsilons=park.FEW_EPSILONS)]
+    asked = [(run, split) for run in runs for split in range(number, run.splits, park.SPLITS)]
     rows = []
-    for run in progress(runs, f"{figure}, variants"):
-        for found in _run(figure, experiment, run, records, number, seed):
-            rows.append({"figure": figure, "reading": run.variant.name, "split": number, **found})
+    for run, at in progress(asked, f"{figure}, variants and splits"):
+        for found in _run(figure, experiment, run, records, at, seed):
+            rows.append({"figure": figure, "reading": run.variant.name, "split": at, **found})
     return pd.DataFrame(rows).astype({"step_epsilon": float, "log_likelihood": float})
 
 
@@ -198,8 +199,7 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     for variant, at in values[park.ZCDP].groupby("reading", sort=False):
         known = sorted(at.index.unique("epsilon"))
         for epsilon in known:
-            theirs = at.loc[variant, epsilon]
-            own = ours.loc[epsilon].reindex(theirs.index)
+            theirs, own = at.loc[variant, epsilon].align(ours.loc[epsilon], join="inner")
             larger = next((e for e in known if e >= 2 * epsilon), None)
             more = None if larger is None else own - at.loc[variant, larger].reindex(theirs.index)
             rows.append(
@@ -215,7 +215,7 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
                     **_difference("difference", own - theirs),
                     "larger_epsilon": larger,
                     **_difference("larger_difference", more),
-                    "trials": len(theirs),
+                    "trials": len(own),
                     **source,
                 }
             )

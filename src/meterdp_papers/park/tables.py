@@ -305,6 +305,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)  # the paper says 0.1 to 4 and prints no mo
 FEW_EPSILONS = (0.1, 1.0, 4.0)
 SPLITS = 10
 FEW_SPLITS = 2  # of the other variant drawn on a stand-in, where a run takes seconds
+MANY_SPLITS = 100  # of the variant whose likelihoods differ by hundreds of nats between splits; a run takes a second
 # A trial of the workflow, with fewer trials than splits, takes so many records for each, of Stroke among one in so
 # many and so many components so that little is decomposed, every so many-th row and column of pixels, and few
 # epsilons.
@@ -366,7 +367,7 @@ class Run:
     """A variant, over how many splits and which epsilons it is run."""
 
     variant: Variant
-    splits: int = SPLITS
+    splits: int = SPLITS  # every ten of them partition the records
     epsilons: tuple[float, ...] = EPSILONS
 
 
@@ -383,7 +384,8 @@ class Experiment:
     runs: tuple[Run, ...]  # the first is of the variant that is drawn
 
 
-_SIDE = tuple(r for r in FLOORS_AND_ESTIMATES if r != SHOWN)
+LOWEST = Variant("mle", 1e-4)
+_SIDE = tuple(r for r in FLOORS_AND_ESTIMATES if r not in (SHOWN, LOWEST))
 EXPERIMENTS = {
     "fig2": Experiment(
         10,
@@ -401,6 +403,7 @@ EXPERIMENTS = {
         True,
         (
             Run(SHOWN),
+            Run(LOWEST, MANY_SPLITS),
             *map(Run, _SIDE),
             Run(Variant("map", 1e-3, divisor="noisy")),
             Run(Variant("map", 1e-3, centre="own")),

@@ -12,17 +12,17 @@ import numpy as np
 
 from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.class_noise.tables import DESIGN_COMPARISON
+from meterdp.pages import numbers
 from meterdp.publish.tables import FORECAST_EXAMPLES
-from meterdp.report import numbers
-from meterdp.report.forecasts import forecast_examples
-from meterdp.report.noise import comparison_grid
 from meterdp.report.pages import Grid
 from meterdp.report.style import (
     BLACK,
     BLUE,
     GREEN,
+    GREY,
     ORANGE,
     PURPLE,
+    VERMILION,
     WIDTH_IN,
     canvas,
     in_order,
@@ -43,6 +43,8 @@ EXHIBITS = Exhibits("Ramakrishna et al.")
 _CLASS_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 _CONTOURS = (0.3, 0.6, 0.9)  # shares of the probability inside
 _SIDES = "two"
+_PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
+_NO_PROTECTION = 0.99  # a delta beyond which the households of a pair are nearly always distinguished
 _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
 
 
@@ -104,7 +106,40 @@ def fig2(data: pd.DataFrame, output) -> None:
     "Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
 )
 def fig3(data: pd.DataFrame, output) -> None:
-    forecast_examples.plot(data, output, "Fig. 3: three houses before and after noise")
+    """Draw the whole window left, and only the forecast on its own scale right."""
+    from matplotlib.ticker import MultipleLocator
+
+    data = data.sort_values(["example", "hours_from_origin"])
+    examples = data["example"].unique()
+    design, rho = data[["design", "rho"]].iloc[0]
+    title = f"Fig. 3: three houses before and after noise ({look(design).label}, ρ = {numbers.plain(rho)})"
+    with canvas(output, title, 1.2 + 2.1 * len(examples)) as drawing:
+        body = drawing.subfigures()
+        grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))
+        for number, (row, example) in enumerate(zip(grid, examples, strict=True), start=1):
+            rows = data[data["example"] == example]
+            _traces(row[0], rows, markersize=0)
+            _traces(row[1], rows[rows["part"] != "history"], markersize=5)
+            row[0].axvline(0, color="black", linewidth=0.8, linestyle=":")
+            row[0].set_title(f"Household {number} of {len(examples)}")
+            row[1].set_title("its forecast window")
+            row[0].set_ylabel("energy in the interval (kWh)", fontsize=9)
+        span = data["hours_from_origin"].max() - data["hours_from_origin"].min()
+        step = next(s for s in (1, 2, 3, 6, 12, 24, 168) if span < 8 * s)
+        grid[0, 0].xaxis.set_major_locator(MultipleLocator(step))
+        body.supxlabel("hours from the origin of the forecast", fontsize=10)
+        present = [part for part in _PARTS if part in set(data["part"])]
+        legend_below(drawing, [line_key(color=_PARTS[part]) for part in present], present)
+
+
+def _traces(axes: Axes, rows: pd.DataFrame, markersize: float) -> None:
+    for part, colour in _PARTS.items():
+        trace = rows[rows["part"] == part]
+        line = {"linewidth": 1.2 if part == "history" else 1.6, "marker": ".", "markersize": markersize}
+        axes.plot(trace["hours_from_origin"], trace["energy_kwh"], color=colour, **line)
+    axes.margins(x=0.02)
+    if not (rows["energy_kwh"] < 0).any():
+        axes.set_ylim(bottom=0)
 
 
 @EXHIBITS.figure(
@@ -189,4 +224,26 @@ def printed_numbers(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(DESIGN_COMPARISON, "comparison", may_be_empty=True)
 def comparison(table: pd.DataFrame) -> Grid:
-    return comparison_grid({"design_comparison": table})
+    """Every design that protects beside the published one at equal budgets, at the largest epsilon."""
+    epsilon = table["epsilon"].max()
+    table = table[(table["epsilon"] == epsilon) & (table["design"] != "none")]
+    rows, hidden = [], []
+    for (model, rho), at in table.groupby(["query_model", "rho"], sort=False):
+        at = at.set_index("design")
+        for design in in_order(at.index):
+            row = at.loc[design]
+            if row["delta"] > _NO_PROTECTION:
+                hidden.append(f"{look(design).label} at ρ = {numbers.plain(rho)} ({model})")
+                continue
+            delta, ratio = numbers.probability(row["delta"]), row["ratio_to_published"]
+            small = ratio < numbers.LEAST_PROBABILITY
+            against = numbers.probability(ratio) if small else numbers.significant(ratio)
+            share = numbers.significant(row["share_of_limit"])
+            rows.append((look(design).label, model, numbers.plain(rho), share, delta, against))
+    header = ("design", "query model", "ρ", "ρ / limit", f"δ at ε = {numbers.plain(epsilon)}", "δ / published δ")
+    caption = (
+        "Designs at equal budgets, hockey-stick δ of the worst pair; from ρ = limit on, all households of a "
+        "neighbourhood can get the same released forecast"
+    )
+    note = f"Left out, as δ is above {_NO_PROTECTION}: {'; '.join(hidden)}." if hidden else ""
+    return Grid(caption, header, rows, words=2, note=note)

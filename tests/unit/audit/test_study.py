@@ -54,7 +54,7 @@ def test_the_page_shows_every_row_and_counts_what_was_caught(table, tmp_path):
     audit_bounds.draw(path, output=tmp_path / "audit_bounds.svg")
     build_audit_report(path, tmp_path / "audit_bounds.svg", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<tr>") == sum(len(part["mechanism"]) for part in parts) + 3, "three headings"
+    assert page.count("<tr") == sum(len(part["mechanism"]) for part in parts) + 3, "three headings"
     caught = sum(parts[0]["as_expected"][i] for i, mutant in enumerate(parts[0]["mutant"]) if mutant)
     assert f"Mutants: {caught} of 3 mutants caught" in re.sub(r"\s+", " ", page)
     assert "0 of 2 bounds exceed the claim" in page and "7 of 7 attacks refute the claim" in page

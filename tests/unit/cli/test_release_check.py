@@ -86,6 +86,15 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
+def test_a_layout_that_no_list_goes_with_is_refused_before_the_export_is_read(homes, check):
+    wide = copy.deepcopy(homes)
+    wide["export"] |= {"format": "wide_csv", "wide_layout": "meters"}
+    code, said = check(wide)
+    (refusal,) = refusals(said)
+    assert code == 1 and "'export.meters': cannot be used with a column per meter" in refusal
+    assert "with what is missing" not in said
+
+
 def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
     words = ["make", "--dry-run", "release", "EXPORT=homes.csv", "CONFIG=my.yaml"]
     recipe = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout

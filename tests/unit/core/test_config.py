@@ -5,7 +5,15 @@ import runpy
 import pytest
 import yaml
 
-from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, read_files, refuse_templates
+from meterdp.core.config import (
+    as_markdown,
+    as_yaml,
+    complete,
+    load_schema,
+    read_files,
+    refuse_templates,
+    shown_epsilon,
+)
 from meterdp.errors import InputError
 
 
@@ -185,3 +193,10 @@ def test_a_template_is_refused_whose_python_has_run(tmp_path, text):
         refuse_templates([str(file)])
     file.write_text("shards: 2\n")
     refuse_templates([str(file), "/dev/fd/63"])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "tried", "shown"), [(1, [0.5, 1, 2], 1), (3, [4, 1, 2], 2), (3, [1, 2], 1), (3, [8], 8)]
+)
+def test_a_study_shows_the_epsilon_of_the_release_or_the_middle_one(epsilon, tried, shown):
+    assert shown_epsilon({"mechanisms": {"epsilons": tried}, "release": {"epsilon": epsilon}}) == shown

@@ -67,6 +67,16 @@ def test_the_estimate_follows_the_speed_of_the_run(speed):
     assert run.report.left_s() == pytest.approx(50 * 30.0 / speed, rel=0.1)
 
 
+def test_a_slow_machine_is_noticed_in_a_short_run():
+    """Ten times slower than the typical seconds say, as with a large export."""
+    run = Run({"fit": 8}, lambda rule: 2.0, cores=2)
+    for job in range(4):
+        run.start(job, "fit")
+        run.now += 20.0
+        run.finish(job)
+    assert run.report.left_s() > 60
+
+
 def test_the_seconds_of_a_rule_come_from_its_benchmarks_if_there_are_any(tmp_path):
     (tmp_path / "forecast").mkdir()
     for shard, seconds in (("000", 3.0), ("001", 5.0)):

@@ -17,7 +17,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><title>A t
 
 def results_with_every_figure(folder, synthetic="yes"):
     """Write a results folder with a picture for every registered figure and tables that say what their homes are."""
-    names = {"study": [f"figures/{f.name}{'_sound' if f.variants else ''}" for f in FIGURES]}
+    names = {"study": [f"figures/{figure.name}" for figure in FIGURES]}
     names |= {f"reproduce/{paper}": [figure.name for figure in PAPERS[paper].figures] for paper in PAPERS}
     for part, pictures in names.items():
         for picture in pictures:

@@ -163,7 +163,7 @@ def test_a_study_of_which_one_table_does_not_say_what_its_homes_are_is_not_shown
 def test_figures_whose_tables_are_gone_or_that_no_version_draws_are_not_shown(written, tmp_path):
     gallery, results = written("gallery").gallery, results_with_every_figure(tmp_path)
     count = gallery(results).count("```{figure}")
-    (results / "study/figures/drawn_long_ago.svg").write_text((results / "study/figures/intake.svg").read_text())
+    (results / "study/figures/drawn_long_ago.svg").write_text((results / "study/figures/kl_curve.svg").read_text())
     assert gallery(results).count("```{figure}") == count > 20
     for table in results.rglob("*.parquet"):
         table.unlink()

@@ -11,9 +11,14 @@ from scipy.integrate import quad
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
+from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import fidelity
+from meterdp.evaluation.fidelity import hourly_densities
+from meterdp.evaluation.tables import MARGINALS
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.profiles.vector import Records
+from meterdp.release.synthetic import Source
 
 
 def gaussian(mean, covariance) -> Mixture:
@@ -242,3 +247,23 @@ def test_energy_peak_and_load_factor_are_those_of_the_scale():
     found = fidelity.sample_fidelity(x, more, np.eye(3), scale)
     assert found["energy_wasserstein"] == pytest.approx(3.0)
     assert found["energy_mean_relative"] < 0, "less energy, although the mean is below zero"
+
+
+def test_densities_of_every_hour_are_on_the_bins_of_the_real_households():
+    """Oracle: numpy's histogram of one hour at a time; what lies beyond the bins is in none."""
+    generator = np.random.default_rng(9)
+    real, other = generator.normal(size=(300, 2)), generator.normal(0.5, 2.0, (500, 2))
+    records = Records(np.arange(301, dtype=np.int32), np.vstack([real, [[9, 9]]]), np.arange(301) < 300)
+    source = Source("sound", "sound", 1.0, None)
+    rows = as_arrow(MARGINALS, hourly_densities(records, [(source, other)])).to_pandas()
+    for entry in (0, 1):
+        at = rows[rows["entry"] == entry]
+        expected, edges = np.histogram(real[:, entry], bins=40, density=True)
+        found = at[at["source"] == "real"]
+        np.testing.assert_allclose(found["density"], expected)
+        np.testing.assert_allclose(found["log_kwh"], edges[:-1])
+        drawn = at[at["source"] == "sound"]
+        inside = (other[:, entry] >= edges[0]) & (other[:, entry] <= edges[-1])
+        assert (drawn["density"] * np.diff(edges)).sum() == pytest.approx(inside.mean())
+        assert set(drawn["family"]) == {"sound"} and set(drawn["epsilon"]) == {1.0}
+    assert rows.loc[rows["source"] == "real", "epsilon"].isna().all()

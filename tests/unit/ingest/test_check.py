@@ -226,6 +226,7 @@ def test_standard_time_on_a_clock_that_changes_is_refused_and_the_hint_works(tmp
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
     assert code == 1 and "holds readings in an hour that the clock of Europe/London skips" in said
     assert "set export.stamp_time_zone" in said
+    assert "time_zone: Europe/London\n  stamp_time_zone: UTC\n" in said, "the proposal keeps the zone of the homes"
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own | {"stamp_time_zone": "UTC"})[0] == 0
 
 

@@ -12,7 +12,7 @@ from meterdp.core.config import load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
-from meterdp.mechanisms.registry import MECHANISMS, find_own_classes, mechanism
+from meterdp.mechanisms.registry import MECHANISMS, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels
 from meterdp.report import style
@@ -83,10 +83,6 @@ def test_the_configuration_says_which_mechanisms_make_fewer_draws(repository):
     said = schema["properties"]["mechanisms"]["properties"]["variants"]["description"]
     limits = {name: kind.most_draws for name, kind in MECHANISMS.items() if kind.most_draws is not None}
     assert re.findall(r"`(\w+)` makes (\d+) at most", said) == [(name, str(most)) for name, most in limits.items()]
-
-
-def test_mechanisms_that_see_records_alone_find_their_own_classes():
-    assert find_own_classes([*MECHANISMS, "sound"]) == {"sound", "dpem_zcdp"}
 
 
 def test_unknown_mechanisms_are_refused_with_the_list_of_known_ones():

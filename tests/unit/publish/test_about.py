@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
 from meterdp.publish.folder import described, publish
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS, PAGE
 from meterdp.publish.registry_entry import check_entry, entry_of
 from meterdp.release.service import PLACES
 from tests.unit.groupforecast.made_up import records_of, town
@@ -91,7 +91,7 @@ def test_a_crate_lists_every_file_of_its_folder_with_its_digest(files):
     by_group = bool(single) and json.loads(files["manifest.json"])["privacy"]["adjacency"] == "replace_one"
     kind = KINDS["forecasts" if single else "mixture"]
     beside = {"shape.parquet"} if by_group else set()
-    assert listed == {*kind.files, *beside, ENTRY} and len(beside) == by_group
+    assert listed == {*kind.files, *beside, ENTRY, PAGE} and len(beside) == by_group
     assert (HOUSEHOLDS in graph) == bool(single)
     assert PLACES not in files and PLACES.encode() not in files[CRATE]
     for name in listed:
@@ -131,7 +131,7 @@ def test_a_kind_of_release_without_words_of_its_own_gets_those_of_its_manifest(f
 
 
 def test_neither_names_a_path_a_list_or_the_ledger(files):
-    for name in (CRATE, ENTRY):
+    for name in DESCRIPTIONS:
         for word in (b"secret-folder", b"list.csv", b"ledger.sqlite", b"/tmp", b"sha256 of the list"):
             assert word not in files[name]
 
@@ -159,13 +159,13 @@ def test_what_the_registry_would_not_take_is_not_published(files, tmp_path):
 
 
 def test_what_an_earlier_version_stored_is_published_as_it_is(files, tmp_path):
-    stored = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
+    stored = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
     publish(stored, tmp_path / "results/release/mixture")
     assert {p.name: p.read_bytes() for p in (tmp_path / "results/release/mixture").iterdir()} == stored
 
 
 def test_what_is_said_of_a_folder_follows_from_its_files_and_a_study_is_not_described(files):
-    bare = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
+    bare = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
     assert described(bare, ABOUT, DAY) == described(files, ABOUT, DAY)
     study = json.dumps({"status": STUDY_MODE}).encode()
     with pytest.raises(InputError, match="holds a file that is not for release"):

@@ -12,7 +12,7 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, KINDS
 from meterdp.publish.tables import RELEASED_MIXTURE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
@@ -80,7 +80,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
     mu = gaussian.mu_for(2.0, 1e-5)
     for name in NAMES:
         folder = tmp_path / name / "release/mixture"
-        assert {file.name for file in folder.iterdir()} == {*KINDS["mixture"].files, CRATE, ENTRY}
+        assert {file.name for file in folder.iterdir()} == {*KINDS["mixture"].files, *DESCRIPTIONS}
         assert "not for release" not in str(metadata_of(folder / "mixture.parquet"))
         (charge,) = charges(tmp_path, name)
         assert charge["mu"] == pytest.approx(mu, rel=1e-3), "what the colluding node sees"

@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS, check_files
+from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, KINDS, check_files
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
 from tests.unit.release.charged import service, spent
@@ -57,7 +57,7 @@ def test_a_list_on_which_two_feeders_would_be_called_alike_is_refused(call, tmp_
 
 def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_them(call):
     files = call()
-    assert set(files) == {*KINDS["feeders"].files, CRATE, ENTRY}
+    assert set(files) == {*KINDS["feeders"].files, *DESCRIPTIONS}
     check_files(files)
     totals, rows = table(files, "feeders.parquet"), list(csv.DictReader(io.StringIO(files["feeders.csv"].decode())))
     names = [c.name for c in RELEASED_FEEDERS.columns]

@@ -17,7 +17,7 @@ from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.spent import CHARGED
 from meterdp.publish.folder import publish
-from meterdp.publish.kinds import CRATE, ENTRY, check_files
+from meterdp.publish.kinds import DESCRIPTIONS, check_files
 from meterdp.publish.tables import GROUP_FORECAST_FILE, RELEASED_GROUP_FORECAST
 from meterdp.release import forecasts
 from meterdp.release.forecasts import different_forecasts, on_the_list
@@ -67,7 +67,7 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
     own = json.loads(files[f"{release_id[0]}.json"])
     folder = json.loads(files["manifest.json"])
     assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
-    assert set(folder["sha256"]) == set(files) - {"manifest.json", "README.md", CRATE, ENTRY}
+    assert set(folder["sha256"]) == set(files) - {"manifest.json", "README.md", *DESCRIPTIONS}
     assert len(different) == folder["mechanism"]["group_count"] == 1
     page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page

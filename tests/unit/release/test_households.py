@@ -18,7 +18,7 @@ from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.privacy.noise import GRID
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release import households
 from tests.unit.release.charged import service, spent
@@ -61,7 +61,7 @@ def released(given, x=None):
 
 def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(town):
     files = released(town())
-    assert set(files) == {*KINDS["households"].files, CRATE, ENTRY}
+    assert set(files) == {*KINDS["households"].files, *DESCRIPTIONS}
     manifest = json.loads(files["manifest.json"])
     assert manifest["privacy"]["epsilon"] == 1 and manifest["privacy"]["adjacency"] == "replace_one"
     assert manifest["privacy"]["proof"][0] == "docs/proofs/households.md"

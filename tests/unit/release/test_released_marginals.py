@@ -13,7 +13,7 @@ from meterdp.mechanisms.proven.marginals import Reference, features, fit_exponen
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
-from meterdp.publish.kinds import CRATE, ENTRY, KINDS
+from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from tests.unit.release.charged import DEFAULTS, release_mixture, service
 
 
@@ -34,7 +34,7 @@ def release(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(release, share):
     files, ledger, config = release(share)
-    assert set(files) == {*KINDS["mixture"].files, CRATE, ENTRY}
+    assert set(files) == {*KINDS["mixture"].files, *DESCRIPTIONS}
     manifest = json.loads(files["manifest.json"])
     (charged,) = [e for e in ledger.events() if e["kind"] == "charged"]
     epsilon, delta = config["release"]["epsilon"], config["release"]["delta"]

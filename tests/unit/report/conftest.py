@@ -14,16 +14,13 @@ from meterdp.core.parquet import as_arrow
 from meterdp.report.registry import FIGURES
 from tests.unit.report import made_up
 
-SETTINGS = {"mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1.0, 2.0, 4.0]}}
 
-
-def draw_all(paths: dict[str, Path], folder: Path, settings: dict = SETTINGS) -> dict[str, Path]:
+def draw_all(paths: dict[str, Path], folder: Path) -> dict[str, Path]:
     """Draw every figure of the registry from the tables at ``paths``; return the figures by name."""
     drawn = {}
     for figure in FIGURES:
-        for name, options in figure.drawings(settings).items():
-            drawn[name] = folder / f"{name}.svg"
-            figure.draw(*(paths[table.name] for table in figure.tables), output=drawn[name], **options)
+        drawn[figure.name] = folder / f"{figure.name}.svg"
+        figure.draw(*(paths[table.name] for table in figure.tables), output=drawn[figure.name])
     return drawn
 
 
@@ -88,7 +85,7 @@ def draw(tmp_path_factory) -> Callable[..., Figure]:
     """
     save = Figure.savefig
 
-    def go(figure, *data, saved: bool = False, **options) -> Figure:
+    def go(figure, *data, saved: bool = False) -> Figure:
         seen, output = [], tmp_path_factory.mktemp("drawn") / "a.svg"
 
         def look(self, file, **more):
@@ -101,7 +98,7 @@ def draw(tmp_path_factory) -> Callable[..., Figure]:
         ]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Figure, "savefig", look)
-            figure.plot(*read, output, **options)
+            figure.plot(*read, output)
         assert not saved or is_svg(output)
         return seen[0]
 

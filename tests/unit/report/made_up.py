@@ -79,18 +79,6 @@ def class_table(classes: int = 6) -> pd.DataFrame:
     )
 
 
-def normality(classes: int = 6) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "component": np.arange(1, classes + 1),
-            "household_count": SIZES[:classes],
-            "mardia_skewness": 2.345 + np.arange(classes),
-            "mardia_kurtosis_z": -1.25 + 3.5 * np.arange(classes),
-            "share_within_90": 0.874 - 0.01 * np.arange(classes),
-        }
-    )
-
-
 def profile_hours(hours: int = 12, start: int = 12) -> pd.DataFrame:
     of_day = [(start + j) % 24 for j in range(hours)]
     return pd.DataFrame(
@@ -104,33 +92,6 @@ def profile_hours(hours: int = 12, start: int = 12) -> pd.DataFrame:
             "scale_kwh": 0.0,
         }
     )
-
-
-def marginals(classes: int = 6, hours: int = 12, released=("kl_published", "sound")) -> pd.DataFrame:
-    generator = np.random.default_rng(2)
-    parts = []
-
-    def add(component, entry, curve, x, density):
-        parts.append(
-            pd.DataFrame({"component": component, "entry": entry, "curve": curve, "log_kwh": x, "density": density})
-        )
-
-    for row in mixture(classes, hours).itertuples():
-        deviation = np.sqrt(np.diag(np.reshape(row.covariance, (hours, hours))))
-        for entry in range(hours):
-            mean, sd = row.mean_log_kwh[entry], deviation[entry]
-            sample = generator.normal(mean, sd, SIZES[row.component - 1])
-            density, edges = np.histogram(sample, bins=20, density=True)
-            add(row.component, entry, "histogram", edges[:-1], density)
-            x = np.linspace(mean - 4 * sd, mean + 4 * sd, 80)
-            for curve, shift, scale in [("fit", 0, 1), *((name, 0.15 * row.component, 1.2) for name in released)]:
-                z = (x - mean - shift) / (sd * scale)
-                add(row.component, entry, curve, x, np.exp(-z * z / 2) / (sd * scale * np.sqrt(2 * np.pi)))
-    data = pd.concat(parts, ignore_index=True)
-    shared = data[data["curve"].isin(["histogram", "fit"])]
-    fitted = data[data["curve"] != "sound"].assign(classes="fit")
-    own = pd.concat([shared, data[data["curve"] == "sound"]]).assign(classes="sound")
-    return pd.concat([fitted, own] if "sound" in released else [fitted], ignore_index=True)
 
 
 def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
@@ -196,20 +157,6 @@ def fidelity(mechanisms=("kl_published", "sound")) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"entry": "Int32"})
 
 
-def arma_summary() -> pd.DataFrame:
-    rows = [
-        ("full", 96, 193, "ARMA of the full order, by exact likelihood"),
-        ("lower_order", 3, 5, "a lower order, because the full one did not converge"),
-        ("seasonal_mean", 1, 2, "no ARMA fit: the forecast is the seasonal mean"),
-    ]
-    return pd.DataFrame(rows, columns=["status", "household_count", "fit_count", "meaning"])
-
-
-def forecast_marks_summary() -> pd.DataFrame:
-    rows = [("as_trained", 88, "nothing to say"), ("held", 11, "held at a bound"), ("drift", 1, "innovations drift")]
-    return pd.DataFrame(rows, columns=["mark", "household_count", "meaning"])
-
-
 def forecaster_comparison() -> pd.DataFrame:
     own, pooled = "household's own readings", "trained across homes, its privacy is not accounted for"
     rows = []
@@ -249,78 +196,6 @@ def forecaster_comparison() -> pd.DataFrame:
 SUMS = ("rmse_mean_kwh", "sum_kwh", "sum_bias_kwh", "sum_rmse_kwh", "sum_of_medians_bias_kwh")
 
 
-def forecast_errors(designs=("white", "published"), rhos=(0.45, 0.68571, 1.4)) -> pd.DataFrame:
-    keys = [("arma", "none", 0.0, 0.031), ("last_value", "none", 0.0, 0.058), ("last_week", "none", 0.0, 0.049)]
-    keys += [("released", d, r, 0.031 + 0.2 * r) for d in designs for r in rhos]
-    rows = []
-    for scale, factor in (("log_kwh", 1.0), ("kwh", 7.3)):
-        for method, design, rho, nmse in keys:
-            row = {"method": method, "design": design, "rho": rho, "scale": scale, "mse": 0.4 * nmse}
-            row |= {"nmse": factor * nmse, "nmse_se": 0.06 * factor * nmse, "nmse_median": 0.83 * factor * nmse}
-            row |= {"relative_mse": 4.1 * nmse, "mae": 1.7 * nmse, "mae_median": 1.3 * nmse, "won_share": 0.27}
-            row |= {"query_model": "deterministic" if method == "released" else ""}
-            sums = {"sum_kwh": 60.1, "sum_bias_kwh": -83 * nmse, "sum_rmse_kwh": 112 * nmse}
-            row |= sums if scale == "kwh" else dict.fromkeys(sums)
-            rows.append(row | {"household_count": 100, "origin_count": 24})
-    return pd.DataFrame(rows)
-
-
-def forecast_intervals() -> pd.DataFrame:
-    rows = [("arma", "calibrated", "none", "", 0.0, 0.5, 0.49, 0.02, 0.113, 100, 24)]
-    rows += [("arma", "law", "none", "", 0.0, 0.5, 0.561, 0.0211, 0.137, 100, 24)]
-    rows += [("released", "calibrated", "white", "deterministic", 0.45, 0.9, 0.881, 0.0123, 0.929, 100, 24)]
-    columns = [
-        "method",
-        "interval",
-        "design",
-        "query_model",
-        "rho",
-        "level",
-        "coverage",
-        "coverage_se",
-        "mean_width_kwh",
-    ]
-    return pd.DataFrame(rows, columns=[*columns, "household_count", "origin_count"])
-
-
-def gaussian_summary() -> pd.DataFrame:
-    rows = [("residual", 100, 3, -0.58, -0.077, 0.1, -0.01, 0.098, 6.6, 0.41)]
-    rows += [("innovations", 100, 3, -0.066, 0.03, 0.077, -0.063, 0.35, 6.7, 0.57)]
-    columns = [f"{n}_{q}" for n in ("skewness", "excess_kurtosis") for q in ("q25", "median", "q75")]
-    return pd.DataFrame(rows, columns=["series", "household_count", "untested_count", *columns, "rejected_share"])
-
-
-def delta_curves(
-    designs=("none", "white", "published"),
-    rhos=(0.45, 0.68571, 1.4),
-    models=("deterministic", "stochastic", "published"),
-    epsilons=(0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
-) -> pd.DataFrame:
-    rows = []
-    for design in designs:
-        for model in models:
-            for rho in [0.0] if design == "none" else rhos:
-                for sides, factor in (("one", 1.0), ("two", 1.15), ("hockey_stick", 0.7), ("swap", 0.9)):
-                    for epsilon in epsilons:
-                        level = {"none": 1.0, "white": 0.8, "published": 0.7}[design]
-                        delta = 1.0 if design == "none" else min(1.0, factor * level * np.exp(-rho * epsilon))
-                        bound = min(1.0, 1.3 * delta) if sides in ("one", "two") else None
-                        rows.append((design, model, rho, sides, epsilon, delta, 1e-5 * delta, bound, 2420))
-    columns = ["design", "query_model", "rho", "sides", "epsilon", "delta", "delta_error", "delta_chernoff"]
-    columns += ["pair_count"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def delta_under_prior() -> pd.DataFrame:
-    rows = []
-    for row in delta_curves().query("sides == 'one'").itertuples():
-        for ratio in (1.0, 2.0, 10.0):
-            delta = 1 - (1 - row.delta) / ratio
-            rows.append((row.design, row.query_model, row.rho, ratio, row.epsilon, delta, 1e-5, row.pair_count))
-    columns = ["design", "query_model", "rho", "prior_ratio", "epsilon", "delta", "delta_error", "pair_count"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def design_comparison() -> pd.DataFrame:
     rows = []
     for model in ("deterministic", "published"):
@@ -330,16 +205,6 @@ def design_comparison() -> pd.DataFrame:
             row |= {"share_of_limit": 300 / 51.8, "largest_squared_error": 300.0, "certified_gap": None}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def noise_answers() -> pd.DataFrame:
-    rows = [
-        ("white", "deterministic", "smallest error", 1.0, 1e-5, 4321.0, 1.0, 9.9e-6, 0.777),
-        ("published", "deterministic", "smallest error", 1.0, 1e-5, None, 1.0, 1.0, None),
-        ("white", "deterministic", "guarantee", 0.1, 1e-5, 12.5, None, 1.0, 0.0987),
-    ]
-    names = ("design", "query_model", "question", "asked", "asked_delta", "rho", "epsilon", "delta", "error_kwh")
-    return pd.DataFrame(rows, columns=names)
 
 
 def hide_among(sizes=(2, 5, 20), households=30) -> pd.DataFrame:
@@ -480,48 +345,6 @@ def household_curves(days=tuple(f"2025-{month:02d}-01" for month in range(1, 13)
     return pd.DataFrame(rows).astype({"home_count": "Int64"})
 
 
-def neighbourhood_summary() -> pd.DataFrame:
-    sizes = np.array([41, 29, 14, 9, 5, 1])
-    alone = (sizes == 1).astype(int)
-    return pd.DataFrame(
-        {
-            "neighbourhood": np.arange(1, 7),
-            "household_count": sizes,
-            "pair_count": sizes * (sizes - 1),
-            "households_alone": alone,
-            "outside_pair_count": 0,
-            "meaning": np.where(alone, "there is nobody to be mistaken for", ""),
-        }
-    )
-
-
-def forecast_examples(examples: int = 3) -> pd.DataFrame:
-    generator = np.random.default_rng(3)
-    rows = []
-    for example in range(examples):
-        past, ahead = np.arange(-24, 0, 0.25), np.arange(0, 3, 0.25)
-        for part, t in (("history", past), ("truth", ahead), ("forecast", ahead), ("released", ahead)):
-            load = 0.2 * np.exp(0.5 * np.sin(t / 4 + example) + 0.2 * generator.normal(size=len(t)))
-            rows += [("published", 0.45, example + 1, part, hour, kwh) for hour, kwh in zip(t, load, strict=True)]
-    data = pd.DataFrame(rows, columns=["design", "rho", "example", "part", "hours_from_origin", "energy_kwh"])
-    data.loc[5, "energy_kwh"] = None
-    return data
-
-
-def federation(steps: int = 20) -> pd.DataFrame:
-    iteration = np.arange(steps + 1)
-    return pd.DataFrame(
-        {
-            "scheme": "subspace",
-            "iteration": iteration,
-            "log_likelihood": -14_500.0 - 900.0 * np.exp(-iteration / 4),
-            "round_count": 33,
-            "message_count": 4488,
-            "number_count": 4488 * 546,
-        }
-    )
-
-
 def federation_protects(circuits: int = 12, **settings) -> pd.DataFrame:
     federation = {"scheme": "subspace", "graph": "complete", "colluding": 2, "iterations": 20, "mask_std": 1e5}
     federation |= settings
@@ -529,6 +352,83 @@ def federation_protects(circuits: int = 12, **settings) -> pd.DataFrame:
     meters = pa.table({"household": pa.array(range(circuits), pa.int32()), "circuit": names})
     rows = protection_rows(Circuits.of(meters, federation), federation, 12, 6, 2.0, 1e-5)
     return pd.DataFrame(rows)
+
+
+def total_load(days: int = 28, first: str = "2025-10-20") -> pd.DataFrame:
+    """Quarters of an hour from a Monday on; higher in the evening, lower at weekends; the third one is unknown."""
+    starts = pd.date_range(first, periods=96 * days, freq="15min", tz="UTC")
+    hour = starts.hour + starts.minute / 60
+    kw = (0.8 + 0.9 * np.exp(-((hour - 18.5) ** 2) / 8)) * np.where(starts.day_of_week >= 5, 0.9, 1.0)
+    data = pd.DataFrame(
+        {
+            "interval_start_utc": starts,
+            "day_local": starts.strftime("%Y-%m-%d"),
+            "minute_of_day_local": starts.hour * 60 + starts.minute,
+            "household_count": 1421,
+            "mean_kw": kw,
+        }
+    )
+    data.loc[2, ["household_count", "mean_kw"]] = [0, None]
+    return data
+
+
+def consumption_quantiles() -> pd.DataFrame:
+    shares = np.linspace(0, 1, 501)
+    parts = [
+        pd.DataFrame({"statistic": statistic, "household_share": shares, "value": level * np.exp(1.2 * shares**2)})
+        for statistic, level in (("daily_kwh", 9.0), ("peak_kw", 4.0))
+    ]
+    return pd.concat(parts, ignore_index=True).assign(household_count=1421)
+
+
+def peak_hours() -> pd.DataFrame:
+    hours = np.arange(24)
+    shares = np.exp(-((hours - 18.0) ** 2) / 6)
+    largest = shares + 0.1
+    return pd.DataFrame(
+        {
+            "hour_of_day_local": hours,
+            "highest_mean_share": shares / shares.sum(),
+            "largest_reading_share": largest / largest.sum(),
+        }
+    )
+
+
+def class_load(classes: int = 6) -> pd.DataFrame:
+    component = np.arange(classes + 1)
+    return pd.DataFrame(
+        {
+            "component": component,
+            "household_count": [12, *SIZES[:classes]],
+            "mean_kw": 0.4 + 0.3 * component,
+            "at_peak_kw": (0.4 + 0.3 * component) * np.where(component == 2, 2.5, 1.4),
+        }
+    )
+
+
+def coincidence(sizes=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1421)) -> pd.DataFrame:
+    peak = np.array([1.7 + 5.1 / size**0.6 for size in sizes])
+    columns = {"home_count": sizes, "group_count": [min(20, 1421 // size) for size in sizes], "peak_kw": peak}
+    return pd.DataFrame(columns | {"lowest_kw": 0.8 * peak, "highest_kw": 1.6 * peak})
+
+
+def example_households(days: int = 28, first: str = "2025-10-20") -> pd.DataFrame:
+    load = total_load(days, first).drop(columns=["household_count", "mean_kw"])
+    parts = [load.assign(home=home, power_kw=0.1 * home + 0.01 * (np.arange(len(load)) % 96)) for home in range(1, 7)]
+    data = pd.concat(parts, ignore_index=True)
+    data.loc[5, "power_kw"] = None
+    return data
+
+
+def marginals(hours: int = 12, released=("kl_published", "sound")) -> pd.DataFrame:
+    left, parts = np.linspace(-3.0, 1.9, 40), []
+    for entry in range(hours):
+        for source, shift in (("real", 0.0), ("fit", 0.1), *((name, 0.3) for name in released)):
+            density = np.exp(-((left - 0.1 * entry + 0.5 - shift) ** 2) / 0.8) / np.sqrt(0.8 * np.pi)
+            family, epsilon = (MECHANISMS[source][0], 1.0) if source in MECHANISMS else ("none", None)
+            columns = {"source": source, "family": family, "epsilon": epsilon, "entry": entry}
+            parts.append(pd.DataFrame(columns | {"log_kwh": left, "density": density}, index=range(40)))
+    return pd.concat(parts, ignore_index=True)
 
 
 def all_tables() -> dict[str, pd.DataFrame]:

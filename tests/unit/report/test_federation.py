@@ -2,9 +2,7 @@
 
 import re
 
-import pandas as pd
-
-from meterdp.report.federation import federation_grid, protects_grid
+from meterdp.report.federation import protects_grid
 from tests.unit.report import made_up
 
 
@@ -67,11 +65,5 @@ def test_a_graph_without_a_cycle_has_no_rows_of_secure_summation(tmp_path):
     assert exposed == "each circuit’s own sums, of every iteration"
 
 
-def test_what_was_sent_is_in_megabytes():
-    grid = federation_grid({"federation": made_up.federation()})
-    assert [row[0] for row in grid.rows] == ["0", "1", "10", "20"]
-    assert {row[-1] for row in grid.rows} == {"19.6"}  # 8 bytes x 546 numbers x 4,488 messages
-
-
-def test_without_a_federation_there_is_neither_table():
-    assert protects_grid({}) is None and federation_grid({"cost": pd.DataFrame()}) is None
+def test_without_a_federation_there_is_no_table():
+    assert protects_grid({}) is None

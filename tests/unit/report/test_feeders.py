@@ -27,14 +27,18 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
     for lines, window in zip(panels, ("days", "average_day"), strict=False):
         for epsilon in made_up.EPSILONS:
             expected = at[(at["window"] == window) & (at["epsilon"] == epsilon)]
-            drawn = lines[f"sound totals, ε = {epsilon:g}"]
+            drawn = lines[f"proven totals, ε = {epsilon:g}"]
             assert drawn[:, 0].tolist() == expected["feeder_size"].tolist()
             assert drawn[:, 1] == pytest.approx(100 * expected["relative_rmse"])
     # Circuits right of the largest feeders, for the five epsilons and four other ways.
     alone = [xy for label, xy in panels[0].items() if label.startswith("_child") and len(xy) == 1]
     assert len(alone) == 9 and all(xy[0, 0] == 1000 for xy in alone)
     assert "Laplace, hides one reading only, ε = 2" in panels[0] and "mean profile of all, no privacy" in panels[0]
-    assert "Every half hour of 7 days" in words and "15/15, over 7 days" in words and "100 customers" in words
+    assert (
+        "How far off is every half hour\nof 7 days?" in words
+        and "15/15, over 7 days" in words
+        and "100 households" in words
+    )
     assert {"own\ncircuits", "<1", ">99", "100", "5\n3.8"} <= set(words)
 
 
@@ -45,7 +49,7 @@ def test_an_export_of_few_households_is_said_instead_of_drawn(shown):
 
 def test_one_size_alone_is_drawn(shown):
     _, panels = shown(made_up.feeder_errors(sizes=(50,)), made_up.feeder_rules(sizes=(50,)))
-    assert len(panels[0]["sound totals, ε = 1"]) == 1
+    assert len(panels[0]["proven totals, ε = 1"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -25,19 +25,30 @@ def shown(draw):
 def test_curves_are_medians_over_k_and_yardsticks_are_told_in_numbers(shown):
     words, curves = shown(made_up.hide_among(sizes=(2, 5)))
     table = made_up.hide_among(sizes=(2, 5)).set_index("design")["error_kwh_median"]
-    assert [curve[0] for curve in curves] == [[2, 5]] * 3
-    for design, curve in zip(("white", "joint", "group_mean"), curves, strict=True):
+    assert [curve[0] for curve in curves] == [[2, 5]] * 2
+    for design, curve in zip(("joint", "group_mean"), curves, strict=True):
         assert curve[1] == table.loc[design].tolist()
-    for expected in ("white noise\nand published design", "joint design", "mean of the group", "quarter of an hour"):
+    for expected in ("joint design", "mean of the group", "quarter of an hour"):
         assert expected in words
     assert "household uses: 0.17 kWh" in words and "own forecast: 0.10 kWh" in words and "ε = 1, δ = 10⁻⁵" in words
+
+
+def test_the_axis_ends_where_a_forecast_says_nothing_and_what_is_beyond_is_named(draw):
+    costs, marks = made_up.hide_among(sizes=(2, 5)), made_up.hide_among_yardsticks()
+    figure = draw(hide_among, costs, marks)
+    assert figure.axes[0].get_ylim() == (0, pytest.approx(2 * marks["median_kwh"].max()))
+    low, high = (f"{9.87 * np.sqrt(size):.0f}" for size in (2, 5))
+    named = f"Off the axis: white noise and published design, {low} to {high} kWh per quarter of an hour"
+    assert named in texts_of(figure)
+    alone = draw(hide_among, costs[costs["design"] == "white"], marks)
+    assert alone.axes[0].get_ylim()[1] > 9.87 * np.sqrt(5) and "Off the axis" not in texts_of(alone)
 
 
 def test_designs_that_serve_not_everybody_and_sizes_without_households_are_named(shown):
     words, curves = shown(made_up.hide_among(sizes=(2, 20, 50, 100)))
     assert "white noise, k = 20: no noise" in words and "k = 50, 100: more than the 30 households" in words
-    # White noise no longer lies on the published design, so both are drawn; nobody is drawn at 50.
-    assert sorted(len(curve[0]) for curve in curves) == [1, 2, 2, 2] and max(max(c[0]) for c in curves) == 20
+    # Nobody is drawn at 50.
+    assert sorted(len(curve[0]) for curve in curves) == [2, 2] and max(max(c[0]) for c in curves) == 20
 
 
 def test_all_sizes_too_large_is_said_instead_of_drawn(shown):
@@ -48,7 +59,7 @@ def test_all_sizes_too_large_is_said_instead_of_drawn(shown):
 
 def test_one_size_alone_and_errors_of_zero(shown):
     words, curves = shown(made_up.hide_among(sizes=(5,)))
-    assert len(curves) == 3 and all(len(curve[0]) == 1 for curve in curves)
+    assert len(curves) == 2 and all(len(curve[0]) == 1 for curve in curves)
     alike = made_up.hide_among(sizes=(2, 5))
     alike.loc[alike["design"] == "group_mean", [c for c in alike if "error_kwh" in c]] = 0.0
     words, curves = shown(alike)

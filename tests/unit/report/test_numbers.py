@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meterdp.report import numbers
-from meterdp.report.numbers import count, percent, plain, plus_minus, significant
+from meterdp.pages import numbers
+from meterdp.pages.numbers import count, percent, plain, plus_minus, significant
 
 
 def test_the_examples_in_the_docstrings_hold():

@@ -1,4 +1,4 @@
-"""The report holds every number of its tables, nothing it must not hold, and loads nothing from elsewhere."""
+"""The report answers its questions from the tables, holds nothing it must not hold, and loads nothing."""
 
 from __future__ import annotations
 
@@ -8,250 +8,394 @@ import re
 import numpy as np
 import pytest
 
-from meterdp.catalogue import study_tables
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.report import numbers
-from meterdp.report.forecasts import off
+from meterdp.pages import numbers
+from meterdp.release.asked import plans
 from meterdp.report.page import build_report
-from meterdp.report.registry import TABLES
+from meterdp.report.registry import OF_FEDERATIONS, TABLES
 from tests import chromium
 from tests.conftest import ROOT
 from tests.unit.report import made_up
 
-SETTINGS = {
-    "title": "Smart-meter study",
-    "results_dir": "/srv/hidden/results",
-    "seed": 987_654_321,
-    "shards": 4,
-    "export": {"path": "/home/somebody/april.csv", "format": "long_csv", "missing_words": ["", "NA"]},
-    "mechanisms": {"epsilons": [2], "delta": 1e-5, "draws": 1000},
-    "class_noise": {"file_design": "published", "rhos": [0.45]},
-}
+EXPORT = {"path": "/home/jdoe/april.csv", "time_zone": "UTC", "meters": "list.csv"}
+EXPORT |= {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
+MOST_WORDS = 2500
+
+
+def settings(**sections) -> dict:
+    """A whole configuration of a real export."""
+    config = {"export": EXPORT, "results_dir": "/srv/hidden/results", "seed": 987_654_321, **sections}
+    return complete(config, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 
 
 def arguments() -> dict:
     """What the report is told besides its tables and figures."""
-    return {
-        "title": "A <test> study",
-        "synthetic": True,
-        "settings": SETTINGS,
-        "files": study_tables().values(),
-    }
+    config = settings(release={"population": "Springfield", "budget_period": "2025"})
+    every = {**config, "release": {**config["release"], "what": ["mixture", "households", "forecasts", "feeders"]}}
+    return {"title": "A <test> study", "synthetic": True, "settings": config, "plans": plans(every, 1442, 12)}
 
 
 @pytest.fixture(scope="module")
-def report(study, drawn, tmp_path_factory):
+def report(study, drawn):
     """Path of the made-up study's report."""
     output = study["cost"].parent / "report.html"
-    inputs = {name: study[name] for name in TABLES}
-    build_report(inputs, drawn, output, **arguments())
+    build_report({name: study[name] for name in TABLES}, drawn, output, **arguments())
     return output
 
 
 def words_of(path) -> str:
-    """Visible text of a report, images and style left out, white space as single spaces."""
-    page = re.sub(r"<style>.*?</style>|<img [^>]*>", "", path.read_text(encoding="utf-8"), flags=re.S)
+    """Visible text of a report: pictures, styles and scripts left out, white space as single spaces."""
+    page = re.sub(r"<(style|script|svg)\b.*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.S)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
-def page_of(folder, inputs, figures=None, settings=SETTINGS):
+def page_of(folder, inputs, figures=None, **changed):
     """Write the report of these tables and figures; return its path."""
     path = folder / "r.html"
-    build_report(inputs, figures or {}, path, title="t", synthetic=False, settings=settings)
+    build_report(inputs, figures or {}, path, **{"title": "t", "synthetic": False, "settings": settings()} | changed)
     return path
 
 
-def cells_of(path) -> set[str]:
-    return {html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", path.read_text(encoding="utf-8"))}
+def rows_of(path) -> list[tuple[str, ...]]:
+    """The rows of all printed tables, a tuple of cells each."""
+    rows = re.findall(r"<tr[^>]*>(<td.*?)</tr>", path.read_text(encoding="utf-8"))
+    return [tuple(html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)) for row in rows]
 
 
-# What the report writes of a row of each table.
-WRITTEN = {
-    "ingest_report": lambda r: [numbers.count(r.row_count)],
-    "quality_summary": lambda r: [numbers.count(r.item_count)],
-    "class_table": lambda r: [
-        numbers.count(r.household_count),
-        numbers.significant(r.mean_energy_kwh),
-        numbers.percent(r.share),
-    ],
-    "normality": lambda r: [
-        numbers.count(r.household_count),
-        numbers.significant(r.mardia_kurtosis_z),
-        numbers.percent(r.share_within_90),
-    ],
-    "arma_summary": lambda r: [numbers.count(r.household_count)],
-    "forecast_marks_summary": lambda r: [numbers.count(r.household_count)],
-    "neighbourhood_summary": lambda r: [numbers.count(r.pair_count)],
-    "cost": lambda r: [
-        numbers.plus_minus(r.kl_mean, r.kl_se),
-        numbers.plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
-        numbers.plus_minus(r.heldout_gap_mean, r.heldout_gap_se),
-        numbers.count(r.classes),
-        numbers.percent(r.projected_share),
-        *map(numbers.significant, (r.heldout_loglik_mean, r.kl_median, r.kl_small_classes_mean)),
-        *([numbers.significant(r.heldout_gap_same_k_mean)] if r.family == "sound" else []),
-    ],
-    "forecast_errors": lambda r: [
-        numbers.plus_minus(r.nmse, r.nmse_se),
-        *map(numbers.significant, (r.relative_mse, r.nmse_median, r.mae)),
-        *([numbers.percent(r.won_share)] if r.method != "arma" else []),
-        *([off(r.sum_bias_kwh, r.sum_kwh), numbers.percent(r.sum_rmse_kwh / r.sum_kwh)] if r.scale == "kwh" else []),
-    ],
-    "forecaster_comparison": lambda r: (
-        []
-        if r.status != "run" or r.forecaster == "arma"
-        else [numbers.plus_minus(r.mse_ratio, r.mse_ratio_se), numbers.percent(r.won_share)]
-        if r.scale == "log_kwh"
-        else [
-            numbers.plus_minus(r.mae_ratio, r.mae_ratio_se),
-            numbers.percent(r.mae_won_share),
-            *map(numbers.significant, (r.mase, r.rmse_mean_kwh, r.crps_kwh)),
-            off(r.sum_bias_kwh, r.sum_kwh),
-            off(r.sum_of_medians_bias_kwh, r.sum_kwh),
-            *map(numbers.percent, (r.sum_rmse_kwh / r.sum_kwh, r.covered_50_share, r.covered_90_share)),
-        ]
-    ),
-    "forecast_intervals": lambda r: [
-        f"{numbers.percent(r.coverage)} ± {numbers.percent(r.coverage_se)}",
-        numbers.significant(r.mean_width_kwh),
-    ],
-    "gaussian_summary": lambda r: [numbers.percent(r.rejected_share)],
-    "delta_curves": lambda r: [numbers.probability(r.delta)],
-    "delta_under_prior": lambda r: [numbers.probability(r.delta)] if r.epsilon == 1 and r.design != "none" else [],
-    "design_comparison": lambda r: (
-        [numbers.probability(r.delta), *map(numbers.significant, (r.ratio_to_published, r.share_of_limit))]
-        if r.design != "none"
-        else []
-    ),
-    "noise_answers": lambda r: [numbers.significant(r.rho), numbers.significant(r.error_kwh)],
-    "hide_among": lambda r: [
-        f"{r.size} or more",
-        f"{r.group_count} of {r.smallest_group} to {r.largest_group}",
-        *(numbers.significant(value, 2) for name, value in r._asdict().items() if "error_kwh_m" in name),
-    ],
-    "group_forecast_errors": lambda r: [
-        *map(numbers.significant, (r.mae_kwh, r.mae_median_kwh)),
-        *([] if r.coverage_50 != r.coverage_50 else map(numbers.percent, (r.coverage_50, r.coverage_90))),
-    ],
-}
+def captions_of(path) -> list[str]:
+    return [html.unescape(words) for words in re.findall(r"<caption>(.*?)</caption>", path.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("table", WRITTEN)
-def test_every_number_of_the_tables_is_in_the_report(report, table):
-    cells = cells_of(report)
-    for row in getattr(made_up, table)().itertuples():
-        assert set(WRITTEN[table](row)) <= cells, row
+# --- what it says ---------------------------------------------------------------------------------------------------
 
 
-def test_the_reasons_are_in_words(report):
+def test_it_is_read_in_ten_minutes(study, drawn, tmp_path):
+    """Unfolded, as nothing of it is hidden; of a study whose mixture is not fitted over circuits."""
+    inputs = {name: study[name] for name in TABLES if name not in OF_FEDERATIONS}
+    page = page_of(tmp_path, inputs, drawn, **arguments())
+    assert "<details" not in page.read_text("utf-8")
+    assert 1500 < len(words_of(page).split()) <= MOST_WORDS
+
+
+def test_questions_come_in_the_order_of_an_analyst(report):
     words = words_of(report)
-    for table in ("ingest_report", "quality_summary", "arma_summary", "forecast_marks_summary"):
-        for meaning in getattr(made_up, table)()["meaning"]:
-            assert meaning in words
+    order = ("How much?", "When, on weekdays", "Total load: how high", "Patterns of use", "Input and exclusions")
+    order += ("What may be released, and", "Expected error of a release", "as measured in this study")
+    order += ("Forecasts without privacy", "Appendix: mechanisms without a guarantee", "Terms ε")
+    places = [words.index(question) for question in order]
+    assert places == sorted(places)
 
 
-def test_the_headline_is_computed_from_the_tables(report):
+def test_how_much_and_when_is_said_in_numbers(report):
     words = words_of(report)
-    cost = made_up.cost().set_index(["mechanism", "epsilon"])
-    sound, exact = (
-        numbers.plus_minus(*cost.loc[(name, 2.0), ["heldout_gap_mean", "heldout_gap_se"]])
-        for name in ("sound", "kl_exact")
-    )
-    same = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_same_k_mean"])
-    gap = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_mean"])
-    times = numbers.significant(np.exp(cost.loc[("sound", 2.0), "heldout_gap_mean"]), 2)
-    assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
-    assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
+    daily = made_up.consumption_quantiles().query("statistic == 'daily_kwh'")["value"]
+    low, median, high = (numbers.significant(daily.quantile(share), 2) for share in (0.1, 0.5, 0.9))
     assert (
-        "At ε = 2, the release with a proof describes new households worse than the study’s own mixture (6 classes, "
-        f"no privacy), by {sound} nats each (e^{gap} = {times} times less likely). Against a mixture of 3 classes "
-        f"without privacy it describes them worse by {same} nats. This is the sound release, with 3 classes; "
-        "neighbouring data sets differ in one household's record." in words
+        f"The median household uses {median} kWh a day and the mean is {numbers.significant(daily.mean(), 2)} kWh; "
+        f"one in ten uses less than {low}, one in ten more than {high} kWh." in words
     )
     assert (
-        "By the same measure, mechanisms whose guarantee does not hold describe new households "
-        f"worse by {exact} nats each (KL-minimising, exact, the best of the family ‘exact’) and" in words
+        "highest at 18:30 from Monday to Friday and at 18:30 at weekends, and a weekend day uses 10.0 % less" in words
     )
-    assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
-    arma = made_up.forecast_errors().query("method == 'arma' and scale == 'kwh'").iloc[0]
-    by = made_up.forecaster_comparison().set_index(["forecaster", "scale"])
-    mean = [by.loc[("rolling_mean", scale)] for scale in ("log_kwh", "kwh")]
-    ratios = [numbers.significant(mean[1]["mae_ratio"]), numbers.significant(mean[0]["mse_ratio"])]
+    assert "The period covers a single season" in words
+    top = made_up.total_load()["mean_kw"].max()
+    assert f"on Monday, 20 October 2025, at 18:30 with {numbers.significant(top)} kW a household" in words
+    peaks = made_up.coincidence().set_index("home_count")["peak_kw"]
+    alone, ten, hundred, every = (numbers.significant(peaks[size], 2) for size in (1, 10, 100, 1421))
     assert (
-        f"the forecast misses by {numbers.significant(by.loc[('arma', 'kwh'), 'mae'])} kWh an interval on average "
-        f"({numbers.significant(arma['mae_median'])} kWh for the median household); the mean of the last seven days "
-        f"misses by {ratios[0]} times as much, and by {ratios[1]} times in squared error of log energy. Of the other "
-        f"forecasters from a household’s own readings the best is the mean of the last seven days: {ratios[0]} times "
-        f"the error in kWh, {ratios[1]} times the squared error in log. Added up over households, "
-        f"medians are {numbers.percent(12.8 / 60.1)} low and means {numbers.percent(1.31 / 60.1)} high." in words
+        f"Households peak at {alone} kW alone, {ten} kW each in groups of 10, {hundred} kW each in groups of 100, "
+        f"and at {every} kW each all 1,421 together." in words
     )
+
+
+def test_seasons_are_compared_where_the_period_has_them(write, tmp_path):
+    load = made_up.total_load(days=300, first="2025-01-01")
+    month = load["day_local"].str[5:7].astype(int)
+    load["mean_kw"] *= np.where(month.isin([12, 1, 2]), 2.0, np.where(month.isin([6, 7, 8]), 0.5, 1.0))
+    words = words_of(page_of(tmp_path, {"total_load": write("total_load", load)}))
+    assert "Load is highest from December to February (" in words and "and lowest from June to August (" in words
+
+
+def test_who_causes_the_peak_is_the_pattern_with_the_largest_part_of_it(report):
+    data = made_up.class_load()
+    parts = data["household_count"] * data[["mean_kw", "at_peak_kw"]].T
+    energy, peak = (part / part.sum() for part in parts.to_numpy())
+    most = int(peak[1:].argmax()) + 1
+    households = data["household_count"][most] / data["household_count"].sum()
+    said = (
+        f"is from the pattern ‘.*’: {numbers.percent(households)} of households and {numbers.percent(energy[most])}"
+    )
+    assert re.search(
+        rf"largest part \({re.escape(numbers.percent(peak[most]))}\) {said} of the energy", words_of(report)
+    )
+
+
+def test_what_was_dropped_is_counted_and_what_was_not_is_left_out(report):
+    rows = rows_of(report)
+    assert ("rows", "used", "3,787,392", "99.9 %") in rows and ("households", "studied", "1,421", "98.5 %") in rows
+    assert ("households", "left out: too many readings missing", "17", "1.2 %") in rows
+    assert ("readings", "slots without a usable row in the export", "88,704", "2.3 %") in rows
+    assert not any("every reading is zero" in cell for row in rows for cell in row)
+    assert "accounted for, 20 Oct to 16 Nov 2025" in " ".join(captions_of(report))
+
+
+def test_a_plan_is_a_row_for_each_quantity_with_its_period(report):
+    found = plans({**settings(), "release": {**settings()["release"], "what": ["mixture", "forecasts"]}}, 1442, 12)
+    rows = rows_of(report)
+    for plan in found:
+        for one in plan.expected:
+            errors = (f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess))
+            assert (plan.what, one.of, "20 Oct to 16 Nov 2025", *errors) in rows
+    words = words_of(report)
+    assert "Not asked for in release.what: feeders." in words, "households need eight weeks and are left out"
+    assert not any(row[0] == "households" and "Nov" in row[2] for row in rows if len(row) > 2)
+    assert re.search(r"Useful from: mixture ε = [\d.]+ or \d+ listed meters; forecasts ε = ", words)
+
+
+def test_every_table_has_one_epsilon_and_every_row_its_period(report):
+    captions = captions_of(report)
+    assert all(len(re.findall(r"ε = ", caption)) <= 1 for caption in captions)
+    assert sum("ε = 1" in caption for caption in captions) >= 3
+    for row in rows_of(report):
+        if row[0].startswith(("mean use", "highest load", "use of the median", "largest reading")):
+            assert re.search(r"\d{4}|a simulated year", row[1]), row
+
+
+def test_what_was_measured_is_that_of_the_epsilon_of_the_release(report):
+    cost = made_up.cost(["sound"], [1.0]).iloc[0]
+    rows = {row[0]: row for row in rows_of(report)}
+    off, most = (
+        f"{numbers.significant(100 * cost[f'energy_error_kwh_{name}'] / 1.85, 2)} %" for name in ("mean", "q95")
+    )
+    period = "a typical working day, 12:00 to 24:00, 20 Oct to 16 Nov 2025"
+    assert rows["mean use in an hour, of the mixture"][1:] == (
+        period,
+        "1.85 kWh",
+        "4.4 %",
+        f"{off}; 1 in 20 above {most}",
+        "6.0 %",
+    )
+    together = rows["highest load of 50 households together"]
+    assert together[1:] == ("a simulated year", "4.44 kW a household", "0.46 %", "23 %", "12 %")
+    assert "right with odds of 9.5 to 1 without privacy, and 1.2 to 1 at ε = 4 and 1.0 to 1 at ε = 1;" in words_of(
+        report
+    )
+
+
+def test_a_measured_epsilon_that_is_not_that_of_the_release_has_a_table_of_its_own(write, tmp_path):
+    """Synthetic profiles were drawn at another epsilon than the nearest one of the costs."""
+    data = made_up.fidelity().assign(epsilon=lambda f: f["epsilon"].where(f["epsilon"].isna(), 4.0))
+    inputs = {"cost": write("cost", made_up.cost()), "fidelity": write("fidelity", data)}
+    captions = captions_of(page_of(tmp_path, inputs))
+    assert [caption for caption in captions if "measured" in caption] == [
+        f"Error of a release at ε = {epsilon}, as measured in this study" for epsilon in (1, 4)
+    ]
+
+
+def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, tmp_path):
+    assert "3,000" not in words_of(report)
+    many = made_up.class_table().assign(household_count=lambda table: 10 * table["household_count"])
+    inputs = {"cost": write("cost", made_up.cost()), "class_table": write("class_table", many)}
+    assert "those of a release of 3,000 of the households, chosen without" in words_of(page_of(tmp_path, inputs))
+
+
+def test_a_difference_within_its_error_is_called_none(write, tmp_path):
+    fidelity = made_up.fidelity()
+    inputs = {"cost": write("cost", made_up.cost())}
+    assert "no difference found" in words_of(page_of(tmp_path, inputs | {"fidelity": write("fidelity", fidelity)}))
+    rows = (fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == "sound")
+    fidelity.loc[rows, ["value", "se"]] = [-0.25, 0.05]
+    found = rows_of(page_of(tmp_path, inputs | {"fidelity": write("fidelity", fidelity)}))
+    assert any(row[0] == "mean use of synthetic profiles" and row[4] == "25 % less" for row in found)
+
+
+def test_forecasts_are_told_for_a_household_and_for_the_sum(report):
+    words, rows = words_of(report), rows_of(report)
+    data = made_up.forecaster_comparison().query("scale == 'kwh'").set_index("forecaster")
+    own, mean = data.loc["arma"], data.loc["rolling_mean"]
+    assert f"misses by {numbers.significant(own['mae'])} kWh an interval on average; the mean of its last" in words
+    assert f"seven days by {numbers.significant(mean['mae_ratio'])} times as much." in words
+    assert f"off by {numbers.percent(9.46 / 60.1)}; add up means, as the sum of medians is 21.3 % low" in words
+    ratio = numbers.plus_minus(mean["mae_ratio"], mean["mae_ratio_se"])
+    share = numbers.percent(mean["sum_rmse_kwh"] / mean["sum_kwh"])
+    assert (mean["label"], numbers.significant(mean["mae"]), ratio, share, "–") in rows
+    assert not any("AutoETS" in row[0] for row in rows), "it was not run"
+
+
+def test_the_proven_forecast_is_at_the_epsilon_nearest_to_that_of_the_release(report):
+    rows = {row[0]: row[1:] for row in rows_of(report)}
+    assert rows["the released file of its group"] == (numbers.significant(1.1 * 0.69), "3.4 % more", "93.5 %")
+    assert rows["one public number"] == ("0.760", "21.0 % less", "–")
+    assert "released once at ε = 0.5" in " ".join(captions_of(report))
+
+
+@pytest.mark.parametrize(("mae", "said"), [(0.465, True), (0.3, False)])
+def test_a_shape_no_better_than_a_public_one_is_said_to_be_so(write, tmp_path, mae, said):
+    errors = made_up.group_forecast_errors()
+    errors.loc[errors["method"] == "scaled", "mae_kwh"] = mae
+    words = words_of(page_of(tmp_path, {"group_forecast_errors": write("group_forecast_errors", errors)}))
+    assert ("about as much as a public shape" in words) is said
+
+
+def test_hiding_is_said_beside_what_a_household_uses(report):
     least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
+    words = words_of(report)
     assert (
         f"changes that of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
     )
-    delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
-    assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
 
 
-def test_noise_that_hides_nothing_is_called_so(write, tmp_path):
-    data = made_up.delta_curves()
-    data["delta_chernoff"], data["delta"] = 1.0, 0.9999
-    inputs = {"delta_curves": write("delta_curves", data)}
-    page = page_of(tmp_path, inputs)
-    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(page)
+def test_the_appendix_is_one_figure_and_one_table_that_says_what_holds_no_guarantee(report):
+    page = report.read_text("utf-8")
+    appendix = page[page.index('<section id="appendix"') : page.index('<section id="terms"')]
+    assert appendix.count("<table") == appendix.count("<figure") == 1
+    cost = made_up.cost().query("epsilon == 1").set_index("mechanism")
+    for row in rows_of(report):
+        if row[2:3] in (("invalid",), ("proven",)):
+            (name,) = (n for n in cost.index if numbers.plus_minus(*cost.loc[n, GAP]) == row[4])
+            assert (row[2] == "proven") == (cost.loc[name, "family"] == "sound")
+    assert sum(row[2:3] == ("invalid",) for row in rows_of(report)) == 6
+    assert "nothing they make may be released" in " ".join(html.unescape(re.sub(r"<[^>]+>", " ", appendix)).split())
 
 
-def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
+GAP = ["heldout_gap_mean", "heldout_gap_se"]
+
+
+def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
+    data = made_up.without_folds(made_up.cost())
+    path = page_of(tmp_path, {"cost": write("cost", data)})
+    row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 1)].iloc[0]
+    assert numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"]) in {
+        cell for r in rows_of(path) for cell in r
+    }
+    assert "on the households of the fit, too few to hold any out" in " ".join(captions_of(path))
+
+
+def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
+    cost = made_up.cost(["sound"], epsilons=[1.0])
+    cost.loc[0, ["heldout_gap_mean", "heldout_gap_se"]] = [np.inf, np.nan]
+    cells = {cell for row in rows_of(page_of(tmp_path, {"cost": write("cost", cost)})) for cell in row}
+    assert {"∞", "–"} <= cells and "nan" not in cells
+
+
+# --- what may be released -------------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_for_a_release_is_listed(tmp_path):
+    words = words_of(page_of(tmp_path, {}, settings=settings(export={"path": "a.csv", "time_zone": "UTC"})))
+    assert "With these settings it is refused:" in words
+    for setting in ("export.meters", "export.first_day", "export.last_day", "release.population"):
+        assert f"{setting} is not set" in words
+    assert "of [population], made from readings from [day] to [day]." in words
+
+
+def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
+    release = {"population": "Springfield", "budget_period": "2025", "epsilon": 0.5}
+    words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
+    assert "The policy allows it with these settings" in words and "release/mixture/" in words
+    assert (
+        "Typical load profiles of Springfield, made from readings from 2025-10-20 to 2025-11-16. This is a "
+        "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: whatever set of outcomes is "
+        "looked at, its probability with the readings of any one meter is at most 1.65 times its probability with "
+        "others in their place, plus 1e-05, whatever else somebody knows. Releases about the same households add up."
+    ) in words
+    assert "Forecasts of Springfield" in words and "2.72 times" in words
+
+
+def test_an_epsilon_beyond_all_bounds_is_a_sentence_too(tmp_path):
+    words = words_of(page_of(tmp_path, {}, settings=settings(release={"what": ["mixture"], "epsilon": 1000})))
+    assert "at most inf times its probability" in words
+
+
+def test_too_few_households_for_a_release_are_said(write, tmp_path):
+    release = {"population": "Springfield", "budget_period": "2025"}
+    quality = made_up.quality_summary().replace({"item_count": {1_421: 30}})
+
+    def words(data):
+        inputs = {"quality_summary": write("quality_summary", data)}
+        return words_of(page_of(tmp_path, inputs, settings=settings(release=release)))
+
+    assert "it is refused" not in words(quality), "51 with those left out"
+    assert "export.meters lists fewer than 50 households;" in words(quality.replace({"item_count": {30: 20}}))
+
+
+def test_forecasts_that_hide_only_names_claim_no_more(tmp_path):
+    release = {"what": ["forecasts"], "forecast_protects": "label"}
+    words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
+    assert "they hide which household of its neighbourhood a forecast file belongs to, and no reading" in words
+
+
+def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, tmp_path):
+    figures = {"synthetic_homes": drawn["synthetic_homes"]}
+    empty = {"household_scores": write("household_scores", made_up.household_scores().iloc[:0])}
+    page = page_of(tmp_path, empty, figures)
+    assert "need eight weeks of readings, of twenty households or more." in words_of(page)
+    assert "<figure" not in page.read_text("utf-8"), "no empty figure"
+    scores = {"household_scores": write("household_scores", made_up.household_scores())}
+    assert "<figure" in page_of(tmp_path, scores, figures).read_text("utf-8")
+
+
+# --- patterns -------------------------------------------------------------------------------------------------------
+
+
+def test_patterns_say_how_many_households_and_of_which_hours(report):
     words = words_of(report)
-    for sentence in (
-        "NOT FOR RELEASE",
-        "SYNTHETIC EXPORT",
-        "The guarantees of the families ‘published’ and ‘exact’ do not hold; never for release.",
-        "This report is internal.",
-        "the smallest class has 14 households",
-    ):
+    assert "48.8 % of households, 0.41 kWh an hour" in words and "1.0 % of households (only 14)" in words
+    assert "Means of a typical working day of each household, 12:00 to 24:00" in words
+    assert "“Only” marks fewer than 60 households" in words
+
+
+def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
+    assert "Too many classes" not in words_of(report), "two of six are small, but there are households enough"
+    few = made_up.class_table()
+    few["household_count"] = [40, 20, 12, 9, 5, 3]
+    inputs = {"class_table": write("class_table", few)}
+    inputs |= {name: write(name, getattr(made_up, name)()) for name in ("mixture", "profile_hours")}
+    words = words_of(page_of(tmp_path, inputs))
+    assert "6 classes were fitted to 89 households. A class needs at least 60" in words and "6 have fewer" in words
+    assert "Set mixture.classes to 1" in words
+
+
+# --- what it must not hold ------------------------------------------------------------------------------------------
+
+
+def test_it_says_that_it_is_not_for_release(report):
+    words = words_of(report)
+    for sentence in ("NOT FOR RELEASE", "SIMULATED EXPORT", "Nothing of this report may be released."):
         assert sentence in words
 
 
-def test_a_real_export_is_not_called_synthetic(study, tmp_path):
-    assert "synthetic" not in words_of(page_of(tmp_path, {"cost": study["cost"]}, settings={})).lower()
+def test_a_real_export_is_not_called_simulated(study, tmp_path):
+    assert "simulated" not in words_of(page_of(tmp_path, {"cost": study["cost"]})).lower()
 
 
-def test_no_seed_no_folder_and_no_script(report):
-    page = report.read_text(encoding="utf-8")
-    words = words_of(report)
-    for private in ("987654321", "987,654,321", "seed ", "/home", "somebody", "/srv", str(report.parent)):
-        assert private not in words, private
-    assert "<script" not in page and "april.csv" in words and "A <test> study" in words
+def test_no_seed_and_no_folder(report):
+    page, words = report.read_text(encoding="utf-8"), words_of(report)
+    for private in ("987654321", "987,654,321", "/home", "jdoe", "april.csv", "/srv", str(report.parent)):
+        assert private not in page, private
+    assert "A <test> study" in words and "seed" not in words
 
 
 def test_nothing_is_loaded_from_elsewhere(report):
     page = report.read_text(encoding="utf-8")
-    assert not re.search(r"https?:|//[a-z]|@import|url\(", page)
+    without_names = re.sub(r'"data:image/png;base64,[^"]*"|/\*! https://github.com/leeoniya/uPlot', "", page)
+    assert not re.search(r"https?:|[\"'(]//[a-z]|@import|url\((?!#)", without_names)
     sources = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert sources and all(source.startswith(("data:", "#")) for source in sources)
 
 
-def test_links_go_to_sections_and_images_have_words(report, drawn):
+def test_links_go_to_sections_and_every_picture_has_words(report, drawn):
     page = report.read_text(encoding="utf-8")
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
-    assert len(re.findall(r'<img src="data:image/svg\+xml,[^"<>]+" alt="[^"]{40,}">', page)) == len(drawn)
+    assert len(re.findall(r'<figure id="figure-\w+">\s*<svg role="img" aria-label="[^"]{40,}"', page)) == len(drawn)
 
 
-def test_the_files_are_listed_by_path_with_what_they_hold(report):
-    cells = cells_of(report)
-    for path in ("private/ingest_report.parquet", "study/cost.parquet", "private/readings/part-*.parquet"):
-        assert f"<code>{path}</code>" in cells
-    assert "Sizes of the neighbourhoods, and who has no neighbour." in cells and {"private", "study"} <= cells
-
-
-def test_it_is_the_same_twice(report, study, drawn, tmp_path):
-    inputs = {name: study[name] for name in TABLES}
+def test_it_is_the_same_twice(report, study, drawn):
     again = study["cost"].parent / "again.html"
-    build_report(inputs, drawn, again, **arguments())
+    build_report({name: study[name] for name in TABLES}, drawn, again, **arguments())
     assert again.read_bytes() == report.read_bytes()
 
 
@@ -259,88 +403,10 @@ def test_it_is_the_same_twice(report, study, drawn, tmp_path):
 def test_a_study_without_one_part_still_has_a_report(study, tmp_path, missing):
     inputs = {name: study[name] for name in TABLES if missing is not None and name != missing}
     words = words_of(page_of(tmp_path, inputs))
-    assert "NOT FOR RELEASE" in words
-    assert ("Forecasts were not part of this study." in words) == (missing is None)
-
-
-@pytest.mark.parametrize("mechanisms", [("kl_published",), ("sound",), ("iid_laplace", "kl_exact")])
-def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mechanisms):
-    words = words_of(page_of(tmp_path, {"cost": write("cost", made_up.cost(mechanisms, epsilons=[1.0]))}))
-    families = {made_up.MECHANISMS[name][0] for name in mechanisms}
-    assert ("do not hold; never for release" in words) == bool(families & {"published", "exact"})
-    assert ("inherits the same holes" in words) == ("exact" in families)
-    assert ("The sound mechanism has a proof" in words) == ("sound" in families)
-
-
-def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
-    cost = made_up.cost(["sound"], epsilons=[1.0])
-    cost.loc[0, ["heldout_gap_mean", "heldout_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
-    normality = made_up.normality(1)
-    normality["mardia_skewness"] = None
-    inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
-    page = page_of(tmp_path, inputs, settings={})
-    cells = cells_of(page)
-    assert {"∞", "–"} <= cells and "nan" not in cells
-    assert "worse than the study’s own mixture (no privacy), by ∞ nats each. " in words_of(page)
-
-
-def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(write, tmp_path):
-    page = page_of(tmp_path, {"cost": write("cost", made_up.cost(["sound"], epsilons=[8.0]))})
-    words = words_of(page)
-    row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
-    gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
-    assert f"describes new households better than the study’s own mixture (no privacy), by {gap} nats each" in words
-    assert "times more likely). " in words
-    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(page)
-
-
-def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_path):
-    data = made_up.cost(["sound"]).assign(classes=6)
-    data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
-    inputs = {"cost": write("cost", data), "class_table": write("class_table", made_up.class_table())}
-    words = words_of(page_of(tmp_path, inputs))
-    assert (
-        "times less likely). This is the sound release, with 6 classes" in words and "against 6 classes" not in words
+    assert "NOT FOR RELEASE" in words and "nan" not in words.split()
+    assert words.count("Not part of this study.") == (
+        4 if missing is None else missing in ("quality_summary", "cost")
     )
-
-
-def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
-    data = made_up.without_folds(made_up.cost())
-    words = words_of(page_of(tmp_path, {"cost": write("cost", data)}))
-    row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
-    gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
-    assert "describes the households of the fit (too few to hold any out) worse than the study’s own mixture" in words
-    assert f"by {gap} nats each" in words
-    assert "There are too few households to hold any out." in words and "five parts. Every" not in words
-
-
-def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
-    figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
-    page = page_of(tmp_path, {}, figures, settings={}).read_text(encoding="utf-8")
-    start = page.index("<details><summary>Show the same")
-    folded = page[start : page.index("</details>", start)]
-    shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
-    assert shown == ["kl_published", "sound"]
-    assert re.findall(r'id="figure-marginal_densities_(\w+)"', folded) == [
-        m for m in made_up.MECHANISMS if m not in shown
-    ]
-    assert page.count("<figcaption>") == 2 and f"the other mechanisms ({len(made_up.MECHANISMS) - 2})" in folded
-
-
-def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
-    export = {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
-    for day, words in (("auto", "on 2025-11-03."), ("2025-10-22", "on 2025-10-22.")):
-        settings = {"export": export, "profiles": {"vector": "half_day", "date": day}}
-        page = words_of(page_of(tmp_path, {}, settings=settings))
-        assert "readings every 15 minutes from 2025-10-20 to 2025-11-16" in page and words in page
-
-
-def test_one_class_and_one_household_are_written_in_the_singular(write, tmp_path):
-    data = made_up.class_table(1)
-    data["household_count"] = 1
-    inputs = {"class_table": write("class_table", data)}
-    words = words_of(page_of(tmp_path, inputs, settings={}))
-    assert "form 1 class of 1 household." in words and "the smallest class has 1 household)" in words
 
 
 def test_tables_with_ids_and_files_of_the_wrong_kind_are_refused(study, tmp_path):
@@ -356,7 +422,10 @@ def test_tables_with_ids_and_files_of_the_wrong_kind_are_refused(study, tmp_path
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_browser_shows_every_figure_without_an_error_or_an_outside_request(report, drawn):
+# --- in a browser ---------------------------------------------------------------------------------------------------
+
+
+def test_a_browser_shows_it_without_an_error_or_an_outside_request(report, drawn):
     facts = chromium.inspect_page(report)
     assert [url for url in facts.requests if not url.startswith(("file:", "data:"))] == []
     assert [url for url in facts.requests if url.startswith("file:")] == [report.resolve().as_uri()]
@@ -364,73 +433,24 @@ def test_a_browser_shows_every_figure_without_an_error_or_an_outside_request(rep
     assert len(facts.image_widths) == len(drawn) and min(facts.image_widths) > 400
 
 
-SECTIONS = "Array.from(document.querySelectorAll('details.section'), d => [d.querySelector('[id]').id, d.open])"
-
-
-def test_a_link_opens_the_section_it_leads_to_and_no_other(report):
-    found = dict(chromium.evaluate(report, SECTIONS, fragment="cost"))
-    assert [name for name, is_open in found.items() if is_open] == ["cost"]
-    links = re.findall(r'<li><a href="#(\w+)">', report.read_text(encoding="utf-8"))
-    assert links == list(found) and len(found) == 9
-
-
 def test_no_table_is_cut_off_and_a_narrow_window_need_not_be_moved_sideways(report):
     assert not any(chromium.tables_wider_than_their_panel(report, 1200).values())
-    opened = "document.querySelectorAll('details').forEach(d => d.open = true); document.documentElement.scrollWidth"
-    assert chromium.evaluate(report, opened, width=400) == 400
+    assert chromium.evaluate(report, "document.documentElement.scrollWidth", width=400) == 400
 
 
-def test_the_first_page_is_one_sheet_and_the_rest_is_printed_unfolded(report):
-    """Of 210 x 297 mm with margins of 14 mm, at 96 pixels an inch: 688 x 1017."""
-    measured = "[document.querySelector('.first').getBoundingClientRect().bottom, "
-    measured += "document.getElementById('glossary').checkVisibility({contentVisibilityAuto: true})]"
-    bottom, glossary = chromium.evaluate(report, measured, width=688, media="print")
-    assert 500 < bottom < 1017 and glossary
+def test_it_is_printed_on_white_and_without_what_only_a_screen_can_do(report):
+    look = "[getComputedStyle(document.body).backgroundColor, "
+    look += "getComputedStyle(document.querySelector('nav')).display, "
+    look += "getComputedStyle(document.querySelector('.back')).display, document.documentElement.scrollWidth]"
+    assert chromium.evaluate(report, look, width=688, media="print") == ["rgb(255, 255, 255)", "none", "none", 688]
 
 
-def test_homes_over_a_period_are_told_with_their_errors_and_what_a_release_makes(report, write, tmp_path):
-    words, cells = words_of(report), cells_of(report)
-    assert "so a year of 1,409 homes was simulated for this section (a reading every hour): what is called" in words
-    error = numbers.significant(2.0 * 9.2 * 1.25, 2)
-    assert (
-        "The highest load of 50 homes together is off by 0.46 % without privacy, 10 % at ε = 4 and "
-        f"{error} % at ε = 1; two halves of the real homes differ by 12 %." in words
-    )
-    assert "right with odds of 9.5 to 1 without privacy, 1.2 at ε = 4 and 1.0 at ε = 1; a guess has 1 to 1." in words
-    assert {"highest load of homes together", "50 homes", "4.44 kW a home", "energy, quantile of homes"} <= cells
-    scores = made_up.household_scores()
-    assert "300 homes" not in cells, "halves have no such group"
-    for row in scores[scores["statistic"].isin(["energy, quantiles of homes", "monthly energy"])].itertuples():
-        for value in (row.absolute_error, row.floor):
-            assert f"{numbers.significant(value, 2)} %" in cells
-    day = scores[(scores["statistic"] == "autocorrelation") & (scores["detail"] == "1 day")]
-    assert {f"{value:.2f} KS" for value in (*day["absolute_error"], day["floor"].iloc[0])} <= cells
-    defaults = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
-    inputs = {"household_scores": write("household_scores", made_up.household_scores("export"))}
-    words = words_of(page_of(tmp_path, inputs, settings=defaults))
-    assert "The 365 days of the export have 1,409 homes" in words and "simulated for this section" not in words
-    assert "a release makes typical load profiles (mixture, ε = 1) and forecasts (ε = 1); meterdp" in words
-    assert "It would make synthetic households over the whole period (households, ε = 1) if release.what" in words
-
-
-def test_a_period_that_is_too_short_for_homes_is_said(write, drawn, tmp_path):
-    inputs = {"household_scores": write("household_scores", made_up.household_scores().iloc[:0])}
-    page = page_of(tmp_path, inputs, {"synthetic_homes": drawn["synthetic_homes"]})
-    assert "need eight weeks of readings, of twenty homes or more; this export has fewer." in words_of(page)
-    assert "<img" not in page.read_text(), "no empty figure"
-
-
-def test_deltas_of_one_are_a_sentence_instead_of_rows(write, tmp_path):
-    data = made_up.delta_curves()
-    hidden = (data["design"] == "white") & (data["query_model"] == "deterministic")
-    assert hidden.any() and not hidden.all()
-    data.loc[hidden, "delta"] = 0.9991
-    inputs = {"delta_curves": write("delta_curves", data)}
-    page = page_of(tmp_path, inputs)
-    words, budgets = words_of(page), sorted(data.loc[hidden, "rho"].unique())
-    said = f"white noise at ρ = {', '.join(numbers.plain(rho) for rho in budgets)} (deterministic)"
-    assert "Not listed, because δ is above 0.99 at every ε" in words and said in words
-    assert ">0.999" not in cells_of(page)
+def test_in_the_dark_it_is_dark_and_can_be_read(report):
+    look = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color, "
+    look += "getComputedStyle(document.querySelector('figure > svg')).filter]"
+    paper, ink, turned = chromium.evaluate(report, look, scheme="dark")
+    low, high = (sum(map(int, re.findall(r"\d+", colour))) for colour in (paper, ink))
+    assert low < 100 and high > 600 and turned.startswith("invert(")
 
 
 def test_the_browser_client_does_see_requests_errors_and_broken_images(tmp_path):

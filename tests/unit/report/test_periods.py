@@ -26,13 +26,15 @@ def test_ten_real_weeks_are_beside_ten_synthetic_ones_on_the_same_axis(shown):
         expected = data[(data["source"] == source) & (data["home"] == home)]["power_kw"].to_numpy(float)
         assert axes.get_lines()[0].get_ydata() == pytest.approx(expected, nan_ok=True)
         assert axes.get_ylim() == weeks[number - number % 2].get_ylim() and axes.get_xlim() == (0, 168)
-    assert {"ten real homes", "ten synthetic homes, ε = 1", "kW"} <= set(words_of(shown["synthetic_homes"]))
+    assert {"What does a week of ten real households look like?", "And of ten synthetic ones (ε = 1)?", "kW"} <= set(
+        words_of(shown["synthetic_homes"])
+    )
 
 
 def test_panels_have_a_curve_of_every_source_and_a_question_as_title(shown):
     figure = shown["synthetic_homes"]
     _, panels = panels_of(figure)
-    labels = ["real homes", "synthetic, no privacy", "synthetic, ε = 4", "synthetic, ε = 1"]
+    labels = ["real households", "synthetic, no privacy", "synthetic, ε = 4", "synthetic, ε = 1"]
     for axes in panels:
         assert [line.get_label() for line in axes.get_lines()] == labels and axes.get_title(loc="left")[-1] == "?"
     curves = made_up.household_curves()
@@ -40,7 +42,7 @@ def test_panels_have_a_curve_of_every_source_and_a_question_as_title(shown):
     assert panels[0].get_lines()[3].get_xydata().tolist() == at[["home_count", "power_kw"]].to_numpy(float).tolist()
     months = curves[(curves["source"] == "real") & (curves["curve"] == "energy")]
     assert panels[2].get_lines()[0].get_ydata() == pytest.approx(24 * months["power_kw"])
-    assert "Synthetic homes beside real ones, here of a simulated year" in words_of(figure)
+    assert "Do synthetic households live like real ones over a simulated year?" in words_of(figure)
 
 
 def test_no_words_of_the_figure_lie_on_one_another(draw):
@@ -60,8 +62,8 @@ def test_weeks_take_the_place_of_months_in_a_short_period_of_an_export(draw):
     days = [f"2025-{month:02d}-{day:02d}" for month in (1, 2) for day in (6, 13, 20, 27)]
     scores = made_up.household_scores("export").assign(day_count=56)
     words = words_of(draw(synthetic_homes, made_up.household_weeks(), made_up.household_curves(days), scores))
-    assert "How much do homes use\nin every week?" in words and "6 Jan" in words
-    assert "Synthetic homes beside real ones, here of 56 days of the export" in words
+    assert "How much do they use\nin every week?" in words and "6 Jan" in words
+    assert "Do synthetic households live like real ones over 56 days of the export?" in words
 
 
 def test_numbers_of_homes_that_are_nearly_the_same_have_one_label(draw):
@@ -83,4 +85,4 @@ def test_weeks_with_feed_in_have_a_line_at_zero(draw):
 def test_what_cannot_be_compared_is_said_instead_of_drawn(draw):
     made = (made_up.household_weeks(), made_up.household_curves(), made_up.household_scores())
     figure = draw(synthetic_homes, *(data.iloc[:0] for data in made), saved=True)
-    assert "there are no homes over eight weeks to compare" in words_of(figure)
+    assert "there are no readings of eight weeks, of twenty households or more, to compare" in words_of(figure)

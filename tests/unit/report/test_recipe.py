@@ -8,13 +8,13 @@ import sys
 
 FIGURE = """
 from meterdp.evaluation.tables import COST
-from meterdp.report.pages import COSTS, figure
+from meterdp.report.pages import RELEASES, figure
 from meterdp.report.style import canvas, in_order, look
 
 
 @figure(
     COST,
-    category=COSTS,
+    category=RELEASES,
     look_for="Bars of what each mechanism costs. Look for the shortest.",
     alternative="One bar per mechanism, whose height is the median divergence.",
 )
@@ -26,11 +26,11 @@ def gap_bars(data, output) -> None:
 """
 USE = """
 import sys
-from meterdp.report.registry import drawings, figure_of
+from meterdp.report.registry import FIGURES, figure_of
 from meterdp.report.page import build_report
 
 cost, folder = sys.argv[1:]
-assert "gap_bars" in drawings({"mechanisms": {"variants": [], "epsilons": [1.0]}})
+assert "gap_bars" in [figure.name for figure in FIGURES]
 figure = figure_of("gap_bars")
 figure.draw(cost, output=f"{folder}/gap_bars.svg")
 build_report({}, {"gap_bars": f"{folder}/gap_bars.svg"}, f"{folder}/r.html", title="t", synthetic=False, settings={})
@@ -42,7 +42,7 @@ def test_a_figure_is_one_file_and_its_place_in_the_registry(repository, study, t
     copy = tmp_path / "src"
     shutil.copytree(repository / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     registry = copy / "meterdp/report/registry.py"
-    text, first = registry.read_text(), "    intake.intake,\n"
+    text, first = registry.read_text(), "    cost.kl_curve,\n"
     changed = text.replace("    classes,\n", "    classes,\n    gap_bars,\n", 1)
     registry.write_text(changed.replace(first, f"{first}    gap_bars.gap_bars,\n"))
     assert len(registry.read_text().splitlines()) == len(text.splitlines()) + 2

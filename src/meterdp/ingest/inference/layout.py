@@ -88,7 +88,11 @@ def infer_layout(path, table: Table, *, several_files: bool) -> Layout:
         out.settings["delimiter"] = table.delimiter
     if table.skip_rows:
         out.settings["skip_rows"] = table.skip_rows
-        out.said.append(f"{table.skip_rows} lines stand above the header")
+        out.said.append(
+            "1 line stands above the header"
+            if table.skip_rows == 1
+            else f"{table.skip_rows} lines stand above the header"
+        )
     if table.units_row:
         out.settings["skip_rows_after_header"] = 1
         out.said.append("a line of units stands under the header")

@@ -26,7 +26,7 @@ from meterdp.mixture.gmm import Fit
 from meterdp.privacy.guarantee import Family
 from meterdp.solvers import ellipsoid as sdp
 
-# Whose difference vectors (10) ranges over: "all" is every record whose label may flip, "leaving" the members of the
+# Whose flips the noise on a class covers: "all" is every record whose label may flip, "leaving" the members of the
 # class alone, as (10) is printed; a record that enters is then not covered.
 Flips = Literal["all", "leaving"]
 
@@ -102,9 +102,9 @@ def _changes(residual: np.ndarray, outer: np.ndarray, old: np.ndarray, sigma: np
 
 
 def flip_sensitivities(
-    x: np.ndarray, labels: np.ndarray, means: np.ndarray, covariances: np.ndarray
+    x: np.ndarray, labels: np.ndarray, means: np.ndarray, covariances: np.ndarray, flips: Flips = "all"
 ) -> FlipSensitivities:
-    """Return the largest change of every released parameter over all flips; as in :func:`covariance_changes`."""
+    """Return the largest change of every released parameter over the flips; as in :func:`covariance_changes`."""
     k, n = len(means), len(x)
     moves = movable(labels)
     if not moves.any():
@@ -112,13 +112,14 @@ def flip_sensitivities(
     counts = np.bincount(labels, minlength=k + 1)[1:, None]
     member = labels[moves] == np.arange(1, k + 1)[:, None]
     steps = np.where(member, counts - 1, counts + 1)
-    residual = x[moves].T - means[:, :, None]  # (K, d, M): sums over d are fast this way round
+    covered = member | (flips == "all")
+    residual = (x[moves].T - means[:, :, None]) * covered[:, None]  # (K, d, M): sums over d are fast this way round
     squares = residual**2
     l1, square, fourth = np.abs(residual).sum(axis=1), squares.sum(axis=1), (squares**2).sum(axis=1)
     # Norms of the upper triangle of u u'.
     sizes = (l1**2 + square) / 2, np.sqrt((square**2 + fourth) / 2)
 
-    outer, old = _shares(counts, member)
+    outer, old = (factors * covered for factors in _shares(counts, member))
     sigma = covariances[:, *np.triu_indices(x.shape[1])]
     largest = np.zeros((2, k))
     for order, size in zip((1, 2), sizes, strict=True):
@@ -283,7 +284,7 @@ class LabelledRecords(PrivateRecords):
     """Valid records with class labels and the mixture fitted to them: what the published and exact families see."""
 
     fit: Fit  # without privacy, to ``x`` and labels
-    flips: Flips = "all"  # variant of (10): which difference vectors coloured noise on means has to cover
+    flips: Flips = "all"  # variant of (10): which changes noise has to cover
 
     def __post_init__(self):
         super().__post_init__()
@@ -298,7 +299,7 @@ class LabelledRecords(PrivateRecords):
     @cached_property
     def sensitivities(self) -> FlipSensitivities:
         fit = self.fit
-        return flip_sensitivities(self.x, fit.labels, fit.mixture.means, fit.sample_covariances)
+        return flip_sensitivities(self.x, fit.labels, fit.mixture.means, fit.sample_covariances, self.flips)
 
     @cached_property
     def differences(self) -> tuple[np.ndarray, ...]:

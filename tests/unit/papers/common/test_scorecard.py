@@ -28,6 +28,7 @@ from meterdp_papers.common.scorecard import (
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import scorecard as liu
 from meterdp_papers.liu.scorecard import CLAIMS
+from meterdp_papers.liu.tables import VARIANTS
 from tests.unit.papers.synthetic import accuracy, curve, distances
 
 PROPOSED, BASE = "kl_published", "iid_laplace"
@@ -40,7 +41,8 @@ def test_a_comparison_is_lost_for_certain_only_beyond_two_standard_errors():
     assert judge([Comparison("a", 1, 0.1, 2, 0.1), Comparison("b", 2.3, 0.1, 2, 0.1)]) == FAILS
     assert judge([Comparison("a", 1.8, 0.1, 2, 0.1)]) == OPEN  # another seed could turn it round
     assert judge([Comparison("a", 2, 0.0, 2, 0.0)]) == OPEN  # a tie is no win
-    assert judge([Comparison("one trial", 2.0, np.nan, 1.0, np.nan)]) == FAILS
+    assert judge([Comparison("one trial", 2.0, np.nan, 1.0, np.nan)]) == OPEN
+    assert judge([Comparison("exact numbers", 2.0, 0.0, 1.0, 0.0)]) == FAILS
 
 
 def test_as_many_trials_would_decide_as_make_the_standard_error_small_enough():
@@ -90,11 +92,12 @@ def test_a_falling_trend_forgives_steps_within_two_standard_errors(base, verdict
 
 
 def test_sensitivity_compares_growth_factors_and_says_the_growth_in_nats():
-    def judged(own, base, se=0.1):
+    def judged(own, base, se=0.01):
         return liu.sensitivity(curve({BASE: base, "iid_gaussian": [10, 20, 80], PROPOSED: own}, (2, 5, 20), se))
 
     assert judged([1, 1.5, 2], [5, 9, 25]).holds == HOLDS
     assert judged([1, 1.5, 3], [5, 9, 25]).holds == FAILS  # a factor of 3 against 5
+    assert judged([1, 1.5, 3], [5, 9, 25], se=0.1).holds == OPEN  # which is not certain to exceed half of it
     assert judged([1, 1.5, 2], [5, 9, 25], se=3.0).holds == OPEN  # the rise itself is not certain
     assert judged([2, 1.5, 1], [5, 9, 25]).holds == FAILS  # it falls
     said = judged([1, 1.5, 3], [5, 9, 25]).measured
@@ -125,6 +128,7 @@ def test_accuracy_close_to_the_fit_and_far_above_the_baselines():
     good = {"fit": [0.8] * 3, BASE: [0.3, 0.4, 0.5], PROPOSED: [0.71, 0.75, 0.79], "kl_exact": [0.1] * 3}
     assert liu.accurate(accuracy(good)).holds == HOLDS
     assert liu.accurate(accuracy(good | {PROPOSED: [0.69, 0.75, 0.79]})).holds == FAILS
+    assert liu.accurate(accuracy(good | {PROPOSED: [0.702, 0.75, 0.79]})).holds == OPEN  # by one standard error
     assert liu.accurate(accuracy(good | {BASE: [0.3, 0.4, 0.7]})).holds == FAILS
 
 
@@ -157,25 +161,32 @@ def test_an_exponent_that_is_not_sure_refutes_nothing():
     x, y = np.log(table.loc[own, "record_count"]), np.log(table.loc[own, "work"])
     (expected, _), covariance = np.polyfit(x, y, 1, cov=True)
     assert slope == pytest.approx(expected) and se == pytest.approx(np.sqrt(covariance[0, 0]))
-    assert liu.converges_and_scales(runs(), table).holds == OPEN
-    assert "± " in liu.converges_and_scales(runs(), table).measured
+    table = work()
+    table.loc[table["varied"] == "records", "work"] *= np.tile([1.0, 3.0, 0.5], 2)
+    found = liu.work_of_order(table)
+    assert [v.holds for v in found.values()] == [OPEN, FAILS]  # that of K is below its bound for certain
+    assert "± " in next(iter(found.values())).measured
+
+
+@pytest.mark.parametrize(("table", "verdict"), [(runs(), HOLDS), (runs(passes=100), FAILS), (runs(rise=0.1), FAILS)])
+def test_algorithm_1_converges_where_every_run_stops_and_none_rises(table, verdict):
+    assert liu.converges(table).holds == verdict
 
 
 @pytest.mark.parametrize(
-    ("convergence", "cost", "verdict"),
+    ("cost", "bound", "order"),
     [
-        (runs(), work(), HOLDS),
-        (runs(), work(records=1.5), OPEN),
-        (runs(), work(classes=2.0), OPEN),
-        (runs(passes=100), work(), FAILS),
-        (runs(rise=0.1), work(), FAILS),
-        (runs(), work(records=4.0), FAILS),
-        (runs(), work(classes=6.5), FAILS),
-        (runs(), work(own=1.5), FAILS),
+        (work(), HOLDS, FAILS),
+        (work(classes=2.0), HOLDS, FAILS),
+        (work(records=4.0), FAILS, FAILS),
+        (work(classes=6.5), FAILS, FAILS),
     ],
 )
-def test_algorithm_1_converges_and_scales(convergence, cost, verdict):
-    assert liu.converges_and_scales(convergence, cost).holds == verdict
+def test_work_is_of_an_order_if_no_exponent_is_higher_or_if_both_are_met(cost, bound, order):
+    assert [v.holds for v in liu.work_of_order(cost).values()] == [bound, order]
+    near = work()
+    near.loc[near["solver"] == "interior_point", "work"] *= np.tile([1.0, 4.0, 1.0], 2)
+    assert [v.holds for v in liu.work_of_order(near).values()] == [OPEN, HOLDS]
 
 
 def normality(kurtosis_z=0.5, share=0.9, skewness=None) -> pd.DataFrame:
@@ -187,12 +198,11 @@ def normality(kurtosis_z=0.5, share=0.9, skewness=None) -> pd.DataFrame:
 
 
 def test_gaussian_classes():
-    assert liu.gaussian_classes(normality(), 2, simulated=False).holds == HOLDS
-    assert liu.gaussian_classes(normality(kurtosis_z=4), 2, simulated=False).holds == FAILS
-    assert liu.gaussian_classes(normality(share=0.8), 2, simulated=False).holds == FAILS
-    assert liu.gaussian_classes(normality(skewness=2.0), 2, simulated=False).holds == FAILS
-    assert liu.gaussian_classes(normality(), 2, simulated=True).holds == OPEN
-    assert liu.gaussian_classes(normality().iloc[2:], 2, simulated=False).holds == OPEN
+    assert liu.gaussian_classes(normality(), 2).holds == HOLDS
+    assert liu.gaussian_classes(normality(kurtosis_z=4), 2).holds == FAILS
+    assert liu.gaussian_classes(normality(share=0.8), 2).holds == FAILS
+    assert liu.gaussian_classes(normality(skewness=2.0), 2).holds == FAILS
+    assert liu.gaussian_classes(normality().iloc[2:], 2).holds == OPEN
 
 
 def test_mardia_level_holds_on_gaussian_classes():
@@ -205,7 +215,7 @@ def test_mardia_level_holds_on_gaussian_classes():
     for _ in range(40):
         x, labels = generator.normal(size=(1600, 3)), np.repeat([1, 2], 800)
         table = pd.DataFrame(measure(x, fit_labels(x, labels, 1e-6)))
-        failed += liu.gaussian_classes(table, 3, simulated=False).holds == FAILS
+        failed += liu.gaussian_classes(table, 3).holds == FAILS
     assert failed <= 10  # binomial(40, 0.02): P(more than 10) < 1e-11
 
 
@@ -216,18 +226,23 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     marginal = distances({"fit": [0.0] * 6, BASE: [0.9] * 6, PROPOSED: [0.05] * 4 + [0.5] * 2}, [9, 8, 7, 6, 2, 1])
     tables = {f"fig{n}": low for n in (1, 2, 5, 7, 9)} | {"fig3": high, "fig4": high}
     tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_work": work()}
-    tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
+    tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3})}
     tables["fig7"] = low.assign(data="simulated export, synthetic")
     tables = {name: table.assign(substitute=None) for name, table in tables.items()}
-    tables["fig7"] = tables["fig7"].assign(substitute="stands for private houses")
+    tables |= {"fig7": tables["fig7"].assign(substitute="stands for private houses"), "normality": normality()}
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
-    assert card["item"].tolist() == [f"liu-{n}" for n in range(1, 13)] == [claim.item for claim in CLAIMS]
-    verdicts = card.set_index("item")["holds"]
-    assert verdicts["liu-3"] == FAILS and (verdicts[["liu-8", "liu-12"]] == OPEN).all()
-    assert (verdicts.drop(["liu-3", "liu-8", "liu-12"]) == HOLDS).all()
-    assert card["data"].str.endswith("synthetic").tolist() == [n in (7, 8, 12) for n in range(1, 13)]
-    assert card["substitute"].notna().tolist() == [n == 8 for n in range(1, 13)]  # 7 and 12 are of the data at hand
+    assert card["item"].unique().tolist() == [f"liu-{n}" for n in range(1, 14)] == [claim.item for claim in CLAIMS]
+    card = card.drop_duplicates("item").set_index("item")
+    stand_ins = ["liu-7", "liu-8", "liu-12"]
+    assert card["holds"]["liu-3"] == FAILS and (card.loc[stand_ins, "holds"] == OPEN).all()
+    assert (card["holds"].drop(["liu-3", *stand_ins]) == HOLDS).all()
+    for column in (card["data"].str.endswith("synthetic"), card["substitute"].notna()):
+        assert column.index[column].tolist() == stand_ins
+    of_houses = CLAIMS.scorecard(tables | {"fig7": tables["fig7"].assign(data="export of the study")})
+    of_houses = of_houses.set_index("item").loc[stand_ins]
+    assert of_houses["holds"].tolist() == [HOLDS, OPEN, HOLDS]  # 7 and 12 are of any real houses
+    assert of_houses["substitute"].notna().tolist() == [False, True, False]
 
 
 def test_a_claim_is_summed_up_over_its_variants():
@@ -239,30 +254,49 @@ def test_a_claim_is_summed_up_over_its_variants():
 
 def test_every_variant_is_judged_by_its_own_rows():
     low, high = ({BASE: [8.0, 4.0, 2.0], PROPOSED: own} for own in ([1.0, 0.5, 0.2], [9.0, 9.0, 9.0]))
-    table = pd.concat([curve(low, se=0.01, variant="one"), curve(high, se=0.01, variant="other")])
+    names = [v.name if v.flips == "all" else f"{v.name}; in Wh" for v in VARIANTS if v.over_classes == "parallel"]
+    table = pd.concat([curve(low, se=0.01, variant=names[0]), curve(high, se=0.01, variant=names[1])])
     found = liu.under(table, liu.lowest)
-    assert {variant: verdict.holds for variant, verdict in found.items()} == {"one": HOLDS, "other": FAILS}
+    assert {variant: verdict.holds for variant, verdict in found.items()} == {names[0]: HOLDS, names[1]: FAILS}
     paper = Claims("Paper", "one record replaced", "one answer")
     paper.claim("c-1", "it is low", "it is lowest")(None)
     card = rows(paper, {"c-1": found}, lambda *_: Source("data"))
     as_arrow(SCORECARD, card)
-    assert card["reading"].tolist() == ["one", "other"] and card["holds"].tolist() == [HOLDS, FAILS]
-    assert set(card["adjacency"]) == {"one record replaced"} and set(card["charge"]) == {"one answer"}
+    assert card["reading"].tolist() == list(found) and card["holds"].tolist() == [HOLDS, FAILS]
+    assert len(set(card["adjacency"])) == 2 and len(set(card["charge"])) == 1
+
+
+def test_a_win_over_baselines_that_are_charged_more_shows_nothing():
+    name = next(v.name for v in VARIANTS if v.over_classes == "split")
+    low, high = ({BASE: [8.0, 4.0, 2.0], PROPOSED: own} for own in ([1.0, 0.5, 0.2], [9.0, 9.0, 9.0]))
+    for values, verdict in ((low, OPEN), (high, FAILS)):
+        (found,) = liu.under(curve(values, se=0.01, variant=name), liu.lowest).values()
+        assert found.holds == verdict and found.charge.startswith("proposed: ")
+    (falls,) = liu.under(curve(low, se=0.01, variant=name), liu.falling, between_mechanisms=False).values()
+    assert falls.holds == HOLDS and "charged for every class" not in falls.measured
 
 
 @pytest.mark.parametrize("verdict", [HOLDS, FAILS, OPEN])
-def test_no_stand_in_decides_a_verdict_unless_the_claim_is_of_the_data_at_hand(verdict):
+def test_no_stand_in_decides_a_verdict_unless_the_claim_is_of_the_data_at_hand_and_they_are_real(verdict):
     paper = Claims("Paper", "one record replaced", "one answer")
     paper.claim("c-1", "it is low", "it is lowest")(None)
     paper.claim("c-2", "on the data at hand it is low", "it is lowest", at_hand=True)(None)
     paper.claim("c-3", "it is low", "it is lowest")(None)
-    measured = Verdict(verdict, "It is 3.", adjacency="one record more or less")
+    measured = Verdict(verdict, "It is 3.", adjacency="one record more or less", deciding_trials=40)
     verdicts = {"c-1": measured, "c-2": measured, "c-3": {"own": replace(measured, data="the paper's own")}}
-    card = rows(paper, verdicts, lambda *_: Source("simulated", "stands for private"))
-    assert card["holds"].tolist() == [OPEN, verdict, verdict]
-    assert card["substitute"].notna().tolist() == [True, False, False]
-    assert card["data"].tolist() == ["simulated", "simulated", "the paper's own"]
-    assert f"'{verdict}'. It is 3." in card["measured"][0] and set(card["adjacency"]) == {"one record more or less"}
+    for data, at_hand in (("simulated export", OPEN), ("export", verdict)):
+        card = rows(paper, verdicts, lambda *_, data=data: Source(data, "stands for private"))
+        assert card["holds"].tolist() == [OPEN, at_hand, verdict]
+        assert card["substitute"].notna().tolist() == [True, data != "export", False]
+        assert card["data"].tolist() == [data, data, "the paper's own"]
+        assert f"'{verdict}'. It is 3." in card["measured"][0]
+        assert set(card["adjacency"]) == {"one record more or less"}
+        # No number of trials decides what was measured on a stand-in.
+        assert card["deciding_trials"].notna().tolist() == [
+            False,
+            data == "export" and verdict == OPEN,
+            verdict == OPEN,
+        ]
 
 
 def test_words():

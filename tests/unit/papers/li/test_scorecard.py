@@ -48,6 +48,8 @@ def test_li_2_wants_node_3_exposed_and_of_the_others_the_sum(changed, nats, se, 
         (NATS, 0.1, {}, OPEN),  # intervals meet
         (NATS, np.nan, {}, OPEN),
         (NATS | {"subspace": 1.0}, 0.005, {}, FAILS),
+        (NATS | {"secure_sum": NATS["federated"]}, 0.005, {}, HOLDS),  # the claim puts these two in no order
+        (NATS | {"subspace": NATS["secure_sum"]}, 0.005, {}, OPEN),
         (NATS, 0.005, {"subspace": "1, 5; 3"}, FAILS),
         (NATS, 0.005, {"nothing_more": False}, FAILS),
     ],

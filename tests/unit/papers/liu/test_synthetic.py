@@ -22,7 +22,17 @@ from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu import tables as liu
 from meterdp_papers.liu.data import iris
-from meterdp_papers.liu.setting import COMPARED, PROPOSED, RUNS, Run, curve, fixed_data_releases, read, releases
+from meterdp_papers.liu.setting import (
+    COMPARED,
+    PROPOSED,
+    RUNS,
+    Run,
+    curve,
+    fixed_data_releases,
+    read,
+    releases,
+    share_of,
+)
 from meterdp_papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
 
 FLOOR, SEED = 1e-3, 5
@@ -71,6 +81,14 @@ def test_data_sets_with_a_class_of_at_most_d_records_are_drawn_again_and_counted
         assert private.fit.counts.min() > setting.dimension
         total += redrawn
     assert total > 0
+
+
+def test_trials_go_where_a_verdict_may_turn_and_every_job_has_one():
+    shares = {figure: sweep.share for figure, sweep in SWEEPS.items()}
+    assert max(shares, key=shares.get) == "fig3" and share_of(1000, shares["fig1"]) == 1000  # as printed
+    for trials in (1, 2, 3, 4, 60):
+        for share in shares.values():
+            assert all(batch(n, min(4, trials), share_of(trials, share)) for n in range(min(4, trials)))
 
 
 def test_batches_partition_the_trials():

@@ -35,6 +35,9 @@ def test_ten_folds_partition_the_records():
         assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(1003))
         tests.append(test)
     assert np.array_equal(np.sort(np.concatenate(tests)), np.arange(1003))
+    more = [likelihoods.fold(1003, "fig2", number)[1] for number in range(10, 20)]
+    assert np.array_equal(np.sort(np.concatenate(more)), np.arange(1003))
+    assert not any(np.array_equal(a, b) for a, b in zip(tests, more, strict=True))
 
 
 def test_a_density_in_another_unit_is_comparable(records):
@@ -90,6 +93,14 @@ def test_with_ten_trials_every_variant_is_run_once(records, monkeypatch):
     assert found["deltas_left_out"].any() and set(found.loc[found["deltas_left_out"], "scheme"]) == {"GGG"}
 
 
+def test_a_job_does_every_tenth_split_of_a_variant_that_has_more(records, monkeypatch):
+    few = replace(park.EXPERIMENTS["fig3"], runs=(park.Run(park.LOWEST, 30, (0.1,)),))
+    monkeypatch.setitem(park.EXPERIMENTS, "fig3", few)
+    found = likelihoods.run_split("fig3", records, 4, 10, seed=3)
+    assert found["split"].unique().tolist() == [4, 14, 24] and set(found["reading"]) == {park.LOWEST.name}
+    assert not found["log_likelihood"].duplicated().all()
+
+
 def test_averages_are_those_of_the_splits(runs, records):
     """Oracle: numpy on two splits."""
     both = pd.concat([runs, likelihoods.run_split("fig3", records, 1, 2, seed=3)])
@@ -122,3 +133,6 @@ def test_ours_is_compared_in_the_same_splits_at_the_same_epsilon_and_at_a_larger
     assert at["larger_difference_mean"] == pytest.approx((wide[park.OURS] - larger).mean())
     assert table["larger_epsilon"].tolist()[0] == 1.0 and np.isnan(table["larger_epsilon"].iloc[-1])
     as_arrow(park.PARK_OURS, compare(runs, SOURCE))
+    # Splits that ours was not run in are left out.
+    more = both[both["line"] != park.OURS].assign(split=lambda t: t["split"] + 10)
+    pd.testing.assert_frame_equal(compare(pd.concat([both, more]), SOURCE), table)

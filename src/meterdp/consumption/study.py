@@ -1,0 +1,240 @@
+"""How much households use, when, how high they peak together, and which classes cause the peak of all.
+
+Everything is of the cleaned readings of the households that the quality rules kept, clipped to the public bounds as
+for all that follows. Households come in batches, so that memory does not grow with their number; only those in the
+groups of the coincidence are limited. Nothing is protected: all of it is for the house alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+import numpy as np
+
+from meterdp.consumption.tables import (
+    CLASS_LOAD,
+    COINCIDENCE,
+    CONSUMPTION_QUANTILES,
+    EXAMPLE_HOUSEHOLDS,
+    PEAK_HOURS,
+    TOTAL_LOAD,
+)
+from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import fixed_uniforms
+from meterdp.profiles.grid import Calendar
+
+# Households of a group that peaks together; groups of a size share no household.
+GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+GROUPS = 20
+# Shares of the households of which quantiles are kept: enough for a histogram.
+SHARES = np.linspace(0, 1, 501)
+EXAMPLES = 6
+# An example, and a group in an interval, should have been read for the most part.
+READ = 0.8
+PEAK_SHARE = 0.01
+# Of a kilowatt. The largest sum of a million households is far below 2^53.
+_MILLIWATTS = 1e6
+
+# Households (h,), their power (h, T) kW with NaN where nothing was read, and the calendar of the T intervals.
+Batch = tuple[np.ndarray, np.ndarray, Calendar]
+Rows = dict[str, Sequence]
+
+
+def power_batches(log_load: Iterable[Iterable[Batch]], scale: LogScale) -> Iterator[Batch]:
+    """Yield the power of the households of parts of the table ``log_load``, as they are read."""
+    for part in log_load:
+        for household, log_kwh, calendar in part:
+            yield household, scale.reading_kwh(log_kwh) * 60 / calendar.interval_minutes, calendar
+
+
+@dataclass
+class Consumption:
+    """What is known of the households added so far: of each by itself, and of groups of them.
+
+    ``households`` (N,) are all that will be added; ``component`` (N,) is the class of each, 0 for none.
+    """
+
+    households: np.ndarray
+    component: np.ndarray
+    calendar: Calendar | None = None
+    _parts: list[dict[str, np.ndarray]] = field(default_factory=list)
+
+    def __post_init__(self):
+        order = fixed_uniforms("groups of a study", (len(self.households),)).argsort().argsort()
+        self.sizes = [size for size in GROUP_SIZES if size < len(self.households)]
+        members, self.classes = [np.ones(len(self.households), bool)], np.unique(self.component)
+        members += [self.component == number for number in self.classes]
+        for size in self.sizes:
+            members += [order // size == group for group in range(min(len(order) // size, GROUPS))]
+        # Of all, of every class, and of the groups of every size, (G, N).
+        self._members = np.array(members)
+
+    def add(self, household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) -> None:
+        """Add the power (h, T) of some households."""
+        if self.calendar is None:
+            self.calendar = calendar
+            shape = len(self._members), calendar.slot_count
+            self._sum, self._count = np.zeros(shape), np.zeros(shape, np.int32)
+        read, whole = np.isfinite(power_kw), _whole_milliwatts(power_kw)
+        weights = self._members[:, np.searchsorted(self.households, household)]
+        some = weights.any(axis=1)
+        self._sum[some] += weights[some].astype(float) @ whole
+        self._count[some] += np.rint(weights[some].astype(np.float32) @ read.astype(np.float32)).astype(np.int32)
+        self._parts.append(_of_each(household, power_kw, calendar))
+
+    @property
+    def each(self) -> dict[str, np.ndarray]:
+        """Numbers of every household that was read, in the order in which they came."""
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+
+    @property
+    def mean_kw(self) -> np.ndarray:
+        """Mean power of all households and of every class, (1 + K, T), NaN where nobody was read."""
+        count = self._count[: 1 + len(self.classes)]
+        total = self._sum[: len(count)] / _MILLIWATTS
+        return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+
+    def group_peaks_kw(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield every size and the peaks of the groups of that size, kW per household; last that of all."""
+        first = 1 + len(self.classes)
+        for size in self.sizes:
+            groups = slice(first, first + min(len(self.households) // size, GROUPS))
+            yield size, _peaks(self._sum[groups], self._count[groups], size)
+            first = groups.stop
+        yield len(self.households), _peaks(self._sum[:1], self._count[:1], len(self.households))
+
+
+def _whole_milliwatts(power_kw: np.ndarray) -> np.ndarray:
+    """Return power in whole milliwatts, 0 where nothing was read: sums of them are exact, in whatever order."""
+    return np.rint(np.where(np.isfinite(power_kw), power_kw, 0.0) * _MILLIWATTS)
+
+
+def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) -> dict[str, np.ndarray]:
+    """Return numbers of households that were read at all: mean, largest reading, and the hours of both peaks."""
+    read = np.isfinite(power_kw)
+    some = read.any(axis=1)
+    household, power_kw, read = household[some], power_kw[some], read[some]
+    hour = calendar.minute_of_day // 60
+    of_hour = (hour[:, None] == np.arange(24)).astype(float)
+    total, count = _whole_milliwatts(power_kw) @ of_hour / _MILLIWATTS, read.astype(float) @ of_hour
+    by_hour = np.divide(total, count, out=np.full(total.shape, -np.inf), where=count > 0)
+    largest = np.where(read, power_kw, -np.inf).argmax(axis=1)
+    return {
+        "household": household,
+        "read_share": read.mean(axis=1),
+        "mean_kw": total.sum(axis=1) / count.sum(axis=1),
+        "peak_kw": power_kw[np.arange(len(power_kw)), largest],
+        "highest_mean_hour": by_hour.argmax(axis=1),
+        "largest_reading_hour": hour[largest],
+    }
+
+
+def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
+    """Return the peaks of groups; intervals in which too few of one were read do not count, groups without any go."""
+    enough = count >= max(READ * size, 1)
+    peaks = np.where(enough, total / _MILLIWATTS / np.maximum(count, 1), -np.inf).max(axis=1)
+    return peaks[np.isfinite(peaks)]
+
+
+# --- rows of the tables ---------------------------------------------------------------------------------------------
+
+
+def study_rows(found: Consumption) -> dict[str, Rows]:
+    """Return the columns of every table but that of the examples, by its name; none where nobody was read."""
+    if found.calendar is None:
+        return {
+            table.name: {name: [] for name in table.schema.names}
+            for table in (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, COINCIDENCE)
+        }
+    return {
+        TOTAL_LOAD.name: _total_load(found),
+        CONSUMPTION_QUANTILES.name: _quantiles(found.each),
+        PEAK_HOURS.name: _peak_hours(found.each),
+        CLASS_LOAD.name: _class_load(found),
+        COINCIDENCE.name: _coincidence(found),
+    }
+
+
+def _when(calendar: Calendar) -> Rows:
+    days = {int(day): (date(1970, 1, 1) + timedelta(days=int(day))).isoformat() for day in set(calendar.local_day)}
+    return {
+        "interval_start_utc": calendar.start_utc,
+        "day_local": [days[day] for day in calendar.local_day.tolist()],
+        "minute_of_day_local": calendar.minute_of_day,
+    }
+
+
+def _total_load(found: Consumption) -> Rows:
+    return _when(found.calendar) | {"household_count": found._count[0], "mean_kw": _nullable(found.mean_kw[0])}
+
+
+def _quantiles(each: dict[str, np.ndarray]) -> Rows:
+    values = {"daily_kwh": 24 * each["mean_kw"], "peak_kw": each["peak_kw"]}
+    return {
+        "statistic": np.repeat(list(values), len(SHARES)),
+        "household_share": np.tile(SHARES, len(values)),
+        "value": np.concatenate([np.quantile(value, SHARES) for value in values.values()]),
+        "household_count": np.full(len(values) * len(SHARES), len(each["mean_kw"])),
+    }
+
+
+def _peak_hours(each: dict[str, np.ndarray]) -> Rows:
+    hours = each["highest_mean_hour"], each["largest_reading_hour"]
+    highest, largest = (np.bincount(hour, minlength=24) / len(hour) for hour in hours)
+    return {"hour_of_day_local": np.arange(24), "highest_mean_share": highest, "largest_reading_share": largest}
+
+
+def _class_load(found: Consumption) -> Rows:
+    all_kw, *of_class = found.mean_kw
+    known = np.flatnonzero(np.isfinite(all_kw))
+    most = known[np.argsort(-all_kw[known], kind="stable")[: max(1, round(PEAK_SHARE * len(known)))]]
+    read = [component for component, kw in zip(found.classes, of_class, strict=True) if np.isfinite(kw[most]).any()]
+    kw = {component: of_class[list(found.classes).index(component)] for component in read}
+    return {
+        "component": read,
+        "household_count": [int((found.component == component).sum()) for component in read],
+        "mean_kw": [float(np.nanmean(kw[component])) for component in read],
+        "at_peak_kw": [float(np.nanmean(kw[component][most])) for component in read],
+    }
+
+
+def _coincidence(found: Consumption) -> Rows:
+    groups = [(size, peaks) for size, peaks in found.group_peaks_kw() if len(peaks)]
+    return {
+        "home_count": [size for size, _ in groups],
+        "group_count": [len(peaks) for _, peaks in groups],
+        "peak_kw": [float(peaks.mean()) for _, peaks in groups],
+        "lowest_kw": [float(peaks.min()) for _, peaks in groups],
+        "highest_kw": [float(peaks.max()) for _, peaks in groups],
+    }
+
+
+def examples_of(each: dict[str, np.ndarray]) -> np.ndarray:
+    """Return which households are shown, ascending by mean power; of those read most of the time, if enough are."""
+    read = each["read_share"] >= READ
+    some = np.flatnonzero(read) if read.sum() >= EXAMPLES else np.arange(len(read))
+    ranked = some[np.argsort(each["mean_kw"][some], kind="stable")]
+    middles = ((np.arange(EXAMPLES) + 0.5) * len(ranked) / EXAMPLES).astype(int)
+    return each["household"][ranked[np.unique(middles)]]
+
+
+def example_rows(shown: np.ndarray, batches: Iterable[Batch]) -> Rows:
+    """Return the columns of the table ``example_households`` from the batches, gone through again."""
+    power, when = {}, None
+    for household, power_kw, calendar in batches:
+        when = when or _when(calendar)
+        power |= {one: kw for one, kw in zip(household.tolist(), power_kw, strict=True) if one in shown}
+    if when is None:
+        return {name: [] for name in EXAMPLE_HOUSEHOLDS.schema.names}
+    slots = len(when["interval_start_utc"])
+    return {
+        "home": np.repeat(np.arange(1, len(shown) + 1), slots),
+        **{name: np.tile(column, len(shown)) for name, column in when.items()},
+        "power_kw": _nullable(np.concatenate([power[int(one)] for one in shown])),
+    }
+
+
+def _nullable(values: np.ndarray) -> np.ma.MaskedArray:
+    return np.ma.masked_invalid(values)

@@ -1,0 +1,89 @@
+"""Tables of the study of consumption: exact results of private readings, so none of them may be released."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
+
+_INTERVAL_START = Column("interval_start_utc", STAMP_UTC, "UTC", "start of the interval")
+_DAY = Column("day_local", TEXT, "", "local day of the interval, YYYY-MM-DD")
+_MINUTE = Column("minute_of_day_local", INT, "min", "local minute of the day at the start of the interval")
+
+TOTAL_LOAD = Table(
+    "total_load",
+    "study",
+    "Mean power of all households in every interval of the period.",
+    (
+        _INTERVAL_START,
+        _DAY,
+        _MINUTE,
+        Column("household_count", COUNT, "households", "households with a reading"),
+        Column("mean_kw", REAL, "kW", "mean power of these households; null without one", nullable=True),
+    ),
+)
+
+CONSUMPTION_QUANTILES = Table(
+    "consumption_quantiles",
+    "study",
+    "How consumption differs between households: quantiles over all of them.",
+    (
+        Column(
+            "statistic", TEXT, "", "'daily_kwh' (mean of the period) or 'peak_kw' (mean power of its largest reading)"
+        ),
+        Column("household_share", REAL, "1", "share of households at or below the value"),
+        Column("value", REAL, "see statistic", "kWh a day, or kW"),
+        Column("household_count", COUNT, "households", "households with readings"),
+    ),
+)
+
+PEAK_HOURS = Table(
+    "peak_hours",
+    "study",
+    "In which hour of the day households peak.",
+    (
+        Column("hour_of_day_local", INT, "h", "local hour of the day"),
+        Column("highest_mean_share", REAL, "1", "share of households whose mean load is highest in this hour"),
+        Column("largest_reading_share", REAL, "1", "share of households whose largest reading is in this hour"),
+    ),
+)
+
+CLASS_LOAD = Table(
+    "class_load",
+    "study",
+    "What every class of households contributes to energy and to the peak of all.",
+    (
+        Column(
+            "component", INT, "1", "class of the mixture, 1 is the largest; 0: households without a valid profile"
+        ),
+        Column("household_count", COUNT, "households", "households in the class"),
+        Column("mean_kw", REAL, "kW", "mean power of a household of the class"),
+        Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
+    ),
+)
+
+COINCIDENCE = Table(
+    "coincidence",
+    "study",
+    "How high groups of households peak together: random groups, the same for everybody.",
+    (
+        Column("home_count", COUNT, "households", "households of a group"),
+        Column("group_count", COUNT, "1", "groups averaged over, none of which share a household"),
+        Column("peak_kw", REAL, "kW", "highest mean power of a group in the period, per household, mean over groups"),
+        Column("lowest_kw", REAL, "kW", "the same of the group with the lowest"),
+        Column("highest_kw", REAL, "kW", "the same of the group with the highest"),
+    ),
+)
+
+EXAMPLE_HOUSEHOLDS = Table(
+    "example_households",
+    "study",
+    "Readings of six households over the whole period, from one that uses little to one that uses much.",
+    (
+        Column(
+            "home", INT, "1", "1 to 6 by mean power, in the middles of six equal shares of households; it is no id"
+        ),
+        _INTERVAL_START,
+        _DAY,
+        _MINUTE,
+        Column("power_kw", REAL, "kW", "mean power of the interval; null where nothing was read", nullable=True),
+    ),
+)

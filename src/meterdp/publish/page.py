@@ -1,0 +1,277 @@
+"""The page of a released folder: what is in it, what it is worth, the guarantee, how to load it, and pictures.
+
+It is made of files of the folder alone, so nothing is on it that does not leave with it. Its words are those of the
+folder's README; pictures are of what was released.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from markupsafe import Markup, escape
+
+from meterdp.core.log_scale import LogScale
+from meterdp.pages.cards import Card, card, card_of_days
+from meterdp.pages.html import render
+from meterdp.pages.numbers import count, percent, plain, significant
+from meterdp.publish.crate import About
+from meterdp.publish.kinds import README, is_of_a_household
+
+TEMPLATE = Path(__file__).with_name("page.html")
+# Pictures of a kind; of households' files so many are opened to find different forecasts.
+_SHOWN, _OPENED = 6, 60
+_IN, _OFF, _PROTECTED, _LEARNT = (
+    "What is in it",
+    "How far it is off",
+    "What is protected",
+    "What can be learnt from it",
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one kind of release is shown: pictures with a heading, and how its files are loaded in Python."""
+
+    pictures: Callable[[Mapping[str, bytes], Mapping], list[tuple[str, list[Card]]]]
+    code: str
+    convert: str = ""  # a tool that takes it
+
+
+def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> bytes:
+    """Return ``index.html`` of a released folder, from all its other files."""
+    title, opening, sections = _read(files[README].decode())
+    look, privacy = LOOKS[_kind(files)], manifest["privacy"]
+    protected = sections[_PROTECTED]
+    text = render(
+        TEMPLATE,
+        title=title,
+        opening=[_inline(words) for words in opening if not words.startswith("**")],
+        simulated=manifest["simulated_data"],
+        epsilon=plain(privacy["epsilon"]),
+        delta=plain(privacy["delta"]),
+        unit=privacy["unit"],
+        inside=_points(sections[_IN]),
+        pictures=look.pictures(files, manifest),
+        worth=_worth(manifest),
+        protected=_points(protected),
+        means=[_inline(words) for words in protected if not words.startswith("- ")],
+        odds=_odds(privacy),
+        learnt=_points(sections[_LEARNT]),
+        code=look.code,
+        convert=look.convert,
+        footer=_footer(manifest, about),
+    )
+    return text.encode()
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def _read(page: str) -> tuple[str, list[str], dict[str, list[str]]]:
+    """Return the title of a README, the paragraphs of its opening, and those of every section by its heading."""
+    head, *rest = page.split("\n## ")
+    title, *opening = head.strip().split("\n\n")
+    sections = {heading: text.strip().split("\n\n") for heading, _, text in (part.partition("\n") for part in rest)}
+    return title.removeprefix("# "), opening, sections
+
+
+def _points(paragraphs: Sequence[str]) -> list[Markup]:
+    lines = (line for text in paragraphs if text.startswith("- ") for line in text.split("\n"))
+    return [_inline(line.removeprefix("- ")) for line in lines]
+
+
+def _inline(words: str) -> Markup:
+    """Return Markdown with code in backticks as HTML."""
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(words))))
+
+
+def _worth(manifest: Mapping) -> dict | None:
+    """Return the table of what the release is expected to be worth, as a template takes it."""
+    stated = manifest.get("expected_error")
+    if not stated:
+        return None
+    period = " to ".join(manifest["period"])
+    rows = [
+        (one["of"], period, *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
+        for one in stated["quantities"]
+    ]
+    return {
+        "caption": f"Expected error at ε = {plain(manifest['privacy']['epsilon'])}, from public numbers alone",
+        "header": ("quantity", "readings", "on average", "1 in 20 releases above", "a public guess"),
+        "rows": rows,
+        "words": 2,
+        "note": f"Holds if at least {percent(stated['usable_share'])} of the listed meters have usable readings.",
+    }
+
+
+def _odds(privacy: Mapping) -> str | None:
+    """Say how often somebody who must guess between two sets of readings of a meter can be right.
+
+    From true positives <= e^epsilon false positives + delta, and the same of the complements: at most
+    (e^epsilon + delta) / (1 + e^epsilon).
+    """
+    if privacy["adjacency"] != "replace_one":
+        return None
+    right = 1 - (1 - privacy["delta"]) / (1 + math.exp(min(privacy["epsilon"], 700.0)))
+    return (
+        "In numbers: somebody who has all of this folder, knows everything about all other meters and must guess "
+        "which of two equally likely sets of readings one meter had is right at most "
+        f"{percent(right)} of the time; a coin is right 50 %."
+    )
+
+
+def _footer(manifest: Mapping, about: About) -> str:
+    who = f"Published by {about.publisher}. " if about.publisher else ""
+    licence = f"Licence: {about.licence}. " if about.licence else ""
+    budget = f"Budget period: {manifest['budget_period']}. " if manifest["budget_period"] else ""
+    return f"{who}{licence}{budget}Made with meterdp {manifest['meterdp_version']}."
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+def _kind(files: Mapping[str, bytes]) -> str:
+    return next(kind for kind, name in _KNOWN_BY.items() if name is None or name in files)
+
+
+def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    mixture, stated = json.loads(files["mixture.json"]), manifest["log_scale"]
+    scale = LogScale(*stated["clipped_to_kwh"], stated["offset_kwh"], stated["scale_kwh"])
+    hours = [int(entry[:2]) for entry in mixture["entries"]]
+    typical = scale.clipped_kwh(np.array(mixture["means"]))
+    order = np.argsort(mixture["weights"])[::-1][:_SHOWN]
+    patterns = [
+        card(f"Pattern {k + 1}", f"{percent(mixture['weights'][k])} of households, typical energy", typical[k], hours)
+        for k in order
+    ]
+    profiles = np.stack(_table(files["synthetic_profiles.parquet"])["energy_kwh"].to_numpy(zero_copy_only=False))
+    drawn = [
+        card(f"Synthetic profile {n + 1}", f"{significant(kwh.sum(), 2)} kWh in these hours", kwh, hours)
+        for n, kwh in enumerate(profiles[:_SHOWN])
+    ]
+    return [("The largest patterns of use", patterns), ("The first of the synthetic profiles", drawn)]
+
+
+def _households(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    from meterdp.households.released import FILE, ReleasedHouseholds  # loads scipy
+
+    released = ReleasedHouseholds.of(files[FILE], Path(FILE))
+    vectors = np.stack(_table(files["household_vectors.parquet"])["vector"].to_numpy(zero_copy_only=False))[:_SHOWN]
+    generator = released.generator(None)
+    kwh = np.concatenate(list(generator.batches(vectors, 0)))
+    calendar = generator.columns.calendar
+    first = int(np.flatnonzero(calendar.slot_of_week == 0)[0])
+    week = kwh[:, first : first + 7 * calendar.slots_per_day]
+    hourly = week.reshape(len(week), -1, calendar.slots_per_hour).sum(axis=2)
+    shown = [
+        card_of_days(f"Synthetic household {n + 1}", f"{significant(one.sum(), 2)} kWh in the week", one, 60)
+        for n, one in enumerate(hourly)
+    ]
+    return [("A week of the first synthetic households", shown)]
+
+
+def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    """Show different forecasts of the first files of households."""
+    names = [name for name in sorted(files) if is_of_a_household(name) and name.endswith(".parquet")]
+    tables = [_table(files[name]) for name in names[:_OPENED]]
+    different = {forecast.tobytes(): forecast for forecast in map(_forecast_kwh, tables)}
+    return _forecast_cards(list(different.values()), tables[0])
+
+
+def _forecast_tables(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    """Show the first forecasts of the one table of all."""
+    steps = manifest["time"]["steps"]
+    table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
+    return _forecast_cards(list(_forecast_kwh(table).reshape(-1, steps)), table)
+
+
+def _forecast_kwh(table: pa.Table) -> np.ndarray:
+    return table["expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"].to_numpy()
+
+
+def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> list[tuple[str, list[Card]]]:
+    starts = table["interval_start_utc"].to_numpy()[:2]
+    minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
+    shown = [
+        card_of_days(
+            f"Forecast {n + 1}", f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes
+        )
+        for n, kwh in enumerate(forecasts[:_SHOWN])
+    ]
+    return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]
+
+
+def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+    table = _table(files["feeders.parquet"]).to_pandas()
+    errors = _table(files["feeder_errors.parquet"]).to_pandas().set_index("dataset_id")
+    shown = []
+    for name, rows in list(table.groupby("dataset_id", sort=False))[:_SHOWN]:
+        kwh = rows["total_consumption_active_import"].to_numpy() / 1000
+        words = f"{count(rows['aggregated_device_count_active'].iloc[0])} meters, ± "
+        words += f"{significant(errors.loc[name, 'standard_error_wh'] / 1000, 2)} kWh"
+        shown.append(card_of_days(f"Feeder {name}", words, kwh, manifest["feeder_totals"]["interval_minutes"]))
+    return [("Energy of the first feeders in every interval", shown)]
+
+
+def _table(data: bytes) -> pa.Table:
+    return pq.read_table(pa.BufferReader(data))
+
+
+_KNOWN_BY = {
+    "mixture": "mixture.json",
+    "households": "households.json",
+    "feeders": "feeders.parquet",
+    "forecast tables": "forecasts.parquet",
+    "forecasts": None,
+}
+LOOKS: Mapping[str, Look] = {
+    "mixture": Look(
+        _mixture,
+        """import numpy as np
+import pandas as pd
+
+profiles = np.stack(pd.read_parquet("synthetic_profiles.parquet")["energy_kwh"])
+print(profiles.mean(axis=0))  # kWh in every hour, of the mean household""",
+        "pypsa",
+    ),
+    "households": Look(
+        _households,
+        """$ meterdp households draw . --n 100 --to readings.parquet    # --year 2027 for another year
+$ python
+>>> import pandas as pd
+>>> readings = pd.read_parquet("readings.parquet")""",
+    ),
+    "forecasts": Look(
+        _forecasts,
+        """from pathlib import Path
+
+import pandas as pd
+
+files = [path for path in Path(".").glob("*.parquet") if len(path.stem) == 16]  # a random name each
+forecast = pd.read_parquet(files[0])""",
+    ),
+    "forecast tables": Look(
+        _forecast_tables,
+        """import pandas as pd
+
+recipients = pd.read_parquet("recipients.parquet")  # which forecast each random name has
+forecast = pd.read_parquet("forecasts.parquet")""",
+    ),
+    "feeders": Look(
+        _feeders,
+        """import pandas as pd
+
+totals = pd.read_parquet("feeders.parquet")
+wh = totals.pivot(
+    index="data_collection_log_timestamp", columns="dataset_id", values="total_consumption_active_import"
+)""",
+    ),
+}

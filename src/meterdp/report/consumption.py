@@ -1,0 +1,449 @@
+"""The analyst's first questions: how much, when, who peaks, weekday against weekend, season, total load, coincidence.
+
+Each has a figure and a sentence. Powers are those of the average household unless something else is said.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meterdp.consumption.tables import (
+    CLASS_LOAD,
+    COINCIDENCE,
+    CONSUMPTION_QUANTILES,
+    PEAK_HOURS,
+    TOTAL_LOAD,
+)
+from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
+from meterdp.pages.numbers import count, counted, percent, plain, significant
+from meterdp.profiles.tables import PROFILE_HOURS
+from meterdp.report.classes import class_names
+from meterdp.report.pages import CONSUMPTION, Tables, figure
+from meterdp.report.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    LIGHT_GREY,
+    ORANGE,
+    VERMILION,
+    canvas,
+    legend_below,
+    panels,
+    plain_log_ticks,
+    show_points,
+    show_strips,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+READS = (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, COINCIDENCE)
+# Bars of a histogram; what the largest households use beyond this share of them is in the last bar.
+_BARS, _SHOWN_SHARE = 30, 0.95
+# Months of a season, and how many days of it make a panel.
+_SEASONS = {
+    "December to February": (12, 1, 2),
+    "March to May": (3, 4, 5),
+    "June to August": (6, 7, 8),
+    "September to November": (9, 10, 11),
+}
+_DAYS_OF_SEASON = 14
+_KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
+_MOST_CLASSES = 8
+_HOURS = np.arange(0, 25, 6)
+
+
+# --- how much -------------------------------------------------------------------------------------------------------
+
+
+@figure(
+    CONSUMPTION_QUANTILES,
+    PEAK_HOURS,
+    category=CONSUMPTION,
+    may_be_empty=True,
+    look_for="A few large households make the mean exceed the median by far: plan with the distribution.",
+    alternative="Histograms over households of daily energy and of the largest reading, and the hours of both peaks.",
+)
+def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> None:
+    """Draw how daily energy and the largest reading differ between households, and when each peaks."""
+    with canvas(output, "How much does a household use, and when does it peak?", 3.1) as drawing:
+        left, middle, right = drawing.subplots(1, 3)
+        if quantiles.empty:
+            return
+        for axes, statistic, title, unit in (
+            (left, "daily_kwh", "How much a day?", "kWh a day"),
+            (middle, "peak_kw", "How large is the largest reading?", "kW"),
+        ):
+            _histogram(axes, quantiles[quantiles["statistic"] == statistic]["value"].to_numpy(), unit)
+            axes.set_title(title)
+        left.set_ylabel("% of households")
+        right.set_title("In which hour is it?")
+        shares = 100 * hours[["largest_reading_share", "highest_mean_share"]].to_numpy()
+        right.bar(np.arange(24) + 0.5, shares[:, 0], width=0.9, color=LIGHT_GREY, label="largest reading")
+        right.step(
+            np.arange(25), [*shares[:, 1], shares[-1, 1]], where="post", color=BLUE, label="highest on average"
+        )
+        right.set_xticks(_HOURS)
+        right.set_xlim(0, 24)
+        right.set_xlabel("hour of the day")
+        right.legend(fontsize=8, loc="upper left")
+        texts = [
+            f"{hour:02d}:00: largest reading of {percent(largest / 100)} of households, highest on average "
+            f"of {percent(highest / 100)}"
+            for hour, (largest, highest) in enumerate(shares)
+        ]
+        show_strips(right, range(25), texts)
+
+
+def _histogram(axes: Axes, quantiles: np.ndarray, unit: str) -> None:
+    """Draw equally frequent values as a histogram with their median and mean."""
+    top = quantiles[int(_SHOWN_SHARE * (len(quantiles) - 1))]
+    low = min(quantiles[0], 0.0)
+    edges = np.linspace(low, max(top, low + 1e-3), _BARS + 1)
+    heights = 100 * np.histogram(np.clip(quantiles, low, edges[-1]), edges)[0] / len(quantiles)
+    axes.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=LIGHT_GREY, edgecolor="white")
+    for value, colour, line, name in (
+        (np.median(quantiles), BLACK, "-", "median"),
+        (quantiles.mean(), VERMILION, "--", "mean"),
+    ):
+        axes.axvline(value, color=colour, linestyle=line, linewidth=1.4, label=f"{name} {significant(value, 2)}")
+    axes.set_xlim(low, edges[-1])
+    axes.set_xlabel(unit)
+    axes.legend(fontsize=8, loc="upper right")
+    texts = [
+        f"{significant(a, 2)} to {significant(b, 2)} {unit}: {percent(h / 100)} of households"
+        for a, b, h in zip(edges[:-1], edges[1:], heights, strict=True)
+    ]
+    texts[-1] = f"{significant(edges[-2], 2)} {unit} or more: {percent(heights[-1] / 100)} of households"
+    show_strips(axes, edges, texts)
+
+
+# --- when -----------------------------------------------------------------------------------------------------------
+
+
+def _days_of(load: pd.DataFrame) -> pd.DataFrame:
+    """Return the known rows of the table ``total_load`` with the month, the kind of day and the hour of each."""
+    load = load.dropna(subset=["mean_kw"])
+    days = {day: date.fromisoformat(day) for day in load["day_local"].unique()}
+    weekend = {day: when.weekday() >= 5 for day, when in days.items()}
+    kinds = list(_KINDS)
+    return load.assign(
+        month=load["day_local"].map({day: when.month for day, when in days.items()}),
+        kind=load["day_local"].map({day: kinds[weekend[day]] for day in days}),
+        hour=load["minute_of_day_local"] / 60,
+    )
+
+
+def _seasons(load: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of every season with enough days; all together where fewer than two seasons have."""
+    found = {name: load[load["month"].isin(months)] for name, months in _SEASONS.items()}
+    found = {name: rows for name, rows in found.items() if rows["day_local"].nunique() >= _DAYS_OF_SEASON}
+    return found if len(found) > 1 else {period_of(load): load}
+
+
+def period_of(load: pd.DataFrame, short: bool = False) -> str:
+    """Write the first and the last day of the table ``total_load``: ``20 October to 16 November 2025``."""
+    return spoken_period(load["day_local"].min(), load["day_local"].max(), short)
+
+
+def spoken_period(first: str, last: str, short: bool = False) -> str:
+    """Write two days, the year once if it is the same; ``short`` with the first letters of the months.
+
+    Examples
+    --------
+    >>> spoken_period("2025-10-20", "2025-11-16"), spoken_period("2024-12-30", "2025-01-02", short=True)
+    ('20 October to 16 November 2025', '30 Dec 2024 to 2 Jan 2025')
+    """
+    first, last = date.fromisoformat(first), date.fromisoformat(last)
+    year = "" if first.year == last.year else f" {first.year}"
+    month = "%b" if short else "%B"
+    return f"{first.day} {first:{month}}{year} to {last.day} {last:{month}} {last.year}"
+
+
+@figure(
+    TOTAL_LOAD,
+    category=CONSUMPTION,
+    may_be_empty=True,
+    look_for="Where the lines part, weekends need another profile. Public holidays count as their weekday.",
+    alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
+)
+def load_by_hour(load: pd.DataFrame, output) -> None:
+    """Draw the mean power by time of day, of weekdays and of weekends, in every season of the period."""
+    load = _days_of(load)
+    seasons = _seasons(load) if len(load) else {}
+    columns = max(len(seasons), 1)
+    with canvas(output, "When do households use electricity, on weekdays and at weekends?", 3.5) as drawing:
+        body = drawing.subfigures()
+        grid = panels(body, columns, columns, sharey=True)
+        for axes, (name, rows) in zip(grid, seasons.items(), strict=False):
+            mean = rows.groupby(["kind", "hour"])["mean_kw"].mean()
+            for kind, (colour, line) in _KINDS.items():
+                if kind in mean:
+                    axes.plot(mean[kind].index, mean[kind], color=colour, linestyle=line, label=kind)
+            axes.set_title(name, fontsize=10 if columns < 4 else 9)
+            axes.set_xlim(0, 24)
+            axes.set_xticks(_HOURS if columns > 1 else np.arange(0, 25, 3))
+            _day_values(axes, mean.reset_index().pivot_table("mean_kw", "hour", "kind"))
+        grid[0].set_ylim(bottom=min(0.0, grid[0].get_ylim()[0]))
+        grid[0].set_ylabel("kW a household")
+        body.supxlabel("hour of the day", fontsize=10)
+        legend_below(drawing, *grid[0].get_legend_handles_labels())
+
+
+def _day_values(axes: Axes, mean: pd.DataFrame) -> None:
+    hours = mean.index.to_numpy()
+    texts = [
+        f"{_clock(hour)}: " + ", ".join(f"{kind} {significant(kw)} kW" for kind, kw in row.items())
+        for hour, row in mean.iterrows()
+    ]
+    show_strips(axes, [*hours, 24], texts)
+
+
+def _clock(hour: float) -> str:
+    return f"{int(hour):02d}:{round(60 * (hour % 1)):02d}"
+
+
+# --- total load -----------------------------------------------------------------------------------------------------
+
+
+@figure(
+    TOTAL_LOAD,
+    category=CONSUMPTION,
+    may_be_empty=True,
+    look_for="Blue is high load, yellow low; white is missing. On the right, how often the load is how high.",
+    alternative="A map of mean power, days across and hours down, and a load-duration curve beside it.",
+)
+def load_over_period(load: pd.DataFrame, output) -> None:
+    """Draw the load of all over days and hours, and its duration curve."""
+    with canvas(output, "On which days and at which hours is the load of all high?", 3.4) as drawing:
+        left, right = drawing.subplots(1, 2, width_ratios=(2.4, 1))
+        known = load.dropna(subset=["mean_kw"])
+        if known.empty:
+            return
+        _map(drawing, left, load)
+        shares, values = np.linspace(0, 100, 201), known["mean_kw"].to_numpy()
+        curve = np.quantile(values, 1 - shares / 100)
+        right.plot(shares, curve, color=BLUE)
+        right.set_xlim(0, 100)
+        right.set_ylim(bottom=min(0.0, curve[-1]))
+        right.set_title("How often is it so high?")
+        right.set_xlabel("% of the time")
+        right.set_ylabel("kW a household")
+        texts = [
+            f"{plain(a)} % of the time at least {significant(kw)} kW"
+            for a, kw in zip(shares[4::4], curve[4::4], strict=True)
+        ]
+        show_strips(right, shares[::4], texts)
+
+
+def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
+    ends = np.array([load["day_local"].min(), load["day_local"].max()], "datetime64[D]")
+    days = np.arange(ends[0], ends[1] + 1).astype(str).tolist()
+    minutes = int(np.diff(np.unique(load["minute_of_day_local"])).min(initial=60))
+    table = load.pivot_table("mean_kw", "minute_of_day_local", "day_local", dropna=False)
+    table = table.reindex(index=range(0, 24 * 60, minutes), columns=days)
+    image = axes.imshow(
+        table.to_numpy(), aspect="auto", cmap="cividis_r", extent=(0, len(days), 24, 0), interpolation="nearest"
+    )
+    axes.grid(False)
+    axes.set_title("When is it high?")
+    axes.set_yticks(_HOURS)
+    axes.set_ylabel("hour of the day")
+    step = max(1, len(days) // 4)
+    shown = [(n + 0.5, date.fromisoformat(days[n])) for n in range(0, len(days), step)]
+    axes.set_xticks([place for place, _ in shown], [f"{day.day} {day:%b}" for _, day in shown])
+    drawing.colorbar(image, ax=axes, label="kW a household", pad=0.01)
+
+
+# --- coincidence and who causes the peak ----------------------------------------------------------------------------
+
+
+@figure(
+    COINCIDENCE,
+    CLASS_LOAD,
+    MIXTURE,
+    CLASS_TABLE,
+    PROFILE_HOURS,
+    category=CONSUMPTION,
+    may_be_empty=True,
+    look_for=(
+        "Left: the more households share a line, the less each adds to its peak; the shade spans the groups tried. "
+        "Right: a pattern whose diamond is right of its dot uses its energy when the load is high."
+    ),
+    alternative=(
+        "Peak power per household over the size of a group, on a logarithmic axis; beside it, for each pattern of "
+        "use, its shares of households, of energy and of the load at the peak."
+    ),
+)
+def peaks_together(
+    groups: pd.DataFrame,
+    classes: pd.DataFrame,
+    mixture: pd.DataFrame,
+    class_table: pd.DataFrame,
+    profile_hours: pd.DataFrame,
+    output,
+) -> None:
+    """Draw how high groups of households peak together, and what each class contributes to the peak of all."""
+    with canvas(output, "How high do many households peak together, and who causes the peak?", 3.6) as drawing:
+        left, right = drawing.subplots(1, 2, width_ratios=(1, 1.1))
+        if groups.empty:
+            return
+        left.fill_between(
+            groups["home_count"], groups["lowest_kw"], groups["highest_kw"], color=BLUE, alpha=0.15, linewidth=0
+        )
+        left.plot(groups["home_count"], groups["peak_kw"], color=BLUE, marker="o")
+        left.set_xscale("log")
+        plain_log_ticks(left.xaxis, [n for n in (1, 10, 100, 1000) if n <= groups["home_count"].max()])
+        left.set_ylim(bottom=0)
+        left.set_title("How high do groups peak?")
+        left.set_xlabel("households of a group")
+        left.set_ylabel("peak, kW a household")
+        texts = [
+            f"{counted(row.home_count, 'household')}: {significant(row.peak_kw)} kW each, "
+            f"{significant(row.lowest_kw)} to {significant(row.highest_kw)} kW over "
+            f"{counted(row.group_count, 'group')}"
+            for row in groups.itertuples()
+        ]
+        show_points(left, groups["home_count"], groups["peak_kw"], texts)
+        names = class_names(mixture, class_table, profile_hours)
+        _contributions(right, shares_of_classes(classes), names)
+
+
+def shares_of_classes(classes: pd.DataFrame) -> pd.DataFrame:
+    """Return by class its shares of households, of energy and of the load at the peak; classes 0 are left out."""
+    weight = classes["household_count"]
+    shares = classes.assign(
+        households=weight / weight.sum(),
+        energy=weight * classes["mean_kw"] / (weight * classes["mean_kw"]).sum(),
+        peak=weight * classes["at_peak_kw"] / (weight * classes["at_peak_kw"]).sum(),
+    )
+    return shares[shares["component"] > 0].set_index("component")[["households", "energy", "peak"]]
+
+
+def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> None:
+    shown = shares.sort_values("peak", ascending=False).head(_MOST_CLASSES)
+    place = np.arange(len(shown))
+    axes.hlines(place, 100 * shown.min(axis=1), 100 * shown.max(axis=1), color=LIGHT_GREY, linewidth=3, zorder=1)
+    looks = {
+        "households": ("of households", {"marker": "|", "color": GREY, "markersize": 11, "markeredgewidth": 2}),
+        "energy": ("of energy", {"marker": "o", "color": BLUE}),
+        "peak": ("of the load at the peak", {"marker": "D", "color": VERMILION}),
+    }
+    for column, (label, style) in looks.items():
+        axes.plot(100 * shown[column], place, linestyle="", label=label, **style)
+        texts = [f"{names[component]}: {percent(share)} {label}" for component, share in shown[column].items()]
+        show_points(axes, 100 * shown[column], place, texts)
+    axes.set_yticks(place, [names[component].replace(", ", ",\n", 1) for component in shown.index], fontsize=8)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(left=min(0.0, 100 * shown.min().min()))
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_title("Which patterns cause the peak?")
+    axes.set_xlabel("% of all")
+    axes.legend(fontsize=8, loc="lower right")
+
+
+# --- sentences ------------------------------------------------------------------------------------------------------
+
+
+def answers(tables: Tables) -> dict[str, str]:
+    """Return a sentence or two for every question, by its name; only those the study can answer."""
+    found = {
+        "how much": _how_much(tables),
+        "when": _when(tables),
+        "season": _season(tables),
+        "total": _total(tables),
+        "coincidence": _coincidence(tables),
+        "who": _who(tables),
+    }
+    return {question: words for question, words in found.items() if words}
+
+
+def _how_much(tables: Tables) -> str:
+    data = tables.get(CONSUMPTION_QUANTILES.name)
+    if data is None:
+        return ""
+    daily = data[data["statistic"] == "daily_kwh"]["value"].to_numpy()
+    tenth, median, most = (significant(np.quantile(daily, share), 2) for share in (0.1, 0.5, 0.9))
+    return (
+        f"The median household uses {median} kWh a day and the mean is {significant(daily.mean(), 2)} kWh; one in "
+        f"ten uses less than {tenth}, one in ten more than {most} kWh."
+    )
+
+
+def _when(tables: Tables) -> str:
+    data = tables.get(TOTAL_LOAD.name)
+    if data is None:
+        return ""
+    load = _days_of(data)
+    mean = load.groupby(["kind", "hour"])["mean_kw"].mean()
+    said = []
+    for kind in _KINDS:
+        if kind in mean:
+            at = mean[kind].idxmax()
+            said.append(f"{_clock(at)} from {kind}" if kind == "Monday to Friday" else f"{_clock(at)} at weekends")
+    words = f"Load is highest at {' and at '.join(said)}"
+    if len(said) == 2:
+        week, weekend = (mean[kind].mean() for kind in _KINDS)
+        change = weekend / week - 1
+        words += f", and a weekend day uses {percent(abs(change))} {'more' if change > 0 else 'less'} than a weekday"
+    return f"{words}."
+
+
+def _season(tables: Tables) -> str:
+    data = tables.get(TOTAL_LOAD.name)
+    if data is None:
+        return ""
+    seasons = {name: rows["mean_kw"].mean() for name, rows in _seasons(_days_of(data)).items()}
+    if len(seasons) < 2:
+        return "The period covers a single season: do not carry these numbers over to another."
+    high, low = max(seasons, key=seasons.get), min(seasons, key=seasons.get)
+    return (
+        f"Load is highest from {high} ({significant(seasons[high], 2)} kW a household on average) and lowest from "
+        f"{low} ({significant(seasons[low], 2)} kW)."
+    )
+
+
+def _total(tables: Tables) -> str:
+    data = tables.get(TOTAL_LOAD.name)
+    if data is None:
+        return ""
+    known = data.dropna(subset=["mean_kw"])
+    top = known.loc[known["mean_kw"].idxmax()]
+    day = date.fromisoformat(top["day_local"])
+    return (
+        f"The load of all peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
+        f"{_clock(top['minute_of_day_local'] / 60)} with {significant(top['mean_kw'])} kW a household, "
+        f"{significant(top['mean_kw'] / known['mean_kw'].mean(), 2)} times the mean."
+    )
+
+
+def _coincidence(tables: Tables) -> str:
+    data = tables.get(COINCIDENCE.name)
+    if data is None or len(data) < 2:
+        return ""
+    at = data.set_index("home_count")["peak_kw"]
+    said = [f"{significant(at.iloc[0], 2)} kW alone"]
+    said += [f"{significant(at[size], 2)} kW each in groups of {size}" for size in (10, 100) if size in at.index]
+    every = f"{significant(at.iloc[-1], 2)} kW each all {count(at.index[-1])} together"
+    return f"Households peak at {', '.join(said)}, and at {every}."
+
+
+def _who(tables: Tables) -> str:
+    needed = [tables.get(table.name) for table in (CLASS_LOAD, MIXTURE, CLASS_TABLE, PROFILE_HOURS)]
+    if any(data is None for data in needed):
+        return ""
+    classes, *others = needed
+    shares, names = shares_of_classes(classes), class_names(*others)
+    if shares.empty:
+        return ""
+    most = shares["peak"].idxmax()
+    return (
+        "In the hundredth of the time when the load of all is highest, the largest part "
+        f"({percent(shares['peak'][most])}) is from the pattern ‘{names[most]}’: "
+        f"{percent(shares['households'][most])} of households and {percent(shares['energy'][most])} of the energy."
+    )

@@ -1,0 +1,345 @@
+"""What may be released and what it would be worth: by public numbers alone, and as measured in this study.
+
+The first is what ``meterdp plan`` says before anything runs. The second looks at readings, so it is for the house
+alone; a choice made by it uses the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meterdp.errors import InputError
+from meterdp.evaluation.sample import MOST_HOUSEHOLDS
+from meterdp.evaluation.tables import COST, FIDELITY
+from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
+from meterdp.pages.numbers import MISSING, count, counted, differs, plain, significant
+from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
+from meterdp.privacy.policy import check_release
+from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
+from meterdp.publish.kinds import KINDS
+from meterdp.release.settings import SIMULATED, refusals_of
+from meterdp.report.consumption import period_of, spoken_period
+from meterdp.report.intake import profile_days, span_text
+from meterdp.report.pages import Grid, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from meterdp.release.plan import Plan
+
+READS = (COST, FIDELITY, HOUSEHOLD_SCORES, PROFILE_HOURS, QUALITY_SUMMARY)
+NO_DIFFERENCE = "no difference found"
+# The highest load of so many homes together is shown, or of as many below as there are.
+MANY_HOMES = 50
+
+
+# --- by public numbers alone ----------------------------------------------------------------------------------------
+
+
+def plan_grids(plans: Sequence[Plan], settings: Mapping, period: str, simulated: bool) -> list[Grid]:
+    """Return a table for every epsilon among the plans: how far each quantity is expected to be off.
+
+    Releases that the settings do not allow are left out.
+    """
+    plans = [plan for plan in plans if not _own_refusals(plan.what, settings, simulated)]
+    return [_plan_grid([plan for plan in plans if plan.epsilon == e], settings, period) for e in _distinct(plans)]
+
+
+def _own_refusals(what: str, settings: Mapping, simulated: bool) -> list[str]:
+    """Return what the settings refuse of one kind of release alone."""
+
+    def refused(*kinds: str) -> list[str]:
+        release = {**settings["release"], "what": list(kinds)}
+        return [str(error) for error in refusals_of({**settings, "release": release}, simulated)]
+
+    return [words for words in refused(what) if words not in refused()]
+
+
+def _distinct(rows: Iterable) -> list[float]:
+    return sorted({row.epsilon for row in rows})
+
+
+def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
+    rows = [
+        (plan.what, one.of, period, *(f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess)))
+        for plan in plans
+        for one in plan.expected
+    ]
+    not_asked = [plan.what for plan in plans if plan.what not in settings["release"]["what"]]
+    other = f" Not asked for in release.what: {' and '.join(not_asked)}." if not_asked else ""
+    return Grid(
+        f"Expected error of a release at ε = {plain(plans[0].epsilon)}, from public numbers alone",
+        ("release", "quantity", "period", "on average", "1 in 20 above", "a public guess"),
+        rows,
+        words=3,
+        note=f"Useful from: {'; '.join(map(_useful_from, plans))}.{other}",
+    )
+
+
+def _useful_from(plan: Plan) -> str:
+    """Say from which epsilon or size on a release is useful, and whether it is refused."""
+    epsilon, size = plan.useful_from
+    there = [] if epsilon is None else [f"ε = {plain(epsilon)}"]
+    there += [] if size is None else [f"{count(size)} {plan.sized}"]
+    refused = f", refused for {count(plan.size)} unless release.insist is set" if plan.too_little else ""
+    return f"{plan.what} {' or '.join(there) or 'never'}{refused}"
+
+
+def export_period(tables: Tables, settings: Mapping) -> str:
+    """Say which days the study covers: ``20 Oct to 16 Nov 2025``."""
+    first, last = (settings.get("export", {}).get(key) for key in ("first_day", "last_day"))
+    if first and last:
+        return spoken_period(first, last, short=True)
+    load = tables.get("total_load")
+    return "the whole export" if load is None else period_of(load, short=True)
+
+
+# --- measured -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """By how much one quantity of a release is off in this study, without and with privacy."""
+
+    epsilon: float
+    what: str
+    period: str
+    real: str
+    without: str
+    protected: str
+    halves: str  # one random half of the real households against the other
+
+
+def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
+    """Return a table for every epsilon at which something was measured, that of the release where it was tried."""
+    rows = [
+        row for row in (_mean_use(tables, settings), _synthetic(tables, settings), *_homes(tables, settings)) if row
+    ]
+    return [
+        Grid(
+            f"Error of a release at ε = {plain(epsilon)}, as measured in this study",
+            (
+                "quantity",
+                "period",
+                "real",
+                "without privacy",
+                f"ε = {plain(epsilon)}",
+                "halves of the real households",
+            ),
+            [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
+            words=2,
+            note=_sampled(tables),
+        )
+        for epsilon in _distinct(rows)
+    ]
+
+
+def _sampled(tables: Tables) -> str:
+    """Say that costs were measured on some of the households, where there are many."""
+    if "class_table" not in tables or tables["class_table"]["household_count"].sum() <= MOST_HOUSEHOLDS:
+        return ""
+    return (
+        f"Profiles are those of a release of {count(MOST_HOUSEHOLDS)} of the households, chosen without looking at "
+        "readings: a release of all is off by less."
+    )
+
+
+def nearest(rows: pd.DataFrame, epsilon: float | None) -> pd.DataFrame:
+    """Return the rows at that epsilon, or at the tried one nearest to it; without one the middle of those tried."""
+    tried = sorted(rows["epsilon"].dropna().unique())
+    chosen = tried[len(tried) // 2] if epsilon is None else min(tried, key=lambda e: abs(e - epsilon))
+    return rows[rows["epsilon"] == chosen]
+
+
+def _mean_use(tables: Tables, settings: Mapping) -> Measured | None:
+    cost = tables.get("cost")
+    cost = None if cost is None else cost[cost["family"] == "sound"]
+    if cost is None or cost.empty:
+        return None
+    row = nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
+    energy = row["mean_energy_kwh"]
+    return Measured(
+        row["epsilon"],
+        "mean use in an hour, of the mixture",
+        _profile_period(tables, settings),
+        f"{significant(energy)} kWh",
+        _share(row["energy_error_kwh_fit"], energy),
+        f"{_share(row['energy_error_kwh_mean'], energy)}; "
+        f"1 in 20 above {_share(row['energy_error_kwh_q95'], energy)}",
+        _halves(tables),
+    )
+
+
+def _profile_period(tables: Tables, settings: Mapping) -> str:
+    hours = tables.get("profile_hours")
+    if hours is None or "profiles" not in settings:
+        return MISSING
+    return f"{profile_days(settings)}, {span_text(hours)}, {export_period(tables, settings)}"
+
+
+def _of_fidelity(tables: Tables, source: str) -> pd.Series | None:
+    fidelity = tables.get("fidelity")
+    if fidelity is None:
+        return None
+    rows = fidelity[(fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == source)]
+    return None if rows.empty else rows.iloc[0]
+
+
+def _halves(tables: Tables) -> str:
+    real = _of_fidelity(tables, "real")
+    return MISSING if real is None else _percent(real["se"])
+
+
+def _synthetic(tables: Tables, settings: Mapping) -> Measured | None:
+    cost, sound = tables.get("cost"), _of_fidelity(tables, "sound")
+    if sound is None or cost is None or cost["mean_energy_kwh"].iloc[0] <= 0:
+        return None
+    hours = len(tables["profile_hours"]) if "profile_hours" in tables else 1
+    fit = _of_fidelity(tables, "fit")
+    return Measured(
+        sound["epsilon"],
+        "mean use of synthetic profiles",
+        _profile_period(tables, settings),
+        f"{significant(hours * cost['mean_energy_kwh'].iloc[0])} kWh in {counted(hours, 'hour')}",
+        MISSING if fit is None else _more_or_less(fit),
+        _more_or_less(sound),
+        _halves(tables),
+    )
+
+
+def _more_or_less(row: pd.Series) -> str:
+    """Say by how much synthetic households use more or less, or that no difference was found."""
+    if not differs(row["value"], row["se"]):
+        return NO_DIFFERENCE
+    return f"{_percent(abs(row['value']))} {'more' if row['value'] > 0 else 'less'}"
+
+
+def _homes(tables: Tables, settings: Mapping) -> list[Measured]:
+    scores = tables.get(HOUSEHOLD_SCORES.name)
+    if scores is None:
+        return []
+    epsilon = nearest(scores, settings.get("release", {}).get("household_epsilon"))["epsilon"].iloc[0]
+    size, peaks = together(scores)
+    of_median = scores["detail"] == "0.5"
+    wanted = {
+        f"highest load of {counted(size, 'household')} together": peaks,
+        "use of the median household": scores[(scores["statistic"] == "energy, quantiles of homes") & of_median],
+        "largest reading of the median household": scores[
+            (scores["statistic"] == "peak, quantiles of homes") & of_median
+        ],
+    }
+    return [_home(what, rows, epsilon, tables) for what, rows in wanted.items() if len(rows)]
+
+
+def _home(what: str, rows: pd.DataFrame, epsilon: float, tables: Tables) -> Measured:
+    own, released = rows[rows["source"] == OWN].iloc[0], rows[rows["epsilon"] == epsilon].iloc[0]
+    off = (_percent(error / 100) for error in (own["absolute_error"], released["absolute_error"], own["floor"]))
+    return Measured(
+        epsilon,
+        what,
+        household_period(rows.iloc[0], tables),
+        f"{significant(own['real'])} {own['unit'].replace('home', 'household')}",
+        *off,
+    )
+
+
+def household_period(row: pd.Series, tables: Tables) -> str:
+    """Say which days the synthetic households are of: those of the export, or of a simulated year."""
+    if row["period"] == SIMULATED_YEAR:
+        return "a simulated year"
+    load = tables.get("total_load")
+    return counted(row["day_count"], "day") if load is None else period_of(load, short=True)
+
+
+def together(data: pd.DataFrame) -> tuple[int, pd.DataFrame]:
+    """Return of how many households the peak together is known, fifty or as many below, and its rows."""
+    rows = data[(data["statistic"] == "diversified peak, homes") & data["floor"].notna() & (data["detail"] != "all")]
+    size = max((int(detail) for detail in rows["detail"] if int(detail) <= MANY_HOMES), default=1)
+    return size, rows[rows["detail"] == str(size)]
+
+
+def attack_sentence(tables: Tables) -> str | None:
+    """Say with what odds an attacker is right who asks whether a home is among those that were used."""
+    scores = tables.get(HOUSEHOLD_SCORES.name)
+    if scores is None:
+        return None
+    rows = scores[scores["statistic"] == "membership attack"].set_index("epsilon")["synthetic"]
+    own, released = rows[rows.index.isna()].iloc[0], rows[rows.index.notna()].sort_index(ascending=False)
+    at = " and ".join(f"{odds:.1f} to 1 at ε = {plain(epsilon)}" for epsilon, odds in released.items())
+    return (
+        "Somebody who knows a household’s vector and asks whether it was among those used is right with odds of "
+        f"{own:.1f} to 1 without privacy, and {at}; guessing gives 1 to 1."
+    )
+
+
+def _share(error: float, energy: float) -> str:
+    return _percent(error / energy) if energy > 0 else f"{significant(error, 2)} kWh"
+
+
+def _percent(share: float) -> str:
+    return "<0.1 %" if 0 < share < 0.001 else f"{significant(100 * share, 2)} %"
+
+
+# --- what may be released -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Releasable:
+    """What the report says about a release."""
+
+    folders: Sequence[tuple[str, str]]  # paths below the results folder, and what they hold
+    refused: Sequence[tuple[str, str]]  # settings that the policy refuses, and why; empty where a release can be made
+    sentences: Sequence[str]  # to be published with the files
+
+
+def releasable(tables: Tables, settings: Mapping, simulated: bool) -> Releasable | None:
+    """Return what could be released under these settings; nothing without the section ``release``."""
+    release = settings.get("release")
+    if not release:
+        return None
+    kinds = {what: KINDS[what] for what in release["what"]}
+    return Releasable(
+        [(f"release/{what}/", kind.holds + kind.more) for what, kind in kinds.items()],
+        [(error.field, f"{error.problem}; {error.hint}.") for error in _refusals(tables, settings, simulated)],
+        _sentences({what: release[kind.epsilon] for what, kind in kinds.items()}, settings, simulated),
+    )
+
+
+def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputError]:
+    """What the policy says of the settings and, as far as the study knows it, of the number of households."""
+    refused = list(refusals_of(settings, simulated))
+    release, quality = settings["release"], tables.get("quality_summary")
+    if quality is not None:
+        households = int(quality.loc[quality["scope"] == "households", "item_count"].sum())
+        stated = Guarantee("", "replace_one", release["epsilon"], release["delta"], "", "", "sound")
+        try:
+            check_release(stated, households, Limit(release["cap_epsilon"], release["cap_delta"]))
+        except InputError as error:
+            refused.append(error)
+    return refused
+
+
+def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool) -> list[str]:
+    """Return one sentence for all folders of the same guarantee."""
+    from meterdp.release.settings import plain_sentence  # not for a plan, which reads the report's modules too
+
+    release, export = settings["release"], settings["export"]
+    who = release["population"] or (SIMULATED if simulated else "[population]")
+    when = "from {} to {}".format(*(export.get(key) or "[day]" for key in ("first_day", "last_day")))
+    same: dict[float, list[str]] = {}
+    for what, epsilon in epsilons.items():
+        if what != "forecasts" or release["forecast_protects"] == "readings":
+            same.setdefault(epsilon, []).append(what)
+    said = [
+        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} of {who}, made from readings {when}. "
+        f"{plain_sentence(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
+        "Releases about the same households add up."
+        for epsilon, folders in same.items()
+    ]
+    if "forecasts" in epsilons and release["forecast_protects"] == "label":
+        said.append(
+            f"Forecasts of {who}, made from readings {when}: they hide {UNIT_OF['class_label']}, and no reading."
+        )
+    return said

@@ -1,0 +1,32 @@
+# From cleaned readings to how much households use, when, how high they peak together, and which classes cause the peak.
+# Needs:  private/{log_load,quality.parquet,labels.parquet}.
+# Gives:  study/{total_load,consumption_quantiles,peak_hours,class_load,coincidence,example_households}.parquet.
+
+
+rule consumption:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        quality=PRIVATE / "quality.parquet",
+        labels=PRIVATE / "labels.parquet",
+    output:
+        total_load=STUDY / "total_load.parquet",
+        consumption_quantiles=STUDY / "consumption_quantiles.parquet",
+        peak_hours=STUDY / "peak_hours.parquet",
+        class_load=STUDY / "class_load.parquet",
+        coincidence=STUDY / "coincidence.parquet",
+        example_households=STUDY / "example_households.parquet",
+    log:
+        PRIVATE / "logs/consumption.log",
+    benchmark:
+        PRIVATE / "benchmarks/consumption.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        code=code_of("consumption"),
+    message:
+        "Summing up consumption, load and peaks"
+    script:
+        "../scripts/consumption.py"

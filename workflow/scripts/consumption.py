@@ -1,0 +1,32 @@
+"""Say how much households use, when, how high they peak together, and which classes cause the peak of all."""
+
+import numpy as np
+
+from meterdp.consumption import tables
+from meterdp.consumption.study import Consumption, example_rows, examples_of, power_batches, study_rows
+from meterdp.core.job import job, progress
+from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import read_table
+from meterdp.mixture.tables import LABELS
+from meterdp.profiles.dense import log_load_batches
+from meterdp.profiles.tables import QUALITY
+
+with job(snakemake.input, snakemake.log) as write:
+    inputs, params = snakemake.input, snakemake.params
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+
+    def batches():
+        parts = (log_load_batches(path, params.interval_minutes, params.time_zone) for path in inputs.log_load)
+        return power_batches(progress(parts, "parts of the readings", total=len(inputs.log_load)), scale)
+
+    quality, labels = read_table(inputs.quality, QUALITY).to_pandas(), read_table(inputs.labels, LABELS).to_pandas()
+    kept = np.sort(quality.loc[quality["kept"], "household"].to_numpy())
+    component = labels.set_index("household")["component"].reindex(kept).fillna(0).to_numpy(int)
+    found = Consumption(kept, component)
+    for batch in batches():
+        found.add(*batch)
+    rows = study_rows(found)
+    shown = examples_of(found.each) if found.calendar else []
+    rows[tables.EXAMPLE_HOUSEHOLDS.name] = example_rows(shown, batches())
+    for name, columns in rows.items():
+        write(snakemake.output[name], getattr(tables, name.upper()), columns)
