@@ -65,7 +65,7 @@ _HOURS = np.arange(0, 25, 6)
     PEAK_HOURS,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="A few large households make the mean exceed the median by far: plan with the distribution.",
+    look_for="Where mean and median differ, a few large households make the mean: plan with the distribution.",
     alternative="Histograms over households of daily energy and of the largest reading, and the hours of both peaks.",
 )
 def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meterdp.errors import InputError
-from meterdp.evaluation.sample import MOST_HOUSEHOLDS
-from meterdp.evaluation.tables import COST, FIDELITY
+from meterdp.evaluation.tables import COST, FIDELITY, MOST_HOUSEHOLDS
 from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
 from meterdp.pages.numbers import MISSING, count, counted, differs, plain, significant
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit

@@ -234,7 +234,7 @@ def test_a_ledger_without_its_key_is_refused(ledger, tmp_path):
         if spoilt is not None:
             ledger.key_path.write_text(spoilt)
         for more in (request("another"), listed("a", name="more")):
-            refused(ledger, more, LIMIT, r"is not the key of a ledger.*restore it from the backup")
+            refused(ledger, more, LIMIT, r"is not the key of the ledger.*restore it from the backup")
     ledger.key_path.write_text(key)
     assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}
 

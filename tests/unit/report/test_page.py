@@ -80,7 +80,13 @@ def test_it_is_read_in_ten_minutes(study, drawn, tmp_path):
 
 def test_questions_come_in_the_order_of_an_analyst(report):
     words = words_of(report)
-    order = ("How much?", "When, on weekdays", "Total load: how high", "Patterns of use", "Input and exclusions")
+    order = (
+        "How much?",
+        "When, on weekdays",
+        "Total load: how high",
+        "Patterns of use",
+        "Input and exclusions Every row",
+    )
     order += ("What may be released, and", "Expected error of a release", "as measured in this study")
     order += ("Forecasts without privacy", "Appendix: mechanisms without a guarantee", "Terms ε")
     places = [words.index(question) for question in order]
