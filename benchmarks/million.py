@@ -160,6 +160,7 @@ def configuration(folder: Path, homes: int, days: int) -> dict:
             "feeder_typical_daily_kwh": 30,
             # At most one in the number of listed meters.
             "delta": min(1e-5, 1 / (10 * homes)),
+            "cap_delta": min(1e-5, 1 / homes),
             "ledger": str(folder / "ledger.sqlite"),
         },
     }

@@ -131,7 +131,8 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray | 
 
 def recipients(config: Mapping, listed: MeterList) -> list[str]:
     household, _ = public_list(listed.table, config["release"]["forecast_households"])
-    return [listed.meter_ids[h] for h in household]
+    every = listed.meter_ids
+    return [every[h] for h in household]
 
 
 def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
