@@ -12,9 +12,10 @@ import pytest
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS
-from meterdp.households.configured import settings_of
+from meterdp.households.configured import calendar_of, settings_of
 from meterdp.households.mechanism import MEASURED, HouseholdRecords, directions_of
 from meterdp.households.released import FILE, ReleasedHouseholds
+from meterdp.households.vector import VectorSettings
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.privacy.noise import GRID
@@ -165,3 +166,8 @@ def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(t
     x = vectors(town()).vectors
     peak = dict(zip(MEASURED, (x @ along.T).T, strict=True))["log_peak_kw"]
     assert peak == pytest.approx(x[:, names.index("log_mean_kw")] + x[:, names.index("highest")])
+
+
+def test_the_plan_counts_the_entries_of_a_year():
+    calendar = calendar_of(date(2025, 1, 1), date(2025, 12, 31), 60, "UTC")
+    assert len(VectorSettings(calendar).entries) == households.VECTOR_ENTRIES
