@@ -19,7 +19,6 @@ override EXPORT := $(value EXPORT)
 override CONFIG := $(value CONFIG)
 override RESULTS := $(value RESULTS)
 export EXPORT CONFIG RESULTS
-export METERDP_BY_MAKE := 1
 
 # Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,7 +33,7 @@ NEURAL := $(VENV)-opensynth
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
-SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
+SNAKEMAKE := METERDP_BY_MAKE=1 PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
 	$${CONFIG:+--configfile="$$CONFIG"} "$${overrides[@]}"
 # Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML. One
 # --config for both overrides, because a second one would replace the first; both are texts of YAML.

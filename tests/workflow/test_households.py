@@ -33,7 +33,7 @@ def test_households_are_released_once_and_any_year_is_drawn_from_them(runner, tm
     folder = runner.folder / "results/release/households"
     first = (folder / FILE).read_bytes()
     released = ReleasedHouseholds.of(first)
-    assert released.listed == {"all": 60} and len(released.settings.names) == 45
+    assert released.listed == {"all": 60} and len(released.settings.names) == 46
     assert json.loads((folder / "manifest.json").read_text())["privacy"]["adjacency"] == "replace_one"
     draw_years(folder, tmp_path / "years.parquet", 3, seed=1, year=2027)
     kwh, calendar = read_years(tmp_path / "years.parquet", "America/Los_Angeles")

@@ -54,14 +54,16 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """Write files by name as a folder such as ``results/release/mixture``, or leave what was there.
 
     Another release that was there is then in ``results/release/earlier/mixture-1``, ``-2`` and so on, untouched; if
-    it is the same release, nothing is written.
+    it is the same release, nothing is written. A part of the same release gives way to the whole: Snakemake deletes
+    the declared files of a job that was killed.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
     staging = folder.parent.parent / "private" / f".{folder.name}.part"
     before: Path | None = None
     try:
-        if _contents(folder) == dict(files):
+        there = _contents(folder)
+        if there == dict(files):
             for path in folder.iterdir():  # as new as if they had been written
                 os.utime(path)
             return
@@ -79,6 +81,10 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
             before = _kept(folder)
             os.replace(folder, before)
         os.replace(staging, folder)
+        if before is not None and there is not None and there.items() <= dict(files).items():
+            shutil.rmtree(before)
+            with suppress(OSError):
+                before.parent.rmdir()  # if no other is in it
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         if before is not None and before.exists() and not folder.exists():

@@ -200,6 +200,21 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     assert not list((tmp_path / "results/private").glob(".*"))
 
 
+def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
+    """Snakemake deletes the declared files of a job that was killed, and leaves those that only a release knows."""
+    folder = tmp_path / "results/release/forecasts"
+    whole = {"manifest.json": b"1", "x1.parquet": b"2"}
+    replace_folder(whole, folder)
+    (folder / "manifest.json").unlink()
+    replace_folder(whole, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
+    assert not (folder.parent / "earlier").exists()
+    replace_folder({"manifest.json": b"3"}, folder)
+    (folder / "manifest.json").unlink()
+    replace_folder(whole, folder)
+    assert sorted(path.name for path in (folder.parent / "earlier").iterdir()) == ["forecasts-1"]
+
+
 def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
     """Every statistic of the sound release has entries of at most one, but for the upper bins of its marginals."""
     largest = max(1.0, marginals.TAIL_WEIGHT, marginals.TOTAL_WEIGHT * np.sqrt(2))
