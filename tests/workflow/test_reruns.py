@@ -91,6 +91,6 @@ def test_sigterm_ends_a_run_and_the_next_one_finishes_it(checkout, whom):
         again = make_study(checkout)
         output, _ = again.communicate(timeout=600)
         assert again.returncode == 0, output[-3000:]
-        assert " steps, " in output and "running: " in output and "steps are done" in output
+        assert " of 3 steps" in output and "running: " in output and "steps are done" in output
         assert "Select jobs" not in output
         assert (checkout / "results/private/profiles.parquet").exists()

@@ -114,7 +114,7 @@ def ingest(
         def write_shards() -> Iterator[None]:
             sample, every = [], sample_step(len(rank))
             for number, (first, energy_kwh) in enumerate(chunks.arrays()):
-                sample.append(energy_kwh[-first % every :: every])
+                sample.append(energy_kwh[-first % every :: every].copy())  # a view would keep the whole chunk
                 if number == last:
                     _refuse(path, settings, survey, chunks, np.concatenate(sample), read)
                 jobs = [

@@ -1,6 +1,7 @@
 """Every format, zone notation, unit and packing gives the same canonical readings for the same content."""
 
 import gzip
+import weakref
 import zipfile
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.parquet import metadata_of, read_table
+from meterdp.ingest.growing import Chunks
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import READINGS
 from tests.unit.ingest.made_up import ingested, two_days, write_csv
@@ -190,6 +192,22 @@ def test_bands_give_the_same_as_one_array_and_leave_nothing(tmp_path, frame, mon
     pd.testing.assert_frame_equal(banded.meters, whole.meters)
     assert banded.counts == whole.counts and {"duplicate_identical", "meter_missing"} <= set(whole.counts)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_band_stays_in_memory_when_the_next_but_one_is_read(tmp_path, frame, monkeypatch):
+    path, alive, original = write_csv(tmp_path / "e.csv", long_rows(frame)), [], Chunks.arrays
+
+    def watched(chunks):
+        for first, energy_kwh in original(chunks):
+            assert sum(band() is not None for band in alive) <= 1
+            alive.append(weakref.ref(energy_kwh))
+            yield first, energy_kwh
+            del energy_kwh
+
+    monkeypatch.setattr(Chunks, "arrays", watched)
+    monkeypatch.setattr("meterdp.ingest.growing.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
+    ingested(path, LOCAL, shards=3, batch_bytes=300)
+    assert len(alive) == 3
 
 
 def test_metadata_is_passed_on_and_holds_nothing_private(tmp_path, frame):
