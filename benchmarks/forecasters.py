@@ -23,7 +23,7 @@ from arma_parts.series import ROOT, SWISS, SWISS_CONFIG, Homes, configuration, r
 from table import write
 
 from meterdp.errors import NotInstalled
-from meterdp.evaluation.forecast_errors import SCALES, household_means, interval_rows, plain_errors
+from meterdp.evaluation.forecast_errors import SCALES, household_means, plain_errors
 from meterdp.evaluation.forecasters import mean_measures
 from meterdp.forecasting.forecasters import FORECASTERS, Forecast, Task
 from meterdp.forecasting.rolling import Rolled, roll
@@ -92,15 +92,13 @@ def rows_of(name: str, homes: Homes, config: dict) -> Iterator[dict]:
     begin = time.perf_counter()
     ours = rolled(load, settings)
     ours_s, own = time.perf_counter() - begin, ours.forecasts
-    ends = {
-        level: np.moveaxis(ours.interval_log_kwh[:, :, i], 2, 0)
-        for i, level in enumerate(settings["interval_levels"])
-    }
-    covers = ", ".join(
-        f"{row['coverage']:.1%} of {row['level']:.0%}"
-        for row in interval_rows(own, ends, homes.scale)
-        if row["interval"] == "calibrated"
-    )
+    seen = np.isfinite(own.actual_log_kwh)
+    covered = []
+    for i, level in enumerate(settings["interval_levels"]):
+        lower, upper = np.moveaxis(ours.interval_log_kwh[:, :, i], 2, 0)
+        inside = (own.actual_log_kwh >= lower) & (own.actual_log_kwh <= upper)
+        covered.append(f"{household_means(inside, seen).mean():.1%} of {level:.0%}")
+    covers = ", ".join(covered)
     task = Task(load, rolling_of(load.calendar, settings), settings, THREADS, homes.scale)
     mine = Forecast(own.forecast_log_kwh, std_log_kwh=own.forecast_std_log_kwh)
     for rival in (PAPER, *FORECASTERS):

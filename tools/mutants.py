@@ -486,7 +486,7 @@ MUTANTS = (
         "src/meterdp/evaluation/forecast_errors.py",
         "scale.kwh(log_forecast) - scale.kwh(actual_log_kwh)",
         "np.exp(log_forecast) - np.exp(actual_log_kwh)",
-        "tests/unit/evaluation/test_forecast_errors.py",
+        "tests/unit/papers/ramakrishna/test_forecast_errors.py",
     ),
     Mutant(
         "a wrong log scale: a prior mixture on another one is taken",

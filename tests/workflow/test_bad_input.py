@@ -101,6 +101,6 @@ def test_an_export_too_short_for_the_origins_is_refused_before_anything_is_fitte
     path, frame, settings = small_export
     frame.to_csv(path, index=False)
     settings = {**settings, "forecast": {**settings["forecast"], "train_days": 17}}
-    done = runner.run(settings, "results/study/forecast_errors.parquet")
+    done = runner.run(settings, "results/private/forecasts.parquet")
     sentence_of(done, r"config, field 'forecast.train_days': asks for 17 days .*too short for them; lower .+\.$")
     assert not any(name.startswith("private/arma_fits") for name in outputs(runner.folder))

@@ -1,6 +1,6 @@
-# From the distribution of the forecasts to class-based noise, its privacy curves, its errors and one file per household.
+# From the distribution of the forecasts to class-based noise, its privacy curves and one file per household.
 # Needs:  private/{forecast_distributions,forecasts}.parquet.
-# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,hide_among,forecast_errors}.parquet,
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,hide_among}.parquet,
 #         study/forecasts/<release id>.{parquet,json}. Study mode: seeded, not for release.
 
 
@@ -113,32 +113,6 @@ rule hide_among:
         "Computing what it costs to hide among k households"
     script:
         "../scripts/hide_among.py"
-
-
-rule forecast_errors:
-    input:
-        forecasts=PRIVATE / "forecasts.parquet",
-        ends=PRIVATE / "interval_ends.parquet",
-        graph=PRIVATE / "neighbour_graph.parquet",
-        designs=PRIVATE / "noise_designs.parquet",
-    output:
-        errors=STUDY / "forecast_errors.parquet",
-        intervals=STUDY / "forecast_intervals.parquet",
-    log:
-        PRIVATE / "logs/forecast_errors.log",
-    benchmark:
-        PRIVATE / "benchmarks/forecast_errors.tsv"
-    priority: 20
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        code=code_of("forecast_errors"),
-    message:
-        "Measuring forecast errors, with and without noise"
-    script:
-        "../scripts/forecast_errors.py"
 
 
 rule make_salt:

@@ -1,7 +1,7 @@
 # From deseasonalised log load to ARMA fits, rolling forecasts and the distribution of the forecast that is released.
 # Needs:  private/log_load, private/quality.parquet.
-# Gives:  private/{arma_fits,forecasts,interval_ends,forecast_marks,forecast_distributions,forecasts_kwh,gaussian_checks}.parquet,
-#         study/{arma_summary,forecast_marks_summary,gaussian_summary,forecaster_comparison}.parquet.
+# Gives:  private/{arma_fits,forecasts,forecast_marks,forecast_distributions,forecasts_kwh}.parquet,
+#         study/{arma_summary,forecast_marks_summary,forecaster_comparison}.parquet.
 
 
 rule choose_forecast_households:
@@ -14,7 +14,7 @@ rule choose_forecast_households:
         PRIVATE / "logs/choose_forecast_households.log",
     benchmark:
         PRIVATE / "benchmarks/choose_forecast_households.tsv"
-    # First what the longest chain of a study waits for: it ends with forecast_errors.
+    # First what the longest chain of a study waits for: it ends with the files of forecasts.
     priority: 20
     conda:
         "../envs/meterdp.yaml"
@@ -40,11 +40,9 @@ rule forecast:
     output:
         fits=PRIVATE / "arma_fits/part-{shard}.parquet",
         forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
-        ends=PRIVATE / "interval_ends/part-{shard}.parquet",
         marks=PRIVATE / "forecast_marks/part-{shard}.parquet",
         distributions=PRIVATE / "forecast_distributions/part-{shard}.parquet",
         energy=PRIVATE / "forecasts_kwh/part-{shard}.parquet",
-        checks=PRIVATE / "gaussian_checks/part-{shard}.parquet",
     log:
         PRIVATE / "logs/forecast/{shard}.log",
     benchmark:
@@ -68,9 +66,6 @@ rule gather_forecasts:
     input:
         arma_fits=expand(PRIVATE / "arma_fits/part-{shard}.parquet", shard=SHARDS),
         forecasts=expand(PRIVATE / "forecasts/part-{shard}.parquet", shard=SHARDS),
-        interval_ends=expand(
-            PRIVATE / "interval_ends/part-{shard}.parquet", shard=SHARDS
-        ),
         forecast_marks=expand(
             PRIVATE / "forecast_marks/part-{shard}.parquet", shard=SHARDS
         ),
@@ -80,20 +75,14 @@ rule gather_forecasts:
         forecasts_kwh=expand(
             PRIVATE / "forecasts_kwh/part-{shard}.parquet", shard=SHARDS
         ),
-        gaussian_checks=expand(
-            PRIVATE / "gaussian_checks/part-{shard}.parquet", shard=SHARDS
-        ),
     output:
         arma_fits=PRIVATE / "arma_fits.parquet",
         forecasts=PRIVATE / "forecasts.parquet",
-        interval_ends=PRIVATE / "interval_ends.parquet",
         forecast_marks=PRIVATE / "forecast_marks.parquet",
         forecast_distributions=PRIVATE / "forecast_distributions.parquet",
         forecasts_kwh=PRIVATE / "forecasts_kwh.parquet",
-        gaussian_checks=PRIVATE / "gaussian_checks.parquet",
         summary=STUDY / "arma_summary.parquet",
         marks=STUDY / "forecast_marks_summary.parquet",
-        gaussian_summary=STUDY / "gaussian_summary.parquet",
     log:
         PRIVATE / "logs/gather_forecasts.log",
     benchmark:

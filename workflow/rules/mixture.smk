@@ -1,6 +1,6 @@
 # From profile vectors to classes of households and the Gaussian mixture that nothing protects.
 # Needs:  private/profiles.parquet; to fit it over circuits private/meters.parquet.
-# Gives:  private/labels.parquet, study/{mixture,class_table,normality}.parquet; over circuits
+# Gives:  private/labels.parquet, study/{mixture,class_table}.parquet; over circuits
 #         study/{federated_mixture,federation,federation_protects}.parquet.
 
 
@@ -42,7 +42,6 @@ rule fit_mixture:
         labels=PRIVATE / "labels.parquet",
         mixture=STUDY / "mixture.parquet",
         class_table=STUDY / "class_table.parquet",
-        normality=STUDY / "normality.parquet",
     log:
         PRIVATE / "logs/fit_mixture.log",
     benchmark:

@@ -3,9 +3,9 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.federated.fitted import read_fitted
-from meterdp.mixture.describe import class_table, normality
+from meterdp.mixture.describe import class_table
 from meterdp.mixture.study import fit_from, label_rows, mixture_rows, start_labels
-from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE, NORMALITY
+from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES
 from meterdp.profiles.vector import Records, scale_of
 
@@ -23,4 +23,3 @@ with job(snakemake.input, snakemake.log) as write:
         CLASS_TABLE,
         class_table(x, fit, hours["hour_of_day_local"].to_numpy(), scale_of(hours)),
     )
-    write(snakemake.output.normality, NORMALITY, normality(x, fit))

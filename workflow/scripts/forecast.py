@@ -11,8 +11,6 @@ from meterdp.forecasting.tables import (
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
-    GAUSSIAN_CHECKS,
-    INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import read_log_load
 
@@ -25,8 +23,6 @@ with job(snakemake.input, snakemake.log) as write:
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     found = shard_forecasts(load, fits, params.forecast, scale)
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
-    write(snakemake.output.ends, INTERVAL_ENDS, found.ends)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)
     write(snakemake.output.distributions, FORECAST_DISTRIBUTIONS, found.distributions)
     write(snakemake.output.energy, FORECASTS_KWH, found.energy)
-    write(snakemake.output.checks, GAUSSIAN_CHECKS, found.checks)

@@ -1,11 +1,10 @@
-"""Join the shards' forecasts; count how the fits ended, what to be wary of and how far log load is from Gaussian."""
+"""Join the shards' forecasts; count how the fits ended and what to be wary of."""
 
 import pandas as pd
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
 from meterdp.forecasting.arma import summary_columns
-from meterdp.forecasting.gaussian import summary_rows
 from meterdp.forecasting.plausible import mark_rows
 from meterdp.forecasting.tables import (
     ARMA_FITS,
@@ -15,12 +14,9 @@ from meterdp.forecasting.tables import (
     FORECAST_MARKS_SUMMARY,
     FORECASTS,
     FORECASTS_KWH,
-    GAUSSIAN_CHECKS,
-    GAUSSIAN_SUMMARY,
-    INTERVAL_ENDS,
 )
 
-TABLES = (ARMA_FITS, FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
+TABLES = (ARMA_FITS, FORECASTS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, FORECAST_MARKS)
 
 with job(snakemake.input, snakemake.log) as write:
     joined = {table.name: read_parts(snakemake.input[table.name], table) for table in TABLES}
@@ -30,5 +26,3 @@ with job(snakemake.input, snakemake.log) as write:
     write(snakemake.output.summary, ARMA_SUMMARY, summary_columns(fits["status"], fits["window"]))
     marks = joined["forecast_marks"]["mark"].to_pylist()
     write(snakemake.output.marks, FORECAST_MARKS_SUMMARY, pd.DataFrame(mark_rows(marks)))
-    checks = joined["gaussian_checks"].to_pandas()
-    write(snakemake.output.gaussian_summary, GAUSSIAN_SUMMARY, pd.DataFrame(summary_rows(checks)))

@@ -24,7 +24,6 @@ TYPICAL_S = {
     "household_study": 50,
     "audit_part": 40,
     "design_noise": 17,
-    "forecast_errors": 16,
     "delta_curves": 15,
     "compare_forecasters": 10,
     "draw": 10,

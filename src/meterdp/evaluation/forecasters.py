@@ -99,13 +99,12 @@ def _measures(errors: Errors, base: Errors, cells: np.ndarray, naive: np.ndarray
 def mean_measures(forecast: Forecast, actual_log_kwh: np.ndarray, cells: np.ndarray, scale: LogScale) -> dict:
     """Judge means and, where there is one, the distribution of the clipped energy; all in kWh."""
     energy, mean = scale.clipped_kwh(np.where(cells, actual_log_kwh, 0.0)), forecast.means(scale)
-    zero = np.zeros(mean.shape)
     row = {
         "rmse_mean_kwh": float(np.sqrt(household_means((mean - energy) ** 2, cells).mean())),
-        **sum_measures(mean, zero, energy, cells),
+        **sum_measures(mean, energy, cells),
     }
     medians = Forecast(forecast.median_log_kwh).means(scale)
-    row["sum_of_medians_bias_kwh"] = sum_measures(medians, zero, energy, cells)["sum_bias_kwh"]
+    row["sum_of_medians_bias_kwh"] = sum_measures(medians, energy, cells)["sum_bias_kwh"]
     median, std = forecast.median_log_kwh, forecast.std_log_kwh
     if std is not None:
         row["crps_kwh"] = float(household_means(censored_crps(median, std, energy, scale), cells).mean())

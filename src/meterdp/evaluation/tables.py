@@ -10,11 +10,6 @@ def _optional(name: str, unit: str, description: str) -> Column:
     return Column(name, REAL, unit, description, nullable=True)
 
 
-_DESIGN = (
-    Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
-    Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
-    Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
-)
 # Of more households a study measures costs and fidelity on so many, see :mod:`meterdp.evaluation.sample`.
 MOST_HOUSEHOLDS = 3000
 _HOUSEHOLDS = Column("household_count", COUNT, "households", "households averaged over")
@@ -114,36 +109,10 @@ MARGINALS = Table(
 )
 
 
-_ERRORS = (
-    Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-    Column("mse", REAL, "scale^2", "mean squared error"),
-    Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
-    Column("nmse_se", REAL, "1", "standard error of nmse over households"),
-    Column("nmse_median", REAL, "1", "the same, median over households"),
-    Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
-    Column("mae", REAL, "scale", "mean absolute error, mean over households"),
-    Column("mae_median", REAL, "scale", "the same, median over households"),
-    Column("won_share", REAL, "1", "share of households with a smaller squared error than the forecast 'arma'"),
-)
-
 _SUMS = (
     _optional("sum_kwh", "kWh", "sum of readings over households, mean over origins and steps; kWh rows alone"),
     _optional("sum_bias_kwh", "kWh", "sum of mean forecasts less that of readings, mean over origins and steps"),
     _optional("sum_rmse_kwh", "kWh", "root mean squared error of the sum of mean forecasts"),
-)
-
-FORECAST_ERRORS = Table(
-    "forecast_errors",
-    "study",
-    "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
-    (
-        Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
-        *_DESIGN,
-        *_ERRORS,
-        *_SUMS,
-        _HOUSEHOLDS,
-        _ORIGINS,
-    ),
 )
 
 FORECASTER_COMPARISON = Table(
@@ -177,24 +146,6 @@ FORECASTER_COMPARISON = Table(
         Column("origin_count", COUNT, "1", "rolling origins per household"),
     ),
 )
-
-FORECAST_INTERVALS = Table(
-    "forecast_intervals",
-    "study",
-    "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
-    (
-        Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
-        Column("interval", TEXT, "", "'calibrated' on past errors, or 'law': of distribution (57)"),  # words: keep
-        *_DESIGN,
-        Column("level", REAL, "1", "probability the interval should cover"),
-        Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
-        Column("coverage_se", REAL, "1", "standard error over households, NaN for one household"),
-        Column("mean_width_kwh", REAL, "kWh", "width after exponential and clipping, mean over households"),
-        _HOUSEHOLDS,
-        _ORIGINS,
-    ),
-)
-
 
 GROUP_FORECAST_ERRORS = Table(
     "group_forecast_errors",

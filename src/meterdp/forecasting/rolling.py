@@ -55,8 +55,7 @@ def training_windows(
     ]
 
 
-METHODS = {"arma": "forecast_log_kwh", "last_value": "last_value_log_kwh", "last_week": "last_week_log_kwh"}
-COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
+COLUMNS = "forecast_log_kwh", "actual_log_kwh", "forecast_std_log_kwh"
 
 
 @dataclass(frozen=True)
@@ -64,21 +63,13 @@ class ForecastSet:
     """Forecasts of H households from n origins, h steps each; all arrays (H, n, h) in log kWh, NaN where missing.
 
     The forecast is the conditional mean (57) with the seasonal part added back, held within the household's late
-    readings, and its standard deviation that of the reading about it. Naive forecasts are the last reading before the
-    origin and that of the same local time one week before; ``actual_log_kwh`` is the held-out reading.
+    readings, and its standard deviation that of the reading about it; ``actual_log_kwh`` is the held-out reading.
     """
 
     household: np.ndarray
     forecast_log_kwh: np.ndarray
-    last_value_log_kwh: np.ndarray
-    last_week_log_kwh: np.ndarray
     actual_log_kwh: np.ndarray
     forecast_std_log_kwh: np.ndarray | None = None
-
-    def last_origin(self) -> ForecastSet:
-        """Return the forecasts from the last origin alone."""
-        values = {name: value for name, value in vars(self).items() if name != "household" and value is not None}
-        return ForecastSet(self.household, **{name: value[:, -1:] for name, value in values.items()})
 
 
 def rolling_origins(train_length: int, total_length: int, horizon: int, count: int) -> np.ndarray:
@@ -159,13 +150,8 @@ def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> 
                     errors = past_errors(means[past], load.log_kwh[row, first:][past])
                     offsets = interval_offsets(errors, std[row, position], levels)
                     ends[row, position] = forecast[row, position] + offsets
-    week = load.calendar.same_time_before(7)[slots]
-    # A reading after the origin is not known yet, however the caller maps the clock change.
-    known = (week >= 0) & (week < origins[:, None])
-    last_week = np.where(known, load.log_kwh[:, np.where(known, week, 0)], np.nan)
-    last_value = np.repeat(_last_reading(load.log_kwh)[:, origins, None], horizon, axis=2)
     household = np.asarray(load.household, np.int32)
-    rolled = ForecastSet(household, forecast, last_value, last_week, load.log_kwh[:, slots], std if levels else None)
+    rolled = ForecastSet(household, forecast, load.log_kwh[:, slots], std if levels else None)
     return Rolled(rolled, forecast != free, ends)
 
 
@@ -222,15 +208,6 @@ def held_between(log_kwh: np.ndarray, cap_slots: int | None) -> tuple[np.ndarray
     return plausible_bounds(log_kwh, cap_slots)
 
 
-def _last_reading(log_kwh: np.ndarray) -> np.ndarray:
-    """Last reading before each slot 0..T, NaN if none; (H, T + 1)."""
-    slots = log_kwh.shape[1]
-    position = np.where(np.isfinite(log_kwh), np.arange(slots), -1)
-    position = np.maximum.accumulate(np.pad(position, ((0, 0), (1, 0)), constant_values=-1), axis=1)
-    found = np.take_along_axis(log_kwh, np.maximum(position, 0), axis=1)
-    return np.where(position >= 0, found, np.nan)
-
-
 def forecast_columns(forecasts: ForecastSet, origin_slots: np.ndarray, interval_start_utc: np.ndarray) -> dict:
     """Return the columns of table ``forecasts``, from the slots of the origins (n,) and the starts of all slots (T,),
     UTC.
@@ -249,34 +226,6 @@ def forecast_columns(forecasts: ForecastSet, origin_slots: np.ndarray, interval_
         if getattr(forecasts, name) is not None:
             columns[name] = pa.array(getattr(forecasts, name).ravel(), from_pandas=True)
     return columns
-
-
-def interval_columns(household: np.ndarray, levels: Sequence[float], interval_log_kwh: np.ndarray) -> dict:
-    """Return the columns of table ``interval_ends`` from the (H, n, L, 2, h) ends of :class:`Rolled`."""
-    ends = np.moveaxis(interval_log_kwh, 3, 0)
-    index = np.indices(ends.shape[1:]).reshape(4, -1)
-    return {
-        "household": np.asarray(household, np.int32)[index[0]],
-        "origin": index[1].astype(np.int32),
-        "step": (index[3] + 1).astype(np.int32),
-        "level": np.asarray(levels, dtype=float)[index[2]],
-        "lower_log_kwh": ends[0].ravel(),
-        "upper_log_kwh": ends[1].ravel(),
-    }
-
-
-def interval_ends(table: pa.Table) -> dict[float, np.ndarray]:
-    """Read table ``interval_ends`` back: lower and upper ends (2, H, n, h) by level."""
-    household, position = np.unique(table["household"].to_numpy(), return_inverse=True)
-    origin, step, level = table["origin"].to_numpy(), table["step"].to_numpy() - 1, table["level"].to_numpy()
-    found = {}
-    for one in np.unique(level).tolist():
-        at = level == one
-        ends = np.full((2, household.size, origin.max() + 1, step.max() + 1), np.nan)
-        for side, name in enumerate(("lower_log_kwh", "upper_log_kwh")):
-            ends[side, position[at], origin[at], step[at]] = table[name].to_numpy()[at]
-        found[one] = ends
-    return found
 
 
 def forecast_set(table: pa.Table) -> ForecastSet:

@@ -16,7 +16,6 @@ from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_columns, fit_households, fits_of
 from meterdp.forecasting.distribution import forecast_means
 from meterdp.forecasting.energy import energy_columns
-from meterdp.forecasting.gaussian import gaussian_columns
 from meterdp.forecasting.plausible import innovation_ratio, marks
 from meterdp.forecasting.rolling import (
     Rolling,
@@ -25,7 +24,6 @@ from meterdp.forecasting.rolling import (
     distribution_columns,
     forecast_columns,
     held_between,
-    interval_columns,
     roll,
     rolling_origins,
     training_windows,
@@ -37,8 +35,6 @@ from meterdp.forecasting.tables import (
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
-    GAUSSIAN_CHECKS,
-    INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -103,14 +99,12 @@ class ShardForecasts:
     """Columns of the tables that a shard's forecasts make, by table."""
 
     forecasts: dict
-    ends: dict
     distributions: dict
     energy: dict
-    checks: dict
     marks: dict
 
 
-_TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS
+_TABLES = FORECASTS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, FORECAST_MARKS
 
 
 def shard_forecasts(
@@ -118,8 +112,7 @@ def shard_forecasts(
 ) -> ShardForecasts:
     """Forecast every household of a shard from every origin, by the fits of every training window.
 
-    The distributions and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first
-    window.
+    The distributions and the forecasts in kWh are those of the last origin.
     """
     if not load.household.size:
         return ShardForecasts(*({c.name: [] for c in table.columns} for table in _TABLES))
@@ -132,7 +125,6 @@ def shard_forecasts(
     ratio = innovation_ratio(fits[-1], residual, window.slots.stop, last)
     return ShardForecasts(
         forecast_columns(found, rolling.origins, calendar.start_utc),
-        interval_columns(load.household, levels, rolled.interval_log_kwh),
         distribution_columns(load, fits[-1], last, rolling.horizon, rolling.cap_slots),
         energy_columns(
             load.household,
@@ -144,7 +136,6 @@ def shard_forecasts(
             levels,
             scale,
         ),
-        gaussian_columns(load.household, fits[0], residual[:, rolling.windows[0].slots]),
         {
             "household": load.household,
             "mark": marks(held_share, ratio),

@@ -65,24 +65,8 @@ FORECASTS = Table(
         Column(
             "forecast_log_kwh", REAL, "log kWh", "conditional mean (57) with its season, held within late readings"
         ),
-        Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin", nullable=True),
-        Column("last_week_log_kwh", REAL, "log kWh", "naive: same local time one week before", nullable=True),
         Column("actual_log_kwh", REAL, "log kWh", "held-out reading, clipped and logged", nullable=True),
         Column("forecast_std_log_kwh", REAL, "log kWh", "standard deviation of the reading about its forecast, (57)"),
-    ),
-)
-
-INTERVAL_ENDS = Table(
-    "interval_ends",
-    "private",
-    "Central intervals of the forecasts, from quantiles of the household's own past errors at the same step.",
-    (
-        _HOUSEHOLD,
-        _ORIGIN,
-        _STEP,
-        Column("level", REAL, "1", "probability the interval should cover"),
-        Column("lower_log_kwh", REAL, "log kWh", "lower end"),
-        Column("upper_log_kwh", REAL, "log kWh", "upper end"),
     ),
 )
 
@@ -157,40 +141,5 @@ FORECASTS_KWH = Table(
         Column("level", REAL, "1", "probability the interval should cover"),
         Column("lower_kwh", REAL, "kWh", "lower end of the central interval, clipped to the public bounds"),
         Column("upper_kwh", REAL, "kWh", "upper end"),
-    ),
-)
-
-GAUSSIAN_CHECKS = Table(
-    "gaussian_checks",
-    "private",
-    "Is the log load Gaussian? Shape of each household's residual and of its one-step innovations, training window.",
-    (
-        _HOUSEHOLD,
-        Column("series", TEXT, "", "'residual' (marginal, dependence allowed for) or 'innovations' (standardised)"),
-        Column("reading_count", COUNT, "readings", "values judged"),
-        Column("effective_count", REAL, "readings", "independent values of the same accuracy", nullable=True),
-        Column("skewness", REAL, "1", "0 for a Gaussian distribution, null for a constant series", nullable=True),
-        Column(
-            "excess_kurtosis", REAL, "1", "0 for a Gaussian distribution, null for a constant series", nullable=True
-        ),
-        Column("statistic", REAL, "1", "Jarque-Bera statistic, generalised to dependence", nullable=True),
-        Column("p_value", REAL, "1", "its upper tail, chi-square with two degrees of freedom", nullable=True),
-    ),
-)
-
-GAUSSIAN_SUMMARY = Table(
-    "gaussian_summary",
-    "study",
-    "How far log load is from Gaussian, over households.",
-    (
-        Column("series", TEXT, "", "'residual' or 'innovations'"),
-        Column("household_count", COUNT, "households", "households judged"),
-        Column("untested_count", COUNT, "households", "households with a constant series or too few readings"),
-        *(
-            Column(f"{name}_{at}", REAL, "1", what, nullable=True)
-            for name in ("skewness", "excess_kurtosis")
-            for at, what in (("q25", "lower quartile"), ("median", "median"), ("q75", "upper quartile"))
-        ),
-        Column("rejected_share", REAL, "1", "share of households whose p-value is below 0.01", nullable=True),
     ),
 )

@@ -97,8 +97,6 @@ _LOOKS = {
     "transport": Look("transport design", SKY, "D"),
     "group_mean": Look("mean of the group", BLACK, "v"),
     "arma": Look("ARMA forecast", ORANGE, "o"),
-    "last_week": Look("naive: same time last week", GREY, "v"),
-    "last_value": Look("naive: last reading", GREY, "s"),
 }
 # For names that are not listed: colours of Tol's "muted" scheme (2021), which no listed name has.
 _SPARE_COLOURS = ("#332288", "#117733", "#999933", "#44AA99", "#AA4499")

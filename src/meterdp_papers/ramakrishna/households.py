@@ -22,8 +22,9 @@ from meterdp.class_noise.study import design_all, queries_of, stack
 from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import StudyNoise
-from meterdp.evaluation.forecast_errors import forecast_errors
-from meterdp.forecasting.rolling import distribution_columns, roll
+from meterdp.errors import InputError
+from meterdp.evaluation.forecast_errors import household_means, plain_errors
+from meterdp.forecasting.rolling import ForecastSet, distribution_columns, roll
 from meterdp.forecasting.select import fixed_order
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
@@ -46,8 +47,7 @@ FORECAST = {
 
 @dataclass(frozen=True)
 class PaperForecasts:
-    """Columns of table ``forecast_distributions`` at the last origin and rows of table ``forecast_errors`` without
-    noise."""
+    """Columns of table ``forecast_distributions`` at the last origin and rows of ``ramakrishna_forecast_errors``."""
 
     distributions: dict
     errors: list[dict]
@@ -70,6 +70,40 @@ def paper_forecasts(load: LogLoad, forecast: Mapping, scale: LogScale = PLAIN, t
         fixed, fits[-1], int(rolling.origins[-1]), rolling.horizon, rolling.cap_slots
     )
     return PaperForecasts(distributions, forecast_errors(roll(fixed, fits, rolling).forecasts, scale))
+
+
+def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dict]:
+    """Return rows of table ``ramakrishna_forecast_errors``; InputError if there is no held-out reading.
+
+    Section VI-B names a normalised mean squared error without defining it. Here nmse is the sum of (forecast -
+    actual)^2 over that of actual^2, per household; relative_mse has the variance of held-out readings in the place of
+    their squares, pooled over households: 1 is no better than their mean, in any unit.
+    """
+    rows, actual = [], forecasts.actual_log_kwh
+    cells = np.isfinite(actual)
+    if not cells.any():
+        raise InputError(
+            "no held-out reading to judge",
+            field="origins",
+            hint="give a longer export",
+        )
+    per_household = cells.sum(axis=(1, 2))
+    for errors in plain_errors(forecasts.forecast_log_kwh, actual, scale):
+        reading = actual if errors.scale == "log_kwh" else scale.kwh(actual)
+        squared, mean = household_means(errors.squared, cells), household_means(reading, cells)
+        deviation = (reading[per_household > 0] - mean[:, None, None])[cells[per_household > 0]]
+        nmse = squared / household_means(reading**2, cells)
+        relative = errors.squared[cells].sum() / (deviation**2).sum() if deviation.any() else np.nan
+        rows.append(
+            {
+                "scale": errors.scale,
+                "nmse": float(nmse.mean()),
+                "relative_mse": float(relative),
+                "household_count": nmse.size,
+                "origin_count": cells.shape[1],
+            }
+        )
+    return rows
 
 
 RHOS = (0.45, 0.68571, 1.0, 1.4)

@@ -196,7 +196,7 @@ def printed_numbers(numbers: pd.DataFrame, item: str) -> dict[str, Verdict] | Ve
 )
 def small_errors(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> dict[str, Verdict]:
     released, found = errors[errors["line"] == "released"], {}
-    arma = forecast_errors[forecast_errors["method"] == "arma"].set_index("scale")["relative_mse"]
+    arma = forecast_errors.set_index("scale")["relative_mse"]
     of_arma = " and ".join(f"{number(value)} in {_SCALES[scale]}" for scale, value in arma.items())
     for (scale, reference), at in released.groupby(["scale", "reference"], sort=False):
         found[f"{_SCALES[scale]}, against the {reference}"] = Verdict(

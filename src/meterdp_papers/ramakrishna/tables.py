@@ -29,6 +29,17 @@ _EXACT = (
     Column("pair_count", COUNT, "1", "ordered pairs"),
 )
 
+RAMAKRISHNA_FORECAST_ERRORS = table(
+    "ramakrishna_forecast_errors",
+    "Errors of the paper's ARMA forecasts against held-out readings over all rolling origins, without noise.",
+    Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+    Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
+    Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+    Column("household_count", COUNT, "households", "households averaged over"),
+    Column("origin_count", COUNT, "1", "rolling origins per household"),
+    source=(),
+)
+
 RAMAKRISHNA_CLASSES = table(
     "ramakrishna_classes",
     "The synthetic classes that are shown: Fig. 1 of Ramakrishna et al.",

@@ -142,7 +142,7 @@ def test_yardsticks_are_the_energy_and_the_error_of_the_forecast():
     generator = np.random.default_rng(3)
     actual, forecast = generator.normal(-1, 1, (2, 4, 5, 3))
     actual[1, 2, 1], actual[3] = np.nan, np.nan
-    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual, actual, actual), SCALE, 30)
+    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual), SCALE, 30)
     energy, error = (row for row in rows)
     own = [np.nanmean(np.exp(actual[h])) for h in range(3)]
     off = [np.sqrt(np.nanmean((np.exp(actual[h]) - np.exp(forecast[h])) ** 2)) for h in range(3)]
@@ -181,7 +181,7 @@ def test_errors_in_kwh_are_those_of_many_draws_on_any_scale(scale, energy):
 def test_yardsticks_are_in_kwh_of_the_scale():
     scale = LogScale(-10.0, 10.0, scale_kwh=0.1)
     energy = np.array([[[-2.0, 1.0]], [[-0.5, 0.1]], [[3.0, 0.0]]])
-    forecasts = ForecastSet(np.arange(3), *(scale.log(values) for values in (energy + 0.5, energy, energy, energy)))
+    forecasts = ForecastSet(np.arange(3), *(scale.log(values) for values in (energy + 0.5, energy)))
     rows = {row["yardstick"]: row for row in yardstick_rows(forecasts, scale, 60)}
     assert rows["energy"]["median_kwh"] == pytest.approx(-0.2) and rows["energy"]["mean_kwh"] == pytest.approx(
         0.8 / 3

@@ -10,11 +10,8 @@ from scipy.stats import lognorm, norm
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
-from meterdp.errors import InputError
-from meterdp.evaluation.forecast_errors import Released, interval_rows
-from meterdp.evaluation.tables import FORECAST_INTERVALS
 from meterdp.forecasting.energy import censored_crps, energy_columns
-from meterdp.forecasting.rolling import FEWEST, ForecastSet, interval_offsets, past_errors
+from meterdp.forecasting.rolling import FEWEST, interval_offsets, past_errors
 from meterdp.forecasting.tables import FORECASTS_KWH
 from meterdp.profiles.grid import Calendar
 
@@ -22,28 +19,9 @@ H, N, K = 40, 25, 12
 WIDE = LogScale(1e-9, 1e9)
 
 
-def ends(forecasts, *levels):
-    """Intervals of the Gaussian distribution."""
-    mean, std = forecasts.forecast_log_kwh, forecasts.forecast_std_log_kwh
-    return {
-        level: np.stack([mean - norm.ppf(0.5 + level / 2) * std, mean + norm.ppf(0.5 + level / 2) * std])
-        for level in levels
-    }
-
-
 def distribution_ends(mean, std, levels):
     reach = norm.ppf(0.5 + 0.5 * np.array(levels))[:, None] * std[:, None, :]
     return np.stack([mean[:, None] - reach, mean[:, None] + reach], axis=2)
-
-
-@pytest.fixture
-def forecasts():
-    """Readings that follow the stated distribution, a tenth of them missing."""
-    generator = np.random.default_rng(0)
-    mean, std = generator.normal(-1, 1, (H, N, K)), generator.uniform(0.1, 1.0, (H, N, K))
-    actual = mean + std * generator.standard_normal((H, N, K))
-    actual[generator.random((H, N, K)) < 0.1] = np.nan
-    return ForecastSet(np.arange(H), mean, mean, mean, actual, std)
 
 
 def test_median_mean_and_ends_are_those_of_a_log_normal_distribution():
@@ -72,68 +50,6 @@ def test_everything_in_kwh_stays_within_the_public_bounds():
     for name in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
         assert np.all((columns[name] >= 0.1) & (columns[name] <= 5.0))
     assert columns["median_kwh"].tolist() == pytest.approx([0.1, 1.0, 5.0])
-
-
-def test_intervals_cover_what_they_should(forecasts):
-    """Coverage of about 10,800 independent readings within 6.5 standard errors: false alarm below 1e-10 each."""
-    rows = interval_rows(forecasts, ends(forecasts, 0.5, 0.9), WIDE)
-    as_arrow(FORECAST_INTERVALS, {name: [row[name] for row in rows] for name in rows[0]})
-    readings = np.isfinite(forecasts.actual_log_kwh).sum()
-    for row in rows:
-        assert abs(row["coverage"] - row["level"]) < 6.5 * np.sqrt(row["level"] * (1 - row["level"]) / readings)
-        assert (row["household_count"], row["origin_count"]) == (H, N)
-    assert [(r["interval"], r["level"]) for r in rows] == [(i, v) for v in (0.5, 0.9) for i in ("calibrated", "law")]
-    assert rows[2]["mean_width_kwh"] > rows[0]["mean_width_kwh"] > 0
-    assert rows[0]["coverage"] == rows[1]["coverage"], "the ends given are those of the distribution"
-
-
-def test_calibrated_intervals_may_be_lopsided(forecasts):
-    """Oracle: counting."""
-    mean = forecasts.forecast_log_kwh
-    lopsided = {0.8: np.stack([mean - 0.1, mean + 0.9])}
-    row, _ = interval_rows(forecasts, lopsided, WIDE)
-    inside = (forecasts.actual_log_kwh >= mean - 0.1) & (forecasts.actual_log_kwh <= mean + 0.9)
-    seen = np.isfinite(forecasts.actual_log_kwh)
-    assert row["coverage"] == pytest.approx(np.mean([inside[h][seen[h]].mean() for h in range(H)]))
-
-
-def test_the_interval_of_a_release_counts_the_noise(forecasts):
-    """Oracle: 4,000 draws of the noise about moved forecasts; coverage and width within 7 standard errors, seeded."""
-    generator = np.random.default_rng(1)
-    moved = forecasts.forecast_log_kwh[:3] + 0.4
-    few = ForecastSet(*(value[:3] for value in vars(forecasts).values()))
-    noise = generator.uniform(0.1, 0.8, (3, 1, K))
-    bounds = (0.05, 3.0)
-    row, distribution = interval_rows(
-        few, ends(few, 0.9), LogScale(*bounds), Released("joint", "deterministic", 1.0, moved, noise)
-    )
-    assert distribution["coverage"] == pytest.approx(row["coverage"], abs=1e-12)
-    seen = np.isfinite(few.actual_log_kwh)
-    reach = 1.6448536269514722 * np.sqrt(few.forecast_std_log_kwh**2 + noise**2)
-    covered, width = np.empty((2, 4000))
-    for n in range(4000):
-        centre = moved + noise * generator.standard_normal(moved.shape)
-        inside = np.abs(few.actual_log_kwh - centre) <= reach
-        wide = np.clip(np.exp(centre + reach), *bounds) - np.clip(np.exp(centre - reach), *bounds)
-        covered[n], width[n] = (
-            np.mean([v[h][seen[h]].mean() for h in range(3)]) for v in (inside.astype(float), wide)
-        )
-    assert row["coverage"] == pytest.approx(covered.mean(), abs=7 * covered.std() / np.sqrt(4000))
-    assert row["mean_width_kwh"] == pytest.approx(width.mean(), abs=7 * width.std() / np.sqrt(4000))
-    assert (row["method"], row["design"], row["query_model"]) == ("released", "joint", "deterministic")
-
-
-def test_a_distribution_without_spread_covers_the_reading_it_equals():
-    level = np.full((1, 2, 3), -2.0)
-    constant = ForecastSet(np.array([0]), level, level, level, level.copy(), np.zeros((1, 2, 3)))
-    for row in interval_rows(constant, ends(constant, 0.5), WIDE):
-        assert (row["coverage"], row["mean_width_kwh"]) == (1.0, 0.0)
-
-
-def test_without_a_held_out_reading_there_is_one_sentence(forecasts):
-    nothing = ForecastSet(**{**vars(forecasts), "actual_log_kwh": np.full((H, N, K), np.nan)})
-    with pytest.raises(InputError, match="no held-out reading"):
-        interval_rows(nothing, ends(nothing, 0.5), WIDE)
 
 
 def test_errors_at_or_after_the_origin_are_not_known():

@@ -11,7 +11,6 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
-from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_households, fits_of, summary_columns
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.plausible import (
@@ -29,8 +28,6 @@ from meterdp.forecasting.rolling import (
     distribution_columns,
     forecast_columns,
     forecast_set,
-    interval_columns,
-    interval_ends,
     roll,
     rolling_origins,
     training_windows,
@@ -44,7 +41,6 @@ from meterdp.forecasting.tables import (
     FORECAST_DISTRIBUTIONS,
     FORECAST_MARKS_SUMMARY,
     FORECASTS,
-    INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -105,35 +101,11 @@ def test_a_forecast_is_the_conditional_mean_plus_season(study):
             )
 
 
-def test_naive_forecasts_know_only_the_past(study):
-    load, fits = study
-    log_kwh = load.log_kwh
-    rolled = roll(load, [fits], rolling()).forecasts
-    for column, origin in enumerate(ORIGINS):
-        before = log_kwh[1, :origin]
-        assert np.all(rolled.last_value_log_kwh[1, column] == before[np.isfinite(before)][-1])
-        assert np.array_equal(
-            rolled.last_week_log_kwh[1, column], log_kwh[1, origin - WEEK : origin - WEEK + HORIZON], equal_nan=True
-        )
-    assert np.isnan(rolled.last_value_log_kwh[2]).all()
-
-
-def test_a_last_week_that_is_not_known_gives_no_forecast(study):
-    """The export begins three days before the origin, so its first reading of the same time is in the future."""
-    load, fits = study
-    short = Calendar(CALENDAR.start, 120, 60, "UTC")
-    late = LogLoad(load.household, load.log_kwh[:, -120:], load.seasonal_log_kwh[:, -120:], short)
-    rolled = roll(late, [fits], rolling(np.array([72]), levels=())).forecasts
-    assert np.isnan(rolled.last_week_log_kwh).all() and rolled.forecast_std_log_kwh is None
-    assert np.isfinite(rolled.forecast_log_kwh).all()
-
-
 def test_the_forecast_table_keeps_everything(study):
     load, fits = study
     rolled = roll(load, [fits], rolling()).forecasts
     table = as_arrow(FORECASTS, forecast_columns(rolled, ORIGINS, CALENDAR.start_utc))
     assert table.num_rows == 3 * 20 * HORIZON
-    assert table["last_value_log_kwh"].null_count == 20 * HORIZON
     back = forecast_set(table.take(np.random.default_rng(1).permutation(table.num_rows)))
     for name in vars(rolled):
         assert np.array_equal(getattr(back, name), getattr(rolled, name), equal_nan=True)
@@ -195,10 +167,6 @@ def test_intervals_are_quantiles_of_past_errors_of_the_same_step(study):
                 oracle = np.quantile(errors[step], [0.5 - level / 2, 0.5 + level / 2], method="weibull")
                 own = rolled.interval_log_kwh[row, place, number, :, step]
                 assert np.allclose(own - rolled.forecasts.forecast_log_kwh[row, place, step], oracle)
-    back = interval_ends(
-        as_arrow(INTERVAL_ENDS, interval_columns(load.household, (0.5, 0.9), rolled.interval_log_kwh))
-    )
-    assert np.array_equal(back[0.9][1], rolled.interval_log_kwh[:, :, 1, 1])
 
 
 def test_windows_follow_the_origins():
@@ -308,5 +276,7 @@ def test_forecasts_of_real_homes_beat_the_naive_ones(homes):
     origins = rolling_origins(FIFTEEN_DAYS, log_kwh.shape[1], STEPS, 40)
     rolling = Rolling(training_windows(calendar, 15, None, origins), origins, STEPS, None, 0)
     rolled = roll(LogLoad(np.arange(HOMES), log_kwh, season, calendar), [fits], rolling).forecasts
-    nmse = {row["method"]: row["nmse"] for row in forecast_errors(rolled) if row["scale"] == "log_kwh"}
-    assert nmse["arma"] < min(nmse["last_value"], nmse["last_week"])
+    slots = origins[:, None] + np.arange(STEPS)
+    naive = (log_kwh[:, slots - SLOTS_A_WEEK], np.repeat(log_kwh[:, origins - 1, None], STEPS, axis=2))
+    own, *others = (((f - log_kwh[:, slots]) ** 2).mean() for f in (rolled.forecast_log_kwh, *naive))
+    assert own < min(others)

@@ -11,7 +11,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaSettings, fit_households, fits_of
-from meterdp.forecasting.rolling import Rolling, TrainingWindow, interval_ends, roll
+from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll
 from meterdp.forecasting.study import forecast_ahead, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (
     ARMA_FITS,
@@ -19,8 +19,6 @@ from meterdp.forecasting.tables import (
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
-    GAUSSIAN_CHECKS,
-    INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -66,12 +64,13 @@ def test_every_household_is_forecast_from_every_origin_after_training(load):
     assert len(energy) == 3 * 4 * 2
     own = energy[(energy["household"] == 5) & (energy["level"] == 0.9)].sort_values("step")
     assert np.allclose(own["median_kwh"], np.exp(last["forecast_log_kwh"]))
-    ends = interval_ends(as_arrow(INTERVAL_ENDS, found.ends))
-    assert np.allclose(np.log(own["lower_kwh"]), ends[0.9][0, 1, -1])
-    assert np.allclose(np.log(own["upper_kwh"]), ends[0.9][1, 1, -1])
-    assert (ends[0.9][0] < ends[0.5][0]).all() and (ends[0.9][1] > ends[0.5][1]).all()
+    narrow = energy[(energy["household"] == 5) & (energy["level"] == 0.5)].sort_values("step")
+    assert (own["lower_kwh"].to_numpy() < narrow["lower_kwh"].to_numpy()).all()
+    assert (own["upper_kwh"].to_numpy() > narrow["upper_kwh"].to_numpy()).all()
+    reached = roll(load, fits(load), rolling_of(CALENDAR, SETTINGS, SETTINGS["interval_levels"])).interval_log_kwh
+    level = SETTINGS["interval_levels"].index(0.9)
+    assert np.allclose(np.log(own[["lower_kwh", "upper_kwh"]].to_numpy().T), reached[1, -1, level])
     assert as_arrow(FORECAST_MARKS, found.marks)["mark"].to_pylist() == ["as_trained"] * 3
-    assert as_arrow(GAUSSIAN_CHECKS, found.checks)["series"].to_pylist() == ["residual", "innovations"] * 3
 
 
 def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
@@ -100,8 +99,8 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     none = np.empty((0, slots))
     nobody = LogLoad(np.empty(0, np.int32), none, none, CALENDAR if slots else None)
     found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
-    tables = (FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
-    assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
+    tables = (FORECASTS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, FORECAST_MARKS)
+    assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 4
 
 
 def test_bad_households_are_forecast_without_a_crash(load):
@@ -120,9 +119,6 @@ def test_bad_households_are_forecast_without_a_crash(load):
     distributions = as_arrow(FORECAST_DISTRIBUTIONS, found.distributions).to_pandas()
     assert not np.any(distributions["query_covariance"][0]) and not np.any(distributions["query_covariance"][3])
     assert np.isfinite(np.stack(distributions["covariance"])).all()
-    checks = as_arrow(GAUSSIAN_CHECKS, found.checks).to_pandas()
-    tested = checks[checks["p_value"].notna()]["household"].unique()
-    assert tested.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

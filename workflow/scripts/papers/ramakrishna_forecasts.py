@@ -5,10 +5,10 @@ import pandas as pd
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECAST_HOUSEHOLDS
 from meterdp.profiles.dense import read_log_load
 from meterdp_papers.ramakrishna.households import paper_forecasts
+from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_FORECAST_ERRORS
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
@@ -17,4 +17,4 @@ with job(snakemake.input, snakemake.log) as write:
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     found = paper_forecasts(load, params.forecast, scale, snakemake.threads)
     write(snakemake.output.distributions, FORECAST_DISTRIBUTIONS, found.distributions)
-    write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(found.errors))
+    write(snakemake.output.errors, RAMAKRISHNA_FORECAST_ERRORS, pd.DataFrame(found.errors))
