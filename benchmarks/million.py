@@ -111,10 +111,17 @@ def export_rows(homes: int, days: int, some: range) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-def make_export(folder: Path, homes: int, days: int, cores: int) -> dict:
-    """Write export, list of meters and configuration; return readings and seconds."""
+def meter_list(folder: Path, homes: int) -> None:
+    """Write the public list of meters, each with its circuit."""
     from meterdp.ingest.meter_list import MeterList, write_meter_list
 
+    feeders = max(homes // HOMES_OF_FEEDER, 1)
+    circuit_of = {meter_id(home): f"F{home * 7919 % feeders:05d}" for home in range(homes)}
+    write_meter_list(MeterList(circuit_of), folder / "meters.csv")
+
+
+def make_export(folder: Path, homes: int, days: int, cores: int) -> dict:
+    """Write export, list of meters and configuration; return readings and seconds."""
     folder.mkdir(parents=True, exist_ok=True)
     begin, before, count = time.perf_counter(), os.times(), 0
     parts = (range(first, min(first + HOMES_AT_ONCE, homes)) for first in range(0, homes, HOMES_AT_ONCE))
@@ -129,9 +136,7 @@ def make_export(folder: Path, homes: int, days: int, cores: int) -> dict:
         pool.close()
         pool.join()
     seconds, after = time.perf_counter() - begin, os.times()
-    feeders = max(homes // HOMES_OF_FEEDER, 1)
-    circuit_of = {meter_id(home): f"F{home * 7919 % feeders:05d}" for home in range(homes)}
-    write_meter_list(MeterList(circuit_of), folder / "meters.csv")
+    meter_list(folder, homes)
     (folder / "config.yaml").write_text(yaml.safe_dump(configuration(folder, homes, days)))
     processor = sum(after[:4]) - sum(before[:4])
     return {"rule": "(export)", "jobs": 1, "seconds": seconds, "processor_s": processor, "readings": count}
@@ -241,7 +246,8 @@ def run_watched(words: list[str], folder: Path) -> list[dict]:
     if running.returncode:
         raise SystemExit(f"{' '.join(words)} failed, see {folder / 'run.log'}")
     seconds = time.perf_counter() - begin
-    whole = {"rule": f"({words[0].rpartition('/')[2]} {words[1]})", "jobs": 1, "seconds": seconds}
+    spoken = [word for word in words[1:3] if not word.startswith("-")]
+    whole = {"rule": f"({Path(words[0]).name} {' '.join(spoken)})", "jobs": 1, "seconds": seconds}
     return [whole | {"peak_mb": peak / 2**20}, *watcher.rows(folder / "results/private/benchmarks", started)]
 
 
@@ -265,6 +271,8 @@ def measure(homes: int, days: int, folder: Path, cores: int, targets: list[str])
     config, own = str(ROOT / "config/config.yaml"), str(folder / "config.yaml")
     bin_ = Path(sys.executable).parent
     rows += run_watched([f"{bin_}/meterdp", "check", "--config", config, "--config", own], folder)
+    if "release" in targets:
+        rows += run_watched([f"{bin_}/meterdp", "release", "check", "--config", config, "--config", own], folder)
     for target in targets:
         snakemake = [f"{bin_}/snakemake", target, "--cores", str(cores), "--rerun-incomplete", "--nolock"]
         rows += run_watched([*snakemake, "--configfile", config, own], folder)

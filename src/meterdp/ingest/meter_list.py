@@ -11,6 +11,7 @@ import hashlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from meterdp.core.parquet import atomic_path
 from meterdp.core.regular import check_file
@@ -32,7 +33,7 @@ class MeterList:
     # What further columns of the list say, by column and meter, such as a tariff; public like the rest.
     said_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def meter_ids(self) -> list[str]:
         return sorted(self.circuit_of)
 
@@ -57,12 +58,15 @@ def read_meter_list(path) -> MeterList:
     return parse_meter_list(path.read_bytes(), path)
 
 
+@lru_cache(maxsize=1)
 def digest_of_meters(meter_list: bytes) -> str:
     """Return SHA-256 of who is on a list: another order, column or line ending is no other list."""
     meters = parse_meter_list(meter_list).meter_ids
     return hashlib.sha256("\n".join(meters).encode()).hexdigest()
 
 
+# A release asks for its list many times, which takes seconds for a million meters.
+@lru_cache(maxsize=2)
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     """Return the list that the bytes of a file hold; raises as :func:`read_meter_list`."""
     try:
@@ -80,10 +84,11 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     circuit_of: dict[str, str | None] = {}
     feeder_of: dict[str, tuple[str | None, str | None]] = {}
     said_of: dict[str, dict[str, str]] = {name: {} for name in header if name not in (METER_COLUMN, *_OPTIONAL)}
+    has_feeders = not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header)
     for number, row in enumerate(rows[1:], start=2):
         if not row:
             continue
-        fields = dict(zip(header, (value.strip() for value in row), strict=False))
+        fields = dict(zip(header, map(str.strip, row), strict=False))
         meter = fields.get(METER_COLUMN)
         if not meter or len(row) != len(header) or meter in circuit_of:
             problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
@@ -91,7 +96,7 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
         for name, said in said_of.items():
             said[meter] = fields[name]
-        if not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header):
+        if has_feeders:
             feeder_of[meter] = fields.get(SUBSTATION_COLUMN) or None, fields.get(FEEDER_COLUMN) or None
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
