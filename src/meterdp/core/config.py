@@ -54,7 +54,7 @@ REMOVED = {
     "mechanisms.sound.classes": "a public rule says how many, with mixture.classes as upper limit",
     "mechanisms.sound.rounds": "a public rule says how many",
     "mechanisms.sound.hour_correlation": "it is 0.6",
-    "mechanisms.draws": "the KL divergence is averaged over 1000 draws",
+    "mechanisms.draws": "the KL divergence is averaged over 200 draws",
     "forecast.method": "an ARMA process forecasts; forecast.compare sets others beside it",
     "forecast.refit_days": "coefficients are estimated again every 7 days",
     "forecast.long_ar_order": "it is 24",

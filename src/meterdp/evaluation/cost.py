@@ -247,7 +247,7 @@ def _mean(values: list[float]) -> float:
 
 
 # The KL divergence is averaged over so many, unless a mechanism makes fewer.
-DRAWS = 1000
+DRAWS = 200
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.
 HELD_OUT_DRAWS = 20
 
