@@ -16,6 +16,8 @@ from meterdp.solvers.svec import svec
 # Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
 RECORDS_AT_ONCE = 20_000
+# Of one class, on the grid.
+SUMMED_AT_ONCE = 2_000
 # Of the standardised records of all classes.
 RECORDS_BYTES = 2**21
 
@@ -98,15 +100,23 @@ def residual_stack(
 
 
 def _grid_sum(u: np.ndarray, weights: StackWeights, g: np.ndarray, grid: float) -> np.ndarray:
-    """Return the stack (q,) of one class as an exact sum of rounded vectors."""
-    d = u.shape[1]
+    """Return the stack (q,) of one class as an exact sum of rounded vectors.
+
+    Row by row of the upper triangle of u u', of so many records that all of it stays in the processor's cache.
+    """
+    n, d = u.shape
     total = np.zeros(1 + d + d * (d + 1) // 2)
-    for first in range(0, len(u), RECORDS_AT_ONCE):
-        v, share = u[first : first + RECORDS_AT_ONCE], g[first : first + RECORDS_AT_ONCE, None]
-        parts = [
-            weights.count * share,
-            weights.mean * share * v,
-            weights.moment * share * svec(v[:, :, None] * v[:, None]),
-        ]
-        total += np.rint(np.concatenate(parts, axis=1) / grid).sum(axis=0)
+    memory, per_grid = np.empty((d, min(n, SUMMED_AT_ONCE))), 1 / grid
+    for first in range(0, n, SUMMED_AT_ONCE):
+        v, share = u[first : first + SUMMED_AT_ONCE].T.copy(), g[first : first + SUMMED_AT_ONCE]
+        total[0] += np.rint(weights.count * share * per_grid).sum()
+        total[1 : 1 + d] += np.rint(weights.mean * share * v * per_grid).sum(axis=1)
+        share, begin = weights.moment * share, 1 + d
+        for i in range(d):
+            row = np.multiply(v[i:], v[i], out=memory[: d - i, : share.size])
+            row[1:] *= math.sqrt(2)  # as in svec
+            row *= share
+            row *= per_grid
+            total[begin : begin + d - i] += np.rint(row, out=row).sum(axis=1)
+            begin += d - i
     return total * grid
