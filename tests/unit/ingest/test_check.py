@@ -9,7 +9,9 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
-from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.inference.trial import first_batches, try_out
+from meterdp.ingest.meter_list import MeterList, read_meter_list
+from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
 from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
 
@@ -109,6 +111,22 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
     assert capsys.readouterr().out.startswith("To be checked: ")
     assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
+
+
+def test_what_a_check_holds_of_a_list_does_not_grow_with_meters_without_rows(tmp_path, frame, schema):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    settings = ExportSettings.from_config(export_of(schema, first_day="2025-03-10", last_day="2025-04-06"))
+    batches, whole = first_batches(path, settings)
+    found = []
+    for more in (0, 1000):
+        listed = MeterList(dict.fromkeys(["M000", "M001", *(f"X{n}" for n in range(more))]))
+        found.append(try_out(path, settings, batches, whole, listed))
+    few, many = found
+    assert few.survey.meter_ids == many.survey.meter_ids == ["M000", "M001"]
+    assert np.array_equal(few.energy_kwh, many.energy_kwh, equal_nan=True) and np.isfinite(few.energy_kwh).any()
+    assert np.array_equal(few.counts, many.counts)
+    nobody = try_out(path, settings, batches, whole, MeterList({"X1": None, "X2": None}))
+    assert nobody.survey.meter_ids == ["X1"] and np.isnan(nobody.energy_kwh).all()
 
 
 def test_meters_with_start_dates_of_their_own_get_the_period_that_keeps_most(tmp_path):

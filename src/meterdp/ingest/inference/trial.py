@@ -152,6 +152,8 @@ def try_out(
 ) -> Trial:
     """Take in the readings of some batches; raises ``InputError`` if no stamp lies on the grid."""
     settings = replace(settings, bad_rows="missing")
+    if meter_list is not None:
+        meter_list = _with_rows(meter_list, batches)
 
     def read() -> Iterator[Batch]:
         return iter(batches)
@@ -166,6 +168,13 @@ def try_out(
         [(_, energy_kwh)] = chunks.arrays()
     refuse_unusable(path, settings, survey, chunks)
     return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole)
+
+
+def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
+    """Leave out listed meters that the batches do not name, as the grid has a row for every meter of the list."""
+    named = {name for batch in batches for name in batch.meter_ids}
+    some = [meter for meter in meter_list.circuit_of if meter in named] or meter_list.meter_ids[:1]
+    return MeterList({meter: meter_list.circuit_of[meter] for meter in some})
 
 
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
