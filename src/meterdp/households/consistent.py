@@ -15,9 +15,16 @@ from meterdp.households.vector import VectorSettings
 
 # Shares of its own coefficients that a household may keep.
 _SHARES = np.linspace(0.0, 1.0, 65)
+AT_ONCE = 500
 
 
 def consistent(vectors: np.ndarray, settings: VectorSettings, typical: np.ndarray) -> np.ndarray:
+    """Return what :func:`_consistent` does, some households at a time: one takes as much memory as its readings."""
+    cuts = range(AT_ONCE, len(vectors), AT_ONCE)
+    return np.concatenate([_consistent(some, settings, typical) for some in np.split(vectors, cuts)])
+
+
+def _consistent(vectors: np.ndarray, settings: VectorSettings, typical: np.ndarray) -> np.ndarray:
     """Return (H, d) vectors with the coefficients of the expected load moved towards typical ones where they must.
 
     ``typical`` is the mean vector of the population, (d,). A household keeps the largest share of the difference with
