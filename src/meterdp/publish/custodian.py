@@ -30,6 +30,9 @@ RARE = 0.001
 # Meters of a customer whose odds are stated, too.
 SEVERAL = 3
 REVIEW = timedelta(days=365)
+# Widths of an interval of 95 %, about three standard errors: so many questions are asked that some answers lie above
+# the guess by less.
+CHANCE = 0.77
 # What the attacks of the table are asked, by attack; the choices there are, all equally likely.
 _ASKED = {
     "membership": ("Are these the readings of the meter, or another household's?", 2),
@@ -138,7 +141,7 @@ def _guarantee(of: Signing) -> str:
     privacy = of.privacy
     return (
         f"Differential privacy with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} for "
-        f"{privacy['unit']} ({privacy['adjacency']}), proven in {' and '.join(privacy['proof'])} of meterdp."
+        f"{privacy['unit']}, proven in {' and '.join(privacy['proof'])} of meterdp."
     )
 
 
@@ -160,7 +163,7 @@ def _odds(of: Signing) -> dict | None:
     return {
         "caption": "How often an attacker who must guess is right",
         "header": (
-            *("attack", "question", "without the release", "at most, by ε and δ", "at most, by its exact curve"),
+            *("attack", "question", "without the release", "at most by (ε, δ)", "at most by its exact curve"),
             *("measured: knows all others", "measured: has the files"),
         ),
         "rows": rows,
@@ -231,7 +234,7 @@ def _intruder(of: Signing) -> dict:
         "Ask the three questions: was this household among those released, what is a property of it, which readings "
         "are its own. Note every answer before the solution is opened.",
         "Compare with the guess. The test is passed if no share of right answers lies above the guess by more than "
-        "chance explains, and none above the bound of the guarantee.",
+        "three standard errors, and none above the bound of the guarantee by as much.",
         "Repeat it before each release with other settings, and when a new source of public knowledge appears.",
     ]
     return {"steps": steps, "result": _intruder_result(of, found)}
@@ -244,7 +247,7 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
     for attack, (_, choices) in _ASKED.items():
         right, low, high = found.right[FOLDER, attack]
         said.append(f"{attack} {_with_limits(right, low, high)}, a guess {percent(1 / choices)}")
-        if low > 1 / choices:
+        if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
     verdict = "Passed" if not above else f"Above the guess: {' and '.join(above)}"
     return (
