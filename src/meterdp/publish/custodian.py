@@ -56,7 +56,7 @@ class Signing:
 
     @property
     def hides_readings(self) -> bool:
-        """Whether readings are protected, and not only whose they are."""
+        """Whether readings are protected, and not only which household they belong to."""
         return self.privacy["adjacency"] == "replace_one"
 
     @property
@@ -206,7 +206,7 @@ def _spoken(of: Signing) -> list[str]:
         ]
     by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {percent(sharp.naming(2))}"
     return [
-        "In words: an attacker knows everything about every other meter, has all of this folder, and must say which "
+        "An attacker knows everything about every other meter, has all of this folder, and must say which "
         "of two equally likely sets of readings one meter had. The attacker is right at most "
         f"{percent(stated.naming(2))} of the time{by_curve}. Without the release it is 50 %.",
         "A yes-or-no property of one household, such as who is at home at noon, is no easier to tell. What is true "
