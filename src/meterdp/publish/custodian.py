@@ -252,9 +252,9 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
     verdict = "Passed" if not above else f"Above the guess: {' and '.join(above)}"
     return (
         f"{verdict}, by a program in the intruder's place: {'; '.join(said)} ({count(found.trials)} releases of "
-        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, the case nearest to this one). It "
-        "names the readings that look most like what was released. People may be cleverer, but the guarantee bounds "
-        "them as well."
+        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, the case nearest to this one). "
+        "The program names the readings that look most like what was released. People may be cleverer, but the "
+        "guarantee bounds them as well."
     )
 
 
