@@ -9,6 +9,7 @@ from setuptools.command.build_py import build_py
 # By name, as in MANIFEST.in: people put files of their own into these folders.
 SHIPPED = (
     "workflow/schemas/*.schema.yaml",
+    "resources/attacks.csv",
     "resources/datasets.yaml",
     "resources/household_plan.csv",
     "resources/plan.csv",

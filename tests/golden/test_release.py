@@ -92,6 +92,7 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
         config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+        config["release"]["ledger"] = str(Path(folder) / "ledger.sqlite")
         service = ReleaseService(config, LIST.encode(), simulated=True)
         (together,), refused = asked(service)
         assert not refused
@@ -109,7 +110,7 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
             vectors = settings.typical + scattered * np.ptp(settings.bounds, axis=0) / 2
             records = HouseholdRecords.of(vectors, days, GRID)
         parts = [privacy_release.Part(service.request(one), one) for one in together]
-        (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
+        (*_, files) = privacy_release.release(parts, records, Ledger(config["release"]["ledger"]), service.limit)
     return files
 
 
@@ -120,7 +121,7 @@ def plain(name: str, data: bytes) -> str:
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         data = json.dumps([table.to_pydict(), str(table.schema.remove_metadata()), metadata], default=str).encode()
     text = re.sub(
-        r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
+        r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n<,])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
     )
     text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
     text = re.sub(r'"contentSize": "\d+"', '"contentSize": "SIZE"', text)

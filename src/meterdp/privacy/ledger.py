@@ -38,6 +38,7 @@ from meterdp.privacy.spent import (
     check_periods,
     most_spent,
     remaining,
+    spent_of,
 )
 
 
@@ -130,6 +131,18 @@ class Ledger:
             one = Entry(requests[0].budget, digest, requests[0].periods, NOTHING, limit)
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
             return remaining(entries, one, file.lists)
+
+    def reported(self, request: Request, limit: Limit) -> tuple[list[Charge], float]:
+        """Return what a released folder may say of the budget of its meters: what they have spent by releases that
+        were stored and by this one, the charges that no other exceeds, and the largest epsilon one more could have.
+
+        Lost attempts, which come on top, are left out: whether a run died is for the house alone.
+        """
+        with self._opened() as file:
+            digest = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
+            one = Entry(request.budget, digest, request.periods, NOTHING, limit)
+            entries = file.entries.reported(request.key)
+            return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
 
     def spent(self) -> dict[str, list[Charge]]:
         """Return what meters have spent at most by budget period: the charges that no other exceeds."""

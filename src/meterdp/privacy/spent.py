@@ -108,6 +108,16 @@ def remaining(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> float:
     return left
 
 
+def spent_of(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> list[Charge]:
+    """Return what the meters of ``new`` have spent in its budget periods: the charges that no other exceeds."""
+    return [
+        charge
+        for period in new.periods or (None,)
+        for one in _most_spent([entry for entry in entries if entry.counts_in(period)], new, lists)
+        for charge in one.charges
+    ]
+
+
 def _left(spent: Sequence[_Spent], new: Entry) -> float:
     low, high = 0, round(100 * _MOST_EPSILON)
     while low < high:
@@ -383,6 +393,20 @@ class Entries:
     def entries(self) -> list[Entry]:
         """Return every charge that stands and every raised limit, oldest first."""
         return [self._entry(one) for one in self.state["charges"]]
+
+    def reported(self, request: str) -> list[Entry]:
+        """Return the same of releases that were stored and of ``request``, without attempts that were lost."""
+        return [
+            self._entry(one)
+            for one in self.state["charges"]
+            if one["kind"] == RAISED or self._is_reported(self.known(one["request"]), one, request)
+        ]
+
+    @staticmethod
+    def _is_reported(known: Mapping, charge: Mapping, request: str) -> bool:
+        return charge["attempt"] == known["attempts"] and (
+            known["archive"] is not None or charge["request"] == request
+        )
 
     def _entry(self, kept: Mapping) -> Entry:
         budget, limit = PrivacyBudget(**kept["account"]), Limit(**kept["cap"])

@@ -16,7 +16,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.publish.kinds import CRATE, ENTRY, PAGE, is_of_a_household
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE, is_of_a_household
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ _MEDIA_TYPES = {
     ".md": "text/markdown",
     ".csv": "text/csv",
     ".html": "text/html",
+    ".jsonld": "application/ld+json",
 }
 # What a Parquet file is of it says itself.
 _SAYS = {
@@ -53,6 +54,9 @@ _SAYS = {
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
     "feeders.csv": "The totals of feeders.parquet as text.",
     PAGE: "The same with pictures of what is in the folder, and how to load it.",
+    CUSTODIAN: "For whoever signs the release: what an attacker can learn, and drafts to fill in.",
+    DCAT: "What is in this folder, for data catalogues (DCAT).",
+    CROISSANT: "What is in this folder, for tools of machine learning (Croissant).",
     ENTRY: "An entry for the public registry of differential privacy deployments.",
 }
 
@@ -63,9 +67,9 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     Those of single households are described together, not one by one.
     """
     named = {name: files[name] for name in sorted(files) if not is_of_a_household(name)}
-    parts = [_file(name, data) for name, data in named.items()]
+    parts = [file_entity(name, data) for name, data in named.items()]
     if len(named) < len(files):
-        parts.append(_household_files(manifest))
+        parts.append(household_files(manifest))
     licence = []
     if about.licence:
         said = "The licence under which these files are published."
@@ -83,8 +87,8 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     root = {
         "@id": "./",
         "@type": "Dataset",
-        "name": f"{_capital(manifest['what'])}: {manifest['population']}",
-        "description": _description(manifest),
+        "name": title_of(manifest),
+        "description": summary(manifest),
         "datePublished": day.isoformat(),
         "license": _to(licence[0]) if licence else NO_LICENCE,
         "hasPart": [_to(part) for part in parts],
@@ -106,7 +110,12 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     return (json.dumps({"@context": f"{VERSION}/context", "@graph": graph}, indent=1) + "\n").encode()
 
 
-def _description(manifest: Mapping) -> str:
+def title_of(manifest: Mapping) -> str:
+    return f"{_capital(manifest['what'])}: {manifest['population']}"
+
+
+def summary(manifest: Mapping) -> str:
+    """Say what a release protects, and what it does not."""
     privacy = manifest["privacy"]
     sentences = [
         "The households are simulated; they stand in for real ones." if manifest["simulated_data"] else "",
@@ -118,7 +127,7 @@ def _description(manifest: Mapping) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _file(name: str, data: bytes) -> dict:
+def file_entity(name: str, data: bytes) -> dict:
     suffix = PurePath(name).suffix
     said = _SAYS.get(name)
     if suffix == ".parquet":
@@ -134,7 +143,7 @@ def _file(name: str, data: bytes) -> dict:
     }
 
 
-def _household_files(manifest: Mapping) -> dict:
+def household_files(manifest: Mapping) -> dict:
     return {
         "@id": HOUSEHOLDS,
         "@type": "Dataset",

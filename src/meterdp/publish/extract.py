@@ -19,8 +19,8 @@ from meterdp.publish.tables import RELEASED_RECIPIENTS
 
 RECIPIENTS = PurePath(RELEASED_RECIPIENTS.file_name).name
 (FORECASTS,) = {PurePath(table.file_name).name for table in TOGETHER.values()}
-# What a file carries on from that of all households.
-_CARRIED = ("guarantee", "synthetic")
+# What a file carries on from that of all households; what the manifest of a folder alone says.
+_CARRIED, _OF_THE_FOLDER = ("guarantee", "synthetic"), ("listed_meters", "budget")
 
 
 def extracted(folder, release_id: str) -> dict[str, bytes]:
@@ -50,5 +50,6 @@ def extracted(folder, release_id: str) -> dict[str, bytes]:
     data = table_bytes(table, {"release_id": [release_id] * steps, **columns}, metadata)
     own = {"release_id": release_id, "file": f"{release_id}.parquet", "sha256": hashlib.sha256(data).hexdigest()}
     said = {"columns": {c.name: {"unit": c.unit, "means": c.description} for c in table.columns}}
-    text = json.dumps(manifest | metadata | said | own, indent=2, ensure_ascii=False)
+    shared = {key: value for key, value in manifest.items() if key not in _OF_THE_FOLDER}
+    text = json.dumps(shared | metadata | said | own, indent=2, ensure_ascii=False)
     return {f"{release_id}.parquet": data, f"{release_id}.json": f"{text}\n".encode()}

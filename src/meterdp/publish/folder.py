@@ -1,7 +1,8 @@
 """Publish files: a folder below results/release appears whole or not at all; none published before is lost.
 
-What it says of itself to archives (RO-Crate), to the public registry of deployments and to readers (``index.html``)
-is made once, when noise is drawn, and stored with the rest.
+What it says of itself to archives (RO-Crate), data catalogues (DCAT), tools of machine learning (Croissant), the
+public registry of deployments, readers (``index.html``) and whoever signs it (``custodian.html``) is made once, when
+noise is drawn, and stored with the rest.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from pathlib import Path
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.publish.crate import About, crate_of
-from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, PAGE, check_files
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, check_files
+from meterdp.publish.metadata import croissant_of, dcat_of
 from meterdp.publish.received import MANIFEST, RELEASED
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
-    """Return the files of a whole folder with its RO-Crate, its entry for the registry of deployments and its page.
+    """Return the files of a whole folder with all that it says of itself.
 
     Refuses what is no release: without a manifest, or with a file that is not for release.
     """
     # They load PyYAML, jsonschema and Jinja: the library does without.
+    from meterdp.publish.custodian import custodian_page
     from meterdp.publish.page import page_of
     from meterdp.publish.registry_entry import entry_of
 
@@ -36,7 +39,13 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
         raise InputError("has no manifest of a release", file="release", hint=RELEASED)
     manifest = json.loads(files[MANIFEST])
     files = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
-    files |= {PAGE: page_of(files, manifest, about), ENTRY: entry_of(manifest, about, day)}
+    files |= {
+        PAGE: page_of(files, manifest, about),
+        CUSTODIAN: custodian_page(files, manifest, about, day),
+        ENTRY: entry_of(manifest, about, day),
+        DCAT: dcat_of(files, manifest, about, day),
+        CROISSANT: croissant_of(files, manifest, about, day),
+    }
     return files | {CRATE: crate_of(files, manifest, about, day)}
 
 

@@ -31,9 +31,13 @@ from meterdp.publish.tables import (
 )
 
 MANIFEST, README = "manifest.json", "README.md"
-# Beside them in every folder: what it says of itself to archives (RO-Crate), to the registry of deployments and to
-# readers. No outputs of a rule, because a ledger publishes what an earlier version stored without them.
-CRATE, ENTRY, PAGE = DESCRIPTIONS = ("ro-crate-metadata.json", "registry_entry.yaml", "index.html")
+# Beside them in every folder: what it says of itself to archives (RO-Crate), to the registry of deployments, to
+# readers, to whoever signs, to data catalogues and to tools of machine learning. No outputs of a rule, because a
+# ledger publishes what an earlier version stored without them.
+CRATE, ENTRY, PAGE, CUSTODIAN, DCAT, CROISSANT = DESCRIPTIONS = (
+    *("ro-crate-metadata.json", "registry_entry.yaml", "index.html"),
+    *("custodian.html", "dcat.jsonld", "croissant.json"),
+)
 _HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 

@@ -22,7 +22,7 @@ from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, PAGE, README, is_for_release
+from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, PAGE, README, is_for_release
 
 MANIFEST = "manifest.json"
 # What a folder may hold beside what its manifest declares: what is written after its checksums.
@@ -217,9 +217,9 @@ def _stated_in(name: str, data: bytes, guarantee: str | None) -> Iterator[tuple]
 
         numbers = yaml.safe_load(data)["deployment"]["privacy_loss"]["privacy_parameters"]
         yield numbers["epsilon"], numbers["delta"]
-    elif name.endswith(".json"):
+    elif name.endswith((".json", ".jsonld")):
         yield from _in_json(json.loads(data))
-    elif name in (README, PAGE):
+    elif name in (README, PAGE, CUSTODIAN):
         yield from _in_text(re.sub(r"<[^>]*>", " ", data.decode()))
 
 

@@ -111,8 +111,7 @@ _NEIGHBOURS = {
 
 
 def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
-    words, privacy = manifest["public_parameters"], manifest["privacy"]
-    product = PRODUCTS.get((privacy["adjacency"], words["artefact"])) or _in_its_own_words(manifest)
+    words, product = manifest["public_parameters"], product_of(manifest)
     name, zone = f"{product.name} {manifest['population']}", words["export"]["time_zone"]
     deployment = {
         "basic": {
@@ -140,6 +139,11 @@ def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
     slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {manifest['period'][1] or ''}".lower()).strip("-")
     entry = {"url_slug": slug, "deployment": deployment}
     return yaml.dump(entry, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6).encode()
+
+
+def product_of(manifest: Mapping) -> Product:
+    of = manifest["privacy"]["adjacency"], manifest["public_parameters"]["artefact"]
+    return PRODUCTS.get(of) or _in_its_own_words(manifest)
 
 
 def check_entry(data: bytes) -> None:

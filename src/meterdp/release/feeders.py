@@ -258,7 +258,7 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
     )
     manifest |= {"feeder_totals": _facts(mechanism, window), "expected_error": made_by.plan.stated}
-    return service.folder(files, manifest, _page(released, made_by))
+    return service.folder(files, manifest, _page(released, made_by), made_by)
 
 
 def _facts(mechanism: FeederTotals, window: Window) -> dict:

@@ -458,7 +458,7 @@ def forecast_folder(
         means=said.means,
         expected=said.expected,
     )
-    return service.folder({**files, **(beside or {})}, manifest, page)
+    return service.folder({**files, **(beside or {})}, manifest, page, mechanism)
 
 
 def different_forecasts(different: int, files: int, many: bool = False) -> str:

@@ -219,4 +219,4 @@ def _files(
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )
-    return service.folder(files, manifest, page)
+    return service.folder(files, manifest, page, made_by)

@@ -238,7 +238,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
-    return service.folder(files, manifest, _page(mixture, rules, made_by))
+    return service.folder(files, manifest, _page(mixture, rules, made_by), made_by)
 
 
 def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> dict:

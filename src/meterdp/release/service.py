@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import meterdp
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files, Mechanism
@@ -25,7 +25,7 @@ from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants
 from meterdp.publish.crate import About
 from meterdp.publish.folder import described, publish
-from meterdp.publish.kinds import CRATE, ENTRY, PAGE
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE
 from meterdp.release.plan import Plan
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
@@ -36,8 +36,10 @@ NO_PARAMETERS = ("path", "meters", "incremental")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
-    f"`{PAGE}`: this page with pictures and how to load the files; `{CRATE}` and `{ENTRY}`: what archives (RO-Crate) "
-    "and the public registry of differential privacy deployments ask for"
+    f"`{PAGE}`: this page with pictures and how to load the files; `{CUSTODIAN}`: for whoever signs the release, "
+    f"what an attacker can learn and a draft of the impact assessment; `{CRATE}`, `{DCAT}`, `{CROISSANT}` and "
+    f"`{ENTRY}`: what archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the public "
+    "registry of differential privacy deployments ask for"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 
@@ -185,6 +187,7 @@ class ReleaseService:
                 "epsilon": guarantee.epsilon,
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
+                "loss": asdict(mechanism.loss),  # from it follow all other epsilon and delta that hold
                 "proof": [guarantee.proof, SAFE_NOISE],
                 "readings": LogScale.from_config(self.config["profiles"]).sentence,
                 "hides": list(hides),
@@ -199,9 +202,25 @@ class ReleaseService:
             "meterdp_version": meterdp.__version__,
         }
 
-    def folder(self, files: Mapping[str, bytes], manifest: Mapping, page: bytes) -> dict[str, bytes]:
-        """Return all files of a folder: manifest with checksums, page, and what archives and the registry read."""
-        manifest = as_json({**manifest, "sha256": checksums(files)})
+    def _budget(self, mechanism: Releasable) -> dict:
+        """Return the limit of the meters' budget and, by the ledger, what has been spent of it and is left.
+
+        The numbers are those of stored releases and of this one, as their manifests are public.
+        """
+        stated = {"limit_epsilon": self.limit.epsilon, "limit_delta": self.limit.delta}
+        ledger = Ledger(self.config["release"]["ledger"])
+        if not ledger.path.exists():  # whoever drew this keeps another, or none
+            return stated
+        spent, left = ledger.reported(self.request(mechanism), self.limit)
+        epsilon = max((epsilon_of(one, self.limit.delta) for one in spent), default=0.0)
+        return stated | {"spent_epsilon": float(f"{epsilon:.4g}"), "left_epsilon": left}
+
+    def folder(
+        self, files: Mapping[str, bytes], manifest: Mapping, page: bytes, mechanism: Releasable
+    ) -> dict[str, bytes]:
+        """Return all files of a folder: manifest with checksums, page, and whatever describes them."""
+        spent = {"listed_meters": mechanism.households, "budget": self._budget(mechanism)}
+        manifest = as_json({**manifest, **spent, "sha256": checksums(files)})
         files = {**files, "manifest.json": manifest, "README.md": page}
         return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from statistics import NormalDist
 
 import pytest
 from markdown_it import MarkdownIt
@@ -9,7 +10,7 @@ from markdown_it import MarkdownIt
 from meterdp.privacy.gaussian import mu_for
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
-ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \| (\d+) \|$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +84,11 @@ def test_commands_in_pages_exist(repository, pages, written):
 
 
 def test_what_an_epsilon_means_is_computed(repository):
-    rows = ROW.findall((repository / "docs/howto/epsilon.md").read_text())
+    rows = ROW.findall((repository / "docs/howto/board.md").read_text())
     assert len(rows) == 6
-    for epsilon, factor, certainty, releases in rows:
+    for epsilon, factor, certainty, by_noise, releases in rows:
         value = float(epsilon)
         assert factor == f"{math.exp(value):.2f}"
         assert int(certainty) == round(100 / (1 + math.exp(-value)))
+        assert int(by_noise) == round(100 * NormalDist().cdf(mu_for(value, 1e-5) / 2))
         assert int(releases) == math.floor((mu_for(4, 1e-5) / mu_for(value, 1e-5)) ** 2 + 1e-9)

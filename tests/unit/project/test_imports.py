@@ -149,7 +149,11 @@ def test_the_kernel_imports_nothing_above_it(repository):
 
 
 def test_what_is_published_is_made_without_noise(arrows):
-    """Files and manifests know nothing of mechanisms, sources of noise and ledgers; releases know them."""
+    """Files and manifests know nothing of mechanisms, sources of noise and ledgers; releases know them.
+
+    Of the kernel they know what is claimed, what follows from what was charged, and how periods are written.
+    """
     found = {target for name, targets in arrows.items() if name.startswith("meterdp.publish") for target in targets}
-    assert {name for name in found if name.startswith("meterdp.privacy")} == {"meterdp.privacy.guarantee"}
+    known = {f"meterdp.privacy.{name}" for name in ("guarantee", "charge", "periods")}
+    assert {name for name in found if name.startswith("meterdp.privacy")} == known
     assert not any(name.startswith(("meterdp.release", "meterdp.mechanisms", "meterdp.core.noise")) for name in found)

@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
 from meterdp.publish.folder import described, publish
-from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS, PAGE
+from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS
 from meterdp.publish.registry_entry import check_entry, entry_of
 from meterdp.release.service import PLACES
 from tests.unit.groupforecast.made_up import records_of, town
@@ -91,7 +91,7 @@ def test_a_crate_lists_every_file_of_its_folder_with_its_digest(files):
     by_group = bool(single) and json.loads(files["manifest.json"])["privacy"]["adjacency"] == "replace_one"
     kind = KINDS["forecasts" if single else "mixture"]
     beside = {"shape.parquet"} if by_group else set()
-    assert listed == {*kind.files, *beside, ENTRY, PAGE} and len(beside) == by_group
+    assert listed == {*kind.files, *beside, *DESCRIPTIONS} - {CRATE} and len(beside) == by_group
     assert (HOUSEHOLDS in graph) == bool(single)
     assert PLACES not in files and PLACES.encode() not in files[CRATE]
     for name in listed:

@@ -54,7 +54,7 @@ def charged(ledger):
 def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
     files, release_id = call()
     check_files(files)
-    assert len(set(release_id)) == N and len(files) == 2 * N + 6
+    assert len(set(release_id)) == N and len(files) == 2 * N + 3 + len(DESCRIPTIONS)
     different = set()
     for name in release_id:
         table = pq.read_table(io.BytesIO(files[f"{name}.parquet"]))
@@ -229,7 +229,7 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
 def test_files_say_what_they_hide_and_that_readings_are_not_hidden(call, ledger):
     files, release_id = call(forecast_epsilon=1.0, **NAMES)
     check_files(files)
-    assert len(set(release_id)) == N and len(files) == 2 * N + 5
+    assert len(set(release_id)) == N and len(files) == 2 * N + 2 + len(DESCRIPTIONS)
     manifest = json.loads(files["manifest.json"])
     assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
     assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
@@ -272,7 +272,7 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(call, ledger):
         call(circuit=tuple(i // 10 for i in range(N)), **names)
     assert ledger.events() == []
     files, _ = call(circuit=tuple(i // 20 for i in range(N)), **names)
-    assert len(files) == 2 * N + 5
+    assert len(files) == 2 * N + 2 + len(DESCRIPTIONS)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,389 @@
+"""The page for whoever signs a release: what an attacker can learn, and drafts of what a custodian has to file.
+
+Everything on it follows from the manifest, from public settings and from ``resources/attacks.csv``, which holds
+attacks on simulated households; neither the readings nor what was drawn is attacked. What only the custodian knows is
+a marked blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from markupsafe import Markup
+
+from meterdp.pages.html import render
+from meterdp.pages.numbers import count, percent, plain, significant
+from meterdp.privacy.periods import days_of
+from meterdp.publish.crate import About, title_of
+from meterdp.publish.kinds import KINDS, is_of_a_household
+from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
+from meterdp.publish.received import expected_error
+from meterdp.publish.registry_entry import product_of
+
+TEMPLATE = Path(__file__).with_name("custodian.html")
+BLANK = Markup('<span class="blank">to be filled in</span>')
+# Without the release a reconstruction of so few in a thousand succeeds.
+RARE = 0.001
+# Meters of a customer whose odds are stated, too.
+SEVERAL = 3
+REVIEW = timedelta(days=365)
+# Widths of an interval of 95 %, about three standard errors: so many questions are asked that some answers lie above
+# the guess by less.
+CHANCE = 0.77
+# What the attacks of the table are asked, by attack; the choices there are, all equally likely.
+_ASKED = {
+    "membership": ("Are these the readings of the meter, or another household's?", 2),
+    "attribute": ("Does the household use more than the typical one, or less?", 2),
+    "reconstruction": (f"Which of {CANDIDATES} sets of readings are the meter's?", CANDIDATES),
+}
+
+
+@dataclass(frozen=True)
+class Signing:
+    """A released folder as its custodian sees it."""
+
+    files: Mapping[str, bytes]
+    manifest: Mapping
+    about: About
+    day: date
+
+    @property
+    def privacy(self) -> Mapping:
+        return self.manifest["privacy"]
+
+    @property
+    def hides_readings(self) -> bool:
+        """Whether readings are protected, and not only which household they belong to."""
+        return self.privacy["adjacency"] == "replace_one"
+
+    @property
+    def meters(self) -> int | None:
+        """Listed meters; earlier versions did not state them."""
+        return self.manifest.get("listed_meters")
+
+    @property
+    def stated(self) -> Bounds:
+        return Bounds.stated(self.privacy)
+
+    @property
+    def exact(self) -> Bounds | None:
+        return Bounds.exact(self.privacy)
+
+    @property
+    def tried(self) -> Tried | None:
+        if self.meters is None or not self.hides_readings:
+            return None
+        return tried(self.kind, self.privacy["epsilon"], self.meters)
+
+    @property
+    def kind(self) -> str:
+        """Which of :data:`KINDS` the folder is of: the one whose files it has; forecasts have hardly any of their
+        own.
+        """
+        have = (kind for kind, of in KINDS.items() if kind != "forecasts" and set(of.files) <= {*self.files})
+        return next(have, "forecasts")
+
+
+def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
+    """Return ``custodian.html`` of a released folder, from its manifest and public settings."""
+    of = Signing(files, manifest, about, day)
+    text = render(
+        TEMPLATE,
+        title=title_of(manifest),
+        simulated=manifest["simulated_data"],
+        epsilon=plain(of.privacy["epsilon"]),
+        delta=plain(of.privacy["delta"]),
+        unit=of.privacy["unit"],
+        facts=_facts(of),
+        guarantee=_guarantee(of),
+        hides=of.privacy["hides"],
+        does_not_hide=of.privacy["does_not_hide"],
+        odds=_odds(of),
+        spoken=_spoken(of),
+        intruder=_intruder(of),
+        assessment=_assessment(of),
+        risks=_risks(of),
+        calendar=_calendar(of),
+        made_by=manifest["meterdp_version"],
+    )
+    return text.encode()
+
+
+# --- what is released -----------------------------------------------------------------------------------------------
+
+
+def _facts(of: Signing) -> list[tuple]:
+    manifest, about = of.manifest, of.about
+    households = sum(map(is_of_a_household, of.files))
+    named = sorted(name for name in manifest["sha256"] if not is_of_a_household(name))
+    named += [f"{count(households)} files of single households"] if households else []
+    listed = f", {count(of.meters)} listed meters" if of.meters else ""
+    return [
+        ("What", manifest["what"]),
+        ("Households", f"{manifest['population']}{listed}"),
+        ("Readings", _to(manifest["period"])),
+        ("Files with data", ", ".join(named)),
+        ("For whom", "everybody: what is published cannot be called back"),
+        ("Published by", about.publisher or BLANK),
+        ("Licence", about.licence or BLANK),
+        ("Drawn on", of.day.isoformat()),
+    ]
+
+
+def _to(period: Sequence) -> str:
+    return f"{period[0]} to {period[1]}" if all(period) else "the days of the export"
+
+
+def _guarantee(of: Signing) -> str:
+    privacy = of.privacy
+    return (
+        f"Differential privacy with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} for "
+        f"{privacy['unit']}, proven in {' and '.join(privacy['proof'])} of meterdp."
+    )
+
+
+# --- odds -----------------------------------------------------------------------------------------------------------
+
+
+def _odds(of: Signing) -> dict | None:
+    """Return the table of odds, by the guarantee and as measured; None where nothing is claimed of readings."""
+    if not of.hides_readings:
+        return None
+    exact, found = of.exact, of.tried
+    rows = []
+    for attack, (asked, choices) in _ASKED.items():
+        bounds = [percent(b.naming(choices)) if b else "–" for b in (of.stated, exact)]
+        rows.append((attack, asked, percent(1 / choices), *bounds, *_measured(found, attack)))
+    bounds = [percent(b.hitting(RARE)) if b else "–" for b in (of.stated, exact)]
+    asked = "What are its readings? A guess that succeeds once in 1,000 times"
+    rows.append(("reconstruction", asked, percent(RARE), *bounds, "–", "–"))
+    return {
+        "caption": "How often an attacker who must guess is right",
+        "header": (
+            *("attack", "question", "without the release", "at most by (ε, δ)", "at most by its exact curve"),
+            *("measured: knows all others", "measured: has the files"),
+        ),
+        "rows": rows,
+        "words": 2,
+        "note": _measured_where(of),
+    }
+
+
+def _measured(found: Tried | None, attack: str) -> list[str]:
+    if found is None:
+        return ["–", "–"]
+    return [_with_limits(*found.right[attacker, attack]) for attacker in (INFORMED, FOLDER)]
+
+
+def _with_limits(right: float, low: float, high: float) -> str:
+    return f"{100 * right:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def _measured_where(of: Signing) -> str:
+    found = of.tried
+    if found is None:
+        return "No attack on simulated households was measured for this kind of release."
+    return (
+        f"Measured on {count(found.trials)} releases of simulated households with the default settings of meterdp, "
+        f"at ε = {plain(found.epsilon)} and {count(found.meters)} meters, the case nearest to this release that was "
+        "tried; in brackets the limits of 95 %. One attacker knows the readings of all other meters and sees every "
+        "noisy answer, more than is released; the other has the files alone. Neither this release nor the readings "
+        "it was drawn from were attacked."
+    )
+
+
+def _spoken(of: Signing) -> list[str]:
+    stated, sharp = of.stated, of.exact or of.stated
+    if not of.hides_readings:
+        return [
+            "This release hides only which household a file belongs to. It claims nothing about the readings "
+            "themselves: whoever recognises a household's forecast learns it as it is, up to the noise.",
+            "Of two households of a neighbourhood, an attacker who knows both forecasts says which file is whose, "
+            f"and is right at most {percent(stated.naming(2))} of the time; a coin is right 50 %.",
+        ]
+    by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {percent(sharp.naming(2))}"
+    return [
+        "An attacker knows everything about every other meter, has all of this folder, and must say which "
+        "of two equally likely sets of readings one meter had. The attacker is right at most "
+        f"{percent(stated.naming(2))} of the time{by_curve}. Without the release it is 50 %.",
+        "A yes-or-no property of one household, such as who is at home at noon, is no easier to tell. What is true "
+        "of most households is learnt from the release, with any one of them or without.",
+        "Readings that could be guessed once in 1,000 times without the release are guessed at most "
+        f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
+        f"A customer with {SEVERAL} meters on the list is protected less: about all of them the attacker is right at "
+        f"most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time.",
+    ]
+
+
+# --- the motivated intruder -----------------------------------------------------------------------------------------
+
+
+def _intruder(of: Signing) -> dict:
+    found = of.tried
+    steps = [
+        "Choose the intruder: competent, with time and a reason, but without inside knowledge. The intruder has this "
+        "folder, the public list of meters, whatever the internet and public registers say, and ordinary tools; no "
+        "hacking, no bribery.",
+        "Choose the targets among simulated households (meterdp simulates as many as are asked for), release them "
+        "with the public settings of this release, and give the intruder for every target "
+        f"{CANDIDATES} sets of readings, one of which is the household's own. Never use the real readings, and never "
+        "test this release against them: the outcome would tell something of real households that ε does not cover.",
+        "Ask the three questions: was this household among those released, what is a property of it, which readings "
+        "are its own. Note every answer before the solution is opened.",
+        "Compare with the guess. The test is passed if no share of right answers lies above the guess by more than "
+        "three standard errors, and none above the bound of the guarantee by as much.",
+        "Repeat it before each release with other settings, and when a new source of public knowledge appears.",
+    ]
+    return {"steps": steps, "result": _intruder_result(of, found)}
+
+
+def _intruder_result(of: Signing, found: Tried | None) -> str:
+    if found is None:
+        return "meterdp has no measured result for this kind of release: the custodian makes the test."
+    said, above = [], []
+    for attack, (_, choices) in _ASKED.items():
+        right, low, high = found.right[FOLDER, attack]
+        said.append(f"{attack} {_with_limits(right, low, high)}, a guess {percent(1 / choices)}")
+        if right - 1 / choices > CHANCE * (high - low):
+            above.append(attack)
+    verdict = "Passed" if not above else f"Above the guess: {' and '.join(above)}"
+    return (
+        f"{verdict}, by a program in the intruder's place: {'; '.join(said)} ({count(found.trials)} releases of "
+        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, the case nearest to this one). "
+        "The program names the readings that look most like what was released. People may be cleverer, but the "
+        "guarantee bounds them as well."
+    )
+
+
+# --- the impact assessment ------------------------------------------------------------------------------------------
+
+
+def _assessment(of: Signing) -> list[tuple]:
+    manifest, about = of.manifest, of.about
+    stated = expected_error(manifest)
+    meters = f"the households behind {count(of.meters)} listed meters" if of.meters else "the households of the list"
+    minutes = manifest["public_parameters"]["export"]["interval_minutes"]
+    made = "is made once from the readings with random noise, then published. Whoever runs it sees all readings."
+    every = f", every {minutes} minutes" if minutes else ""
+    return [
+        ("Controller", about.publisher or BLANK),
+        ("Data protection officer consulted, on", BLANK),
+        ("Purpose", product_of(manifest).use),
+        ("Nature of the processing", f"what is released ({manifest['what']}) {made}"),
+        ("Legal basis", BLANK),
+        ("Data subjects", f"{meters} ({manifest['population']})"),
+        (
+            "Personal data",
+            f"electricity readings of the days {_to(manifest['period'])}{every}. They stay inside; names and "
+            "addresses are not read.",
+        ),
+        ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
+        ("Recipients", "everybody, for any use the licence allows"),
+        ("What the release is worth", stated or "not known from public numbers"),
+        ("Necessity and proportionality: why this release, why this ε", BLANK),
+        ("Views of the households or of those who speak for them", BLANK),
+    ]
+
+
+def _risks(of: Signing) -> dict:
+    """Return risks, measures, and what is left of each risk."""
+    rows: list[tuple] = []
+    if of.hides_readings:
+        two = f"an attacker is right at most {percent(of.stated.naming(2))} of the time, a coin 50 %"
+        ten = f"the right one of {CANDIDATES} sets of readings is named at most "
+        ten += f"{percent(of.stated.naming(CANDIDATES))} of the time, by a guess {percent(1 / CANDIDATES)}"
+        noise = "noise in proportion to what one meter can change, drawn by the operating system, with a proof"
+        rows += [
+            ("Somebody finds out that a household's readings were used", noise, two),
+            ("Somebody infers a property of one household", "the same", two),
+            (
+                "Somebody reconstructs readings of one household",
+                "the same; no row of readings is released",
+                ten,
+            ),
+        ]
+    else:
+        rows.append(("Somebody recognises a household by its forecast", "none: only whose it is gets hidden", BLANK))
+    limit = _limit(of)
+    rows += [
+        (
+            "Several releases about the same meters add up",
+            "a ledger that charges every listed meter and refuses what passes the limit",
+            f"at the limit, right at most {percent(limit.naming(2))} of the time",
+        ),
+        (
+            "What is true of most households is used against one",
+            "none: this is what the release is for",
+            BLANK,
+        ),
+        (
+            "Settings were chosen after somebody looked at the readings",
+            "settings and period are public (manifest.json); who saw results before is for the custodian to say",
+            BLANK,
+        ),
+        ("The machine, its logs or its staff give readings away", "none in the released files", BLANK),
+    ]
+    return {"caption": "", "header": ("risk", "measure", "what is left"), "rows": rows, "words": 3, "note": None}
+
+
+def _limit(of: Signing) -> Bounds:
+    return Bounds.stated({"epsilon": of.about.cap_epsilon, "delta": of.about.cap_delta})
+
+
+# --- the calendar ---------------------------------------------------------------------------------------------------
+
+
+def _calendar(of: Signing) -> list[tuple]:
+    manifest, about = of.manifest, of.about
+    budget = manifest.get("budget", {})
+    most = budget.get("limit_epsilon", about.cap_epsilon)
+    keep = "keep the ledger with its key and its folder of files, and a copy elsewhere: without them nobody knows "
+    return [
+        (of.day.isoformat(), f"drawn and charged to every listed meter, with ε = {plain(of.privacy['epsilon'])}"),
+        ("budget period", manifest["budget_period"] or "none was named"),
+        ("limit for everything about a meter in it", f"ε = {plain(most)} at δ = {plain(about.cap_delta)}"),
+        ("spent so far", _spent(budget, of.day)),
+        *_next(of, budget),
+        ("before each release", "repeat the motivated-intruder test if settings change; read the assessment again"),
+        ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
+        ("as long as a release is public", f"{keep}what has been spent"),
+        ("for ever", "this folder: copies of it cannot be called back, and the guarantee does not run out"),
+        *_crosswalk(of.files),
+        ("readings, and the rest of results/private", BLANK),
+    ]
+
+
+def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
+    """Say what becomes of the list of whose file is which, if there is one."""
+    if not any(map(is_of_a_household, files)) and "recipients.parquet" not in files:
+        return []
+    return [("when every household has its file", "delete the list of whose file is which (crosswalk.parquet)")]
+
+
+def _spent(budget: Mapping, day: date) -> str:
+    if "spent_epsilon" not in budget:
+        return "ask the ledger: meterdp ledger show"
+    return (
+        f"ε = {plain(budget['spent_epsilon'])} on {day.isoformat()}, by the ledger, with this release; charges of "
+        "runs that died come on top (meterdp ledger show)"
+    )
+
+
+def _next(of: Signing, budget: Mapping) -> list[tuple]:
+    """Say what still fits for readings of this budget period, and from when on readings have a new budget."""
+    rows = []
+    left = budget.get("left_epsilon")
+    if left is not None:
+        size = f"one more of at most ε = {plain(left)} fits, on any day" if left else "nothing more fits"
+        rows.append(("next release, readings of this budget period", size))
+    try:
+        end = days_of(of.manifest["budget_period"])[-1][1]
+    except (ValueError, AttributeError):  # simulated households may have no period, or one of another name
+        return rows
+    begins = (end + timedelta(days=1)).isoformat()
+    said = f"the full limit: a budget is of the days that were read, and this period ends with {end.isoformat()}"
+    rows.append((f"next release, readings from {begins} on", said))
+    return rows

@@ -1,0 +1,169 @@
+"""The page for whoever signs, and metadata for catalogues: filled from the manifest, and nothing private in them."""
+
+import hashlib
+import json
+import re
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from meterdp.errors import InputError
+from meterdp.pages.numbers import percent
+from meterdp.privacy.guarantee import Limit
+from meterdp.privacy.ledger import Ledger
+from meterdp.publish.folder import described
+from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
+from meterdp.publish.odds import FOLDER, Bounds, tried
+from meterdp.publish.received import verify
+from meterdp.release.mixture import ReleasedMixture
+from tests import chromium
+from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
+from tests.unit.publish.test_page import KINDS, released, words_of
+from tests.unit.release.charged import release_mixture
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def files(request, tmp_path_factory):
+    return released(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def manifest_of(files):
+    return json.loads(files["manifest.json"])
+
+
+def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodian(files):
+    words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
+    first, last = manifest["period"]
+    assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
+    assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
+    assert f"the households behind {N} listed meters ({SAID['population']})" in words
+    assert f"Unit of protection {manifest['privacy']['unit']}." in words
+    for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
+        assert said in words
+    if "expected_error" in manifest:
+        assert manifest["expected_error"]["in_words"] in words
+
+
+def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
+    words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
+    privacy = manifest["privacy"]
+    right = Bounds.stated(privacy).naming(2)
+    assert f"right at most {percent(right)} of the time" in words
+    if privacy["adjacency"] != "replace_one":
+        assert "It claims nothing about the readings themselves" in words and "measured:" not in words
+        return
+    sharp = Bounds.exact(privacy).naming(2)
+    assert 0.5 < sharp < right and percent(sharp) in words
+    kind = "mixture" if "mixture.json" in files else "forecasts"
+    found = tried(kind, privacy["epsilon"], N)
+    assert f"at ε = {found.epsilon:g} and {found.meters} meters, the case nearest to this release" in words
+    share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
+    assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
+
+
+def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
+    words, budget = words_of(files[CUSTODIAN]), manifest_of(files)["budget"]
+    assert f"limit for everything about a meter in it ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵" in words
+    assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
+    assert f"one more of at most ε = {budget['left_epsilon']:g} fits" in words
+    assert "readings from 2026-01-01 on the full limit" in words
+    assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
+
+
+def test_the_budget_counts_stored_releases_once_and_no_lost_attempt(tmp_path):
+    """Oracle: Gaussian losses add up by their squares, and the ledger itself, which has lost attempts as well."""
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    first = manifest_of(release_mixture(x, service(tmp_path)))
+    second = service(tmp_path, epsilon=2)
+    ledger, limit = Ledger(second.config["release"]["ledger"]), Limit(4, 1e-5)
+    request = second.request(ReleasedMixture.configured(N, second, None))
+    ledger.charge([request], limit)  # and the run died
+    manifest = manifest_of(release_mixture(x, second))
+    mu = np.hypot(*(one["privacy"]["loss"]["mu"] for one in (first, manifest)))
+    spent, left = ledger.reported(request, limit)
+    assert [one.mu for one in spent] == pytest.approx([mu])
+    assert manifest["budget"]["left_epsilon"] == left > ledger.remaining([request], limit)
+    assert first["budget"]["spent_epsilon"] < manifest["budget"]["spent_epsilon"] < 4
+
+
+def test_nothing_is_said_that_is_not_in_the_folder_or_public(files, tmp_path):
+    """Oracle: the other files alone give the same, whoever makes it and wherever."""
+    bare = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
+    again = described(bare, ABOUT, DAY)
+    for name in (CUSTODIAN, DCAT, CROISSANT):
+        text = files[name].decode()
+        today = json.loads(files[DCAT])["dct:issued"]["@value"]
+        later = (type(DAY).fromisoformat(today) + timedelta(days=365)).isoformat()
+        moved = text.replace(later, (DAY + timedelta(days=365)).isoformat()).replace(today, DAY.isoformat())
+        assert again[name].decode() == moved
+        assert str(tmp_path.parent) not in text and "list.csv" not in text and "ledger.sqlite" not in text
+        assert not re.search(r"\b[0-9a-f]{16}\b", text), "no name of a household's file"
+
+
+def test_a_changed_guarantee_on_any_of_them_is_found(files, tmp_path):
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    assert {CUSTODIAN, DCAT, CROISSANT}.isdisjoint(verify(tmp_path).files)
+    for name in (CUSTODIAN, DCAT, CROISSANT):
+        changed = files[name].replace(b"epsilon 1 and delta", b"epsilon 0.1 and delta")
+        assert changed != files[name]
+        (tmp_path / name).write_bytes(changed)
+        with pytest.raises(InputError, match="states another guarantee"):
+            verify(tmp_path)
+        (tmp_path / name).write_bytes(files[name])
+
+
+def described_files(files):
+    """Names of the files with data, the manifest and the README, those of single households left out."""
+    return {name for name in files if name not in DESCRIPTIONS and not is_of_a_household(name)}
+
+
+def test_dcat_has_what_its_application_profile_demands_and_a_digest_of_every_file(files):
+    """DCAT-AP 3.0: title and description of a dataset, an access address of each distribution; spdx for checksums."""
+    dataset = json.loads(files[DCAT])
+    assert dataset["@type"] == "dcat:Dataset" and dataset["dct:title"]["@value"] and dataset["dct:description"]
+    assert all(dataset["@context"][p].startswith("http") for p in ("dcat", "dct", "foaf", "spdx", "skos", "xsd"))
+    assert dataset["dct:temporal"]["dcat:startDate"]["@value"] == manifest_of(files)["period"][0]
+    assert dataset["dct:publisher"]["foaf:name"] == SAID["publisher"]
+    digests = {}
+    for one in dataset["dcat:distribution"]:
+        assert one["@type"] == "dcat:Distribution" and one["dcat:accessURL"]["@id"]
+        assert one["dct:license"]["@id"] == SAID["licence"]
+        if "spdx:checksum" in one:
+            name = one["dcat:downloadURL"]["@id"]
+            digests[name] = one["spdx:checksum"]["spdx:checksumValue"]["@value"]
+            assert int(one["dcat:byteSize"]["@value"]) == len(files[name])
+    assert digests == {name: hashlib.sha256(files[name]).hexdigest() for name in described_files(files)}
+
+
+def test_croissant_has_what_its_specification_demands_and_every_column(files):
+    """Croissant 1.0: required properties of a dataset, of file objects and sets, of record sets and fields."""
+    dataset = json.loads(files[CROISSANT])
+    assert dataset["@type"] == "sc:Dataset" and dataset["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    for key in ("@context", "name", "description", "license", "url", "creator", "datePublished"):
+        assert dataset[key]
+    assert dataset["url"] == PAGE and dataset["license"] == SAID["licence"]
+    objects = {one["@id"]: one for one in dataset["distribution"] if one["@type"] == "cr:FileObject"}
+    sets = {one["@id"]: one for one in dataset["distribution"] if one["@type"] == "cr:FileSet"}
+    assert set(objects) == described_files(files)
+    for name, one in objects.items():
+        assert one["sha256"] == hashlib.sha256(files[name]).hexdigest() and one["contentUrl"] == name
+        assert one["encodingFormat"] and one["name"] == name
+    assert bool(sets) == any(map(is_of_a_household, files))
+    for one in sets.values():
+        assert one["encodingFormat"] == "application/vnd.apache.parquet" and one["includes"].endswith(".parquet")
+    ids = [field["@id"] for table in dataset["recordSet"] for field in table["field"]]
+    assert ids and len(ids) == len(set(ids))
+    for table in dataset["recordSet"]:
+        for field in table["field"]:
+            (key, source), (_, extract) = sorted(field["source"].items(), reverse=True)
+            assert source["@id"] in {"fileObject": objects, "fileSet": sets}[key]
+            assert field["dataType"].startswith("sc:") and extract["column"] == field["name"]
+
+
+def test_a_browser_shows_the_page_without_an_error_or_a_request(files, tmp_path):
+    (tmp_path / CUSTODIAN).write_bytes(files[CUSTODIAN])
+    (facts,) = chromium.inspect_pages([tmp_path / CUSTODIAN], width=400)
+    assert facts.errors == [] and not facts.scrolls_sideways
+    assert facts.requests == [(tmp_path / CUSTODIAN).resolve().as_uri()]
