@@ -273,7 +273,7 @@ def test_registers_that_come_later_are_noticed_by_the_rows_that_contradict(tmp_p
     """The first rows that layouts are guessed from have one register; a few homes feed in."""
     frame = plain(readings(days=200)).assign(register="1.29.0")
     assert len(frame) > 35_000
-    feed_in = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register="2.29.0", kwh=0.125)
+    feed_in = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
     pd.concat([frame, feed_in]).to_csv(tmp_path / "e.csv", index=False)
     words = f"{len(feed_in):,} rows contradict another row of the same meter and interval: if the export has several"
     main(["check", str(tmp_path / "e.csv")])
