@@ -30,7 +30,6 @@ nb_execution_excludepatterns = not_run()
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_merge_streams = True
-myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 smartquotes_action = "D"  # dashes only: quotes that are shown can be typed
 default_role = "code"
