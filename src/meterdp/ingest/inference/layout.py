@@ -429,7 +429,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         out.said.append("no column names a meter: every file is one meter, called like the file")
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
-    other = next((c for c in named if c is not chosen and len(c.tokens) > 1), None)
+    others = [c for c in named if c is not chosen and not re.search(_PART_OF_METER, c.name, re.IGNORECASE)]
+    other = next((c for c in others if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:
         out.to_check.append(
             f"meters are distinguished by '{chosen.name}'; '{other.name}' is possible, too (export.meter_column)"
