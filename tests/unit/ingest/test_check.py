@@ -77,8 +77,8 @@ def export_of(schema, **changes) -> dict:
     [
         ({"interval_minutes": 60}, "cannot be used", {"interval_minutes": 30}),
         ({"interval_minutes": 15}, "has readings 30 minutes apart", {"interval_minutes": 30}),
-        ({"unit": "Wh"}, "is said to be in Wh", {"unit": "kWh"}),
-        ({"unit": "MWh"}, "is said to be in MWh", {"unit": "kWh"}),
+        ({"unit": "Wh"}, "read in Wh, a typical meter uses less a day", {"unit": "kWh"}),
+        ({"unit": "MWh"}, "read in MWh, a typical meter uses more a day", {"unit": "kWh"}),
         ({"energy_column": "usage"}, "is missing from the header", {"energy_column": "kwh"}),
         ({"time_format": "%d/%m/%Y %H:%M"}, "time_format", {"time_format": "%Y-%m-%d %H:%M"}),
         ({"format": "parquet"}, "is not a Parquet file", {"format": "long_csv"}),

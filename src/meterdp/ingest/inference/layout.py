@@ -482,7 +482,9 @@ def _notation(columns: list[Column], out: Layout) -> None:
     if more:
         out.settings["missing_words"] = [*usual, *more]
     if tokens:
-        out.to_check.append("some readings are words; those that mean a missing one belong into export.missing_words")
+        out.to_check.append(
+            "some readings are words: list those that stand for a missing reading in export.missing_words"
+        )
     if not filled:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]
