@@ -4,6 +4,7 @@
 #   make release                                         the files to publish (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
+#   make coverage                                        the tests, and how many lines they run
 #   make docs                                            the documentation as a site in build/site
 #   make dist                                            wheel and sdist in dist/
 SHELL := /bin/bash
@@ -63,7 +64,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint docs benchmark neural tools lock dist install dev clean
+.PHONY: study check release audit report test coverage slurm test-slurm lint docs benchmark neural tools lock dist install dev clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -88,6 +89,12 @@ report: study
 test: dev
 	PATH="$(BIN):$$PATH" pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
+# The same tests, with the lines of src/ that their own processes run; not those of the jobs a study starts.
+coverage: dev
+	PATH="$(BIN):$$PATH" pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder --cov \
+		--cov-report=html $(PYTEST_ARGS) && echo && $(BIN)/coverage report --skip-covered --sort=cover && \
+		echo "Line by line: build/coverage/index.html"
+
 # Snakemake looks for its executors in its own environment. Not part of it for everybody, as it slows every start.
 slurm: $(VENV)/.installed-slurm
 
@@ -95,9 +102,10 @@ slurm: $(VENV)/.installed-slurm
 test-slurm: slurm dev
 	PATH="$(BIN):$$PATH" pytest -rs tests/slurm $(PYTEST_ARGS)
 
-# With the figures of what is in the results folder, if their households are simulated. Made again as a whole, so that
+# With the figures of what is in the results folder, if their households are simulated, and with notebooks that are
+# run; METERDP_NOTEBOOKS=off leaves their results out. Made again as a whole, so that
 # nothing of an earlier one stays.
-docs: dev
+docs: dev tools
 	@$(FIND_RESULTS); rm -rf build/site && METERDP_RESULTS="$$results" $(BIN)/sphinx-build --quiet --fail-on-warning \
 		--fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site && \
 		echo "The documentation is at build/site/index.html"

@@ -246,7 +246,7 @@ def run_watched(words: list[str], folder: Path) -> list[dict]:
     if running.returncode:
         raise SystemExit(f"{' '.join(words)} failed, see {folder / 'run.log'}")
     seconds = time.perf_counter() - begin
-    spoken = [word for word in words[1:3] if not word.startswith("-")]
+    spoken = filter(lambda word: not word.startswith("-"), words[1:3])
     whole = {"rule": f"({Path(words[0]).name} {' '.join(spoken)})", "jobs": 1, "seconds": seconds}
     return [whole | {"peak_mb": peak / 2**20}, *watcher.rows(folder / "results/private/benchmarks", started)]
 

@@ -27,7 +27,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to release; else what the configuration says, or all there is",
     )
     parser.add_argument(
-        "--feeders", type=int, metavar="F", help=f"on so many feeders; else {METERS_PER_FEEDER} meters on each"
+        "--feeders",
+        type=int,
+        metavar="F",
+        help=f"number of feeders; by default {METERS_PER_FEEDER} meters are on each",
     )
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the errors for other sizes, too, as SVG")
 

@@ -218,7 +218,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         for guarantee in received.guarantees:
             print(f"  {guarantee}")
         if received.expected_error:
-            print(f"  expected error: {received.expected_error}")
+            print("  expected error: " + received.expected_error.replace("; ", ";\n    "))
         for key, words in (("hides", "protects"), ("does_not_hide", "does not protect")):
             for sentence in manifest["privacy"][key]:
                 print(f"  {words}: {sentence}")

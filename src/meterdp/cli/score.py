@@ -1,4 +1,4 @@
-"""``meterdp score``: how far anybody's synthetic households are from real ones."""
+"""``meterdp score``: how close synthetic households, from any source, are to real ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--others", type=Path, help="the same of real homes that the synthetic ones were not made from, for an attack"
     )
     parser.add_argument("--time-zone", default="UTC", help="of the homes (%(default)s)")
-    parser.add_argument("--holidays", metavar="COUNTRY", help="whose public holidays are days off, such as CH")
+    parser.add_argument(
+        "--holidays", metavar="COUNTRY", help="country whose public holidays are days off, such as CH"
+    )
 
 
 def _score(arguments: argparse.Namespace) -> int:

@@ -100,11 +100,11 @@ def announce(circuits: Circuits, federation: Mapping, dimension: int, classes: i
         learnt = "The server learns exactly what each of them sums up"
     else:
         learnt = f"Who controls {t} of them learns exactly only sums over {group} or more of the others"
+    households = solvable_households(dimension, classes, ITERATIONS)
     print(
         f"{len(circuits.names)} circuits fit one mixture, scheme {scheme}. {learnt}: "
-        f"{entries_of(classes, dimension)} numbers in each of {ITERATIONS} iterations, enough to solve for every "
-        "reading behind them where that are "
-        f"{solvable_households(dimension, classes, ITERATIONS)} households or fewer.",
+        f"{entries_of(classes, dimension):,} numbers in each of {ITERATIONS} iterations. From these every record can "
+        f"be solved for if there are {households:,} households or fewer.",
         file=sys.stderr,
         flush=True,
     )

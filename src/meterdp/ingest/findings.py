@@ -104,7 +104,7 @@ def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
         else "no interval that divides an hour fits: ask for quarter, half or whole hours"
     )
     yield InputError(
-        f"has readings {minutes} minutes apart, but the interval is said to be {settings.interval_minutes}",
+        f"has readings {minutes} minutes apart, but the setting says {settings.interval_minutes}",
         file=path,
         field="export.interval_minutes",
         hint=hint,
@@ -174,9 +174,9 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
         return
     unit = likely_unit(abs(daily), settings)
     hint = f"set export.unit to {unit} if that is meant" if unit != settings.unit else "correct export.unit"
-    side = "less than the lower" if abs(daily) < low else "more than the upper"
+    amount = "less" if abs(daily) < low else "more"
     yield InputError(
-        f"is said to be in {settings.unit}, which makes a meter's day {side} bound of export.typical_daily_kwh",
+        f"read in {settings.unit}, a typical meter uses {amount} a day than export.typical_daily_kwh allows",
         file=path,
         field="export.unit",
         hint=f"{hint}, or export.typical_daily_kwh where meters are of another kind",

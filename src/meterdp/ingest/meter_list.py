@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -70,7 +70,8 @@ def digest_of_meters(meter_list: bytes) -> str:
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     """Return the list that the bytes of a file hold; raises as :func:`read_meter_list`."""
     try:
-        rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
+        lines = data.decode("utf-8-sig").splitlines()
+        rows = list(csv.reader(lines, strict=True, delimiter=_delimiter(lines)))
     except (UnicodeDecodeError, csv.Error):
         raise InputError("is not a CSV in UTF-8", file=path, hint="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
@@ -101,6 +102,11 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
     return MeterList(circuit_of, feeder_of, said_of)
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return what separates the fields: a semicolon where spreadsheets write decimal commas."""
+    return ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
 
 
 def write_meter_list(meter_list: MeterList, path) -> None:

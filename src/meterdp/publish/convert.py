@@ -490,7 +490,7 @@ def converted(profiles: LoadProfiles, tool: Tool) -> Files:
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
     error = expected_error(manifest)
-    expected = f"**How far they are off:** {error}.\n\n" if error else ""
+    expected = f"**Expected error:** {error}.\n\n" if error else ""
     are = "drawn from released households, to a milliwatt" if profiles.drawn else "the released ones in other units"
     page = f"""# Load profiles for {tool.title}
 

@@ -59,10 +59,10 @@ class Received:
 
 
 def expected_error(manifest: Mapping) -> str | None:
-    """Return the sentence of a manifest on how far the release is expected to be off, if it has one."""
+    """Return what a manifest says of how far the release is expected to be off, if it says anything."""
     stated = manifest.get("expected_error")
     words = stated.get("in_words") if isinstance(stated, dict) else None  # words: keep
-    return words if isinstance(words, str) else None
+    return words.removeprefix("expected to be off by: ") if isinstance(words, str) else None
 
 
 def read_manifest(folder) -> tuple[bytes, dict]:
@@ -76,7 +76,9 @@ def read_manifest(folder) -> tuple[bytes, dict]:
         manifest = _manifest_in(raw)
     except _MALFORMED:
         _refuse_studies(folder)
-        raise InputError("has no manifest of a release", file=folder, hint=RELEASED) from None
+        inside = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+        hint = f"name one of the releases in it: {', '.join(map(shown, inside))}" if inside else RELEASED
+        raise InputError("has no manifest of a release", file=folder, hint=hint) from None
     digests = manifest["sha256"]
     for name in digests:
         if name in BESIDE or not is_for_release(name):

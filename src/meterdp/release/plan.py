@@ -128,18 +128,26 @@ class Plan:
         epsilon, size = self._first(lambda plan: not plan.too_little)
         hints = [] if epsilon is None else [f"use an epsilon of {epsilon:g} or more"]
         hints += [] if size is None else [f"have {size:,} {self.sized} or more"]
-        often = (
-            f"some {self.absurd_of} would be off by more than a factor of two in {_percent(self.absurd)} of such "
-            "releases; "
-            if self.absurd > MOST_ABSURD
-            else ""
-        )
+        hints += [f"leave {self.what} out of release.what"] if len(config["release"]["what"]) > 1 else []
         yield InputError(
-            f"is too small for {self.size:,} {self.sized}: {often}{self.sentence}",
+            f"is too small for {self.size:,} {self.sized}: {self._why_too_little}",
             file="config",
             field=f"release.{self.setting}",
             hint="; ".join([*hints, "or set release.insist to true to release it all the same"]),
         )
+
+    @property
+    def _why_too_little(self) -> str:
+        often = (
+            f"some {self.absurd_of} would be off by more than a factor of two in {_percent(self.absurd)} of such "
+            "releases"
+        )
+        worse = [
+            f"{one.of} would be off by {_percent(one.error)} on average, a public guess by {_percent(one.guess)}"
+            for one in self.expected
+            if one.error >= one.guess
+        ]
+        return "; ".join([*([often] if self.absurd > MOST_ABSURD else []), *worse])
 
     def check(self, config: Mapping) -> None:
         """Raise what :meth:`refusals` yields."""

@@ -164,7 +164,7 @@ def panels(figure: Figure, count: int, columns: int, **sharing) -> list[Axes]:
 def legend_below(figure: Figure, handles, labels, columns: int = 4) -> None:
     """Put one legend under all panels, where it covers no data.
 
-    The panels and their common axis labels belong into a subfigure of ``figure``; matplotlib would put the legend
+    The panels and their common axis labels belong in a subfigure of ``figure``; matplotlib would put the legend
     over a common label of the same figure.
     """
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, max(len(labels), 1)))

@@ -30,14 +30,14 @@ def results_with_every_figure(folder, synthetic="yes"):
 
 @pytest.fixture(scope="session")
 def site(repository, tmp_path_factory):
-    """The built site, with figures of simulated homes."""
+    """The built site, with figures of simulated homes; test_notebooks.py runs what is left out here."""
     folder = tmp_path_factory.mktemp("site")
     results = results_with_every_figure(folder / "results")
     words = ("--quiet", "--fail-on-warning", "--keep-going", "--conf-dir", "docs", "--doctree-dir")
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *words, str(folder / "doctrees"), ".", str(folder / "html")],
         cwd=repository,
-        env=os.environ | {"METERDP_RESULTS": str(results)},
+        env=os.environ | {"METERDP_RESULTS": str(results), "METERDP_NOTEBOOKS": "off"},
         capture_output=True,
         text=True,
     )

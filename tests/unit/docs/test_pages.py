@@ -7,6 +7,7 @@ from statistics import NormalDist
 import pytest
 from markdown_it import MarkdownIt
 
+from meterdp.federated.study import ITERATIONS, entries_of, solvable_households
 from meterdp.privacy.gaussian import mu_for
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -92,3 +93,16 @@ def test_what_an_epsilon_means_is_computed(repository):
         assert int(certainty) == round(100 / (1 + math.exp(-value)))
         assert int(by_noise) == round(100 * NormalDist().cdf(mu_for(value, 1e-5) / 2))
         assert int(releases) == math.floor((mu_for(4, 1e-5) / mu_for(value, 1e-5)) ** 2 + 1e-9)
+
+
+def test_what_sums_of_circuits_give_away_is_computed(repository):
+    text = (repository / "docs/distributed.md").read_text()
+    page = " ".join(text.split())
+    entries, households = entries_of(6, 24), solvable_households(24, 6, ITERATIONS)
+    assert f"{entries:,} with the default K = 6 and d = 24" in page
+    assert f"{households:,} households after the {ITERATIONS} iterations" in page
+    rows = re.findall(
+        r"^\| .+ \| (\d+) \| × ([\d.]+) \|$", (repository / "docs/distributed.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == 5
+    assert all(float(noise) == pytest.approx(math.sqrt(12 / int(h)), abs=0.005) for h, noise in rows)

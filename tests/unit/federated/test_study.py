@@ -100,8 +100,8 @@ def test_the_log_says_before_the_fit_what_it_gives_away(capsys):
     said = capsys.readouterr().err
     assert said == (
         "5 circuits fit one mixture, scheme subspace. Who controls 2 of them learns exactly only sums over 3 or more "
-        "of the others: 546 numbers in each of 50 iterations, enough to solve for every reading behind them where "
-        f"that are {solvable_households(12, 6, 50)} households or fewer.\n"
+        "of the others: 546 numbers in each of 50 iterations. From these every record can be solved for if there are "
+        "1,903 households or fewer.\n"
     )
 
 

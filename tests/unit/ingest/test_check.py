@@ -10,7 +10,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
 from meterdp.ingest.inference.trial import first_batches, try_out
-from meterdp.ingest.meter_list import MeterList, read_meter_list
+from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
 from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
@@ -79,8 +79,8 @@ def export_of(schema, **changes) -> dict:
     [
         ({"interval_minutes": 60}, "cannot be used", {"interval_minutes": 30}),
         ({"interval_minutes": 15}, "has readings 30 minutes apart", {"interval_minutes": 30}),
-        ({"unit": "Wh"}, "is said to be in Wh", {"unit": "kWh"}),
-        ({"unit": "MWh"}, "is said to be in MWh", {"unit": "kWh"}),
+        ({"unit": "Wh"}, "read in Wh, a typical meter uses less a day", {"unit": "kWh"}),
+        ({"unit": "MWh"}, "read in MWh, a typical meter uses more a day", {"unit": "kWh"}),
         ({"energy_column": "usage"}, "is missing from the header", {"energy_column": "kwh"}),
         ({"time_format": "%d/%m/%Y %H:%M"}, "time_format", {"time_format": "%Y-%m-%d %H:%M"}),
         ({"format": "parquet"}, "is not a Parquet file", {"format": "long_csv"}),
@@ -287,6 +287,18 @@ def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there
     assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
 
 
+def test_registers_that_come_later_are_noticed_by_the_rows_that_contradict(tmp_path, capsys):
+    """The first rows that layouts are guessed from have one register; a few homes feed in."""
+    frame = plain(readings(days=200)).assign(register="1.29.0")
+    assert len(frame) > 35_000
+    feed_in = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
+    pd.concat([frame, feed_in]).to_csv(tmp_path / "e.csv", index=False)
+    words = f"{len(feed_in):,} rows contradict another row of the same meter and interval: if the export has several"
+    main(["check", str(tmp_path / "e.csv")])
+    out = capsys.readouterr().out
+    assert words in out.partition("To be checked")[2] and "'register' is possible" not in out
+
+
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):
     frame = readings()
     plain(frame.assign(kwh=(frame["kwh"] * 1000).round())).to_csv(tmp_path / "e.csv", index=False)
@@ -308,3 +320,11 @@ def test_a_misspelt_zone_is_one_error_with_the_zone_that_was_meant(tmp_path, fra
     assert code == 1 and said.count("\n") == 1 and "write 'Europe/London' if you meant that" in said
     assert main(["check", str(path), "--time-zone", "Zurich"]) == 1
     assert "write 'Europe/Zurich' if you meant that" in capsys.readouterr().err
+
+
+def test_a_list_of_meters_may_have_semicolons_as_an_export_has():
+    commas = parse_meter_list(b"meter_id,tariff\nM1,a\nM2,b\n")
+    assert parse_meter_list(b"meter_id;tariff\nM1;a\nM2;b\n") == commas
+    assert commas.meter_ids == ["M1", "M2"] and commas.said_of == {"tariff": {"M1": "a", "M2": "b"}}
+    with pytest.raises(InputError, match="its header must name meter_id"):
+        parse_meter_list(b"meter_id;tariff,zone\nM1;a,b\n")

@@ -354,7 +354,7 @@ def rising(days: int) -> str:
         (
             lines(*(f"m {h:02d} 1" for h in range(24))),
             {"interval_minutes": 30},
-            "readings 60 minutes apart, but the interval is said to be 30",
+            "readings 60 minutes apart, but the setting says 30",
         ),
         (rising(20), {}, "values that only rise"),
         (

@@ -12,7 +12,9 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.core.parquet import write_table
+from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
+from meterdp.publish.received import read_manifest
 from meterdp.publish.tables import RELEASED_PROFILES
 
 GUARANTEE = "(1, 1e-05)-differential privacy for all readings of one listed meter"
@@ -242,6 +244,17 @@ def test_neither_a_study_nor_nothing_is_a_release(tmp_path, capsys):
     profiles(tmp_path, STUDY_MODE)
     assert "synthetic_profiles.parquet: is not for release" in said(capsys, tmp_path)[1]
     assert "has no manifest of a release" in said(capsys, tmp_path / "nowhere")[1]
+
+
+def test_what_is_expected_of_a_release_is_said_once(release, capsys):
+    stated = {"in_words": "expected to be off by: energy 22 %; shape 24 %. As planned"}  # words: keep
+    rewritten(release / "mixture", lambda words: words.update(expected_error=stated))
+    assert "  expected error: energy 22 %;\n    shape 24 %. As planned\n" in said(capsys, release / "mixture")[0]
+
+
+def test_the_folder_of_all_releases_is_refused_with_the_names_of_those_in_it(release):
+    with pytest.raises(InputError, match=r"name one of the releases in it: .*mixture"):
+        read_manifest(release)
 
 
 def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys):

@@ -113,7 +113,9 @@ def test_ninety_eight_homes_at_epsilon_one_are_refused_with_what_would_do_and_pa
     (refused,) = mixture.refusals(config())
     assert refused.field == "release.epsilon"
     assert "for 98 listed meters" in str(refused) and "release.insist" in str(refused)
-    assert "listed meters or more" in str(refused)
+    assert "listed meters or more" in str(refused) and "leave mixture out of release.what" in str(refused)
+    alone = list(mixture.refusals(config(release={"what": ["mixture"]})))
+    assert len(alone) == 1 and "release.what" not in str(alone[0])
     assert list(mixture.refusals(config(release={"insist": True}))) == []
 
 

@@ -429,7 +429,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         out.said.append("no column names a meter: every file is one meter, called like the file")
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
-    other = next((c for c in named if c is not chosen), None)
+    others = [c for c in named if c is not chosen and not re.search(_PART_OF_METER, c.name, re.IGNORECASE)]
+    other = next((c for c in others if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:
         out.to_check.append(
             f"meters are distinguished by '{chosen.name}'; '{other.name}' is possible, too (export.meter_column)"
@@ -481,7 +482,9 @@ def _notation(columns: list[Column], out: Layout) -> None:
     if more:
         out.settings["missing_words"] = [*usual, *more]
     if tokens:
-        out.to_check.append("some readings are words; those that mean a missing one belong into export.missing_words")
+        out.to_check.append(
+            "some readings are words: list those that stand for a missing reading in export.missing_words"
+        )
     if not filled:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]

@@ -26,6 +26,7 @@ from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 # Bytes of the start of a file that everything is guessed from.
 HEAD_BYTES = 1 << 20
 _SHEET = "save the sheet with one reading per row as CSV UTF-8"
+_TO_UTF8 = "save the export as CSV UTF-8, or convert it, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 _TEXT, _UNPACK = "save the export as UTF-8", "unpack it, or pack it as zip or gzip"
 # What the first bytes look like, what they mean, and what to do.
 _OTHERS = (
@@ -211,7 +212,7 @@ def read_table(path, head: bytes) -> Table:
     try:
         text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path, hint="save the export as CSV UTF-8") from None
+        raise InputError("is not UTF-8 text", file=path, hint=_TO_UTF8) from None
     if "\r" in text and "\n" not in text:
         raise InputError(OLD_MAC, file=path, hint=OLD_MAC_HINT)
     lines = text.splitlines()[:_LINES]

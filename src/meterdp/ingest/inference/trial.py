@@ -13,7 +13,7 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import CONFLICTING_ROWS, REASONS, SUPERSEDED_BY_LATER_ROW
+from meterdp.ingest.dense import CONFLICTING_ROWS, REASONS, SUPERSEDED_BY_LATER_ROW, USED
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
@@ -32,6 +32,8 @@ _NEAR_HOURS = 3
 # Of the rows that contradict another: so many near a change of clocks, and the rest is a correction now and then.
 _NEARLY_ALL = 0.9
 _MOST_DAYS = 4
+# More rows than corrections explain that are not sent for everybody.
+_MANY_CONTRADICT = 0.02
 _HOUR_US = 3_600_000_000
 
 
@@ -226,6 +228,12 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             "there (export.stamp_time_zone, export.conflicting_rows)"
         )
         return
+    if len(hour) > _MANY_CONTRADICT * trial.counts[USED]:
+        yield (
+            f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
+            "registers or flows of a meter, such as feed-in, keep the rows of one; if it sends corrected readings "
+            "again, export.conflicting_rows says which count"
+        )
 
 
 def _contradicting_hours(trial: Trial) -> np.ndarray:

@@ -1,0 +1,95 @@
+"""The notebooks are run as the site runs them; numbers they print are those of their files, or of another library."""
+
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.mixture import GaussianMixture
+
+CODE = re.compile(r"^```\{code-cell\}\n(?:---\n.*?^---\n|:.*?\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(r'<div class="output [^>]*>(.*?)</pre>', re.DOTALL)
+NAMES = ("analyst", "modeller", "researcher")
+
+
+@pytest.fixture(scope="module")
+def built(repository, written, tmp_path_factory):
+    """Pages and the folder that their notebooks ran in."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    words = ("--quiet", "--conf-dir", "docs", "--doctree-dir", str(folder / "doctrees"))
+    only = ("-D", "include_patterns=docs/notebooks/*", "-D", "root_doc=docs/notebooks/analyst")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *words, *only, ".", str(folder / "html")],
+        cwd=repository,
+        env=os.environ | {"METERDP_NOTEBOOKS": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    return folder
+
+
+def page(built, name):
+    """Return what a page says, and what its cells printed."""
+    text = (built / f"html/docs/notebooks/{name}.html").read_text()
+    return text, unescape(re.sub("<[^>]+>", "", "".join(OUTPUT.findall(text))))
+
+
+def first_cells(repository, count):
+    """Return the names that the first cells of the researcher's notebook define."""
+    names = {}
+    for code in CODE.findall((repository / "docs/notebooks/researcher.md").read_text())[:count]:
+        exec(code, names)
+    return names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_and_output_are_on_the_site(built, written, name):
+    if name == "modeller" and not written("notebooks").tools_installed():
+        pytest.skip("pandapower and a kernel for it are not installed (make tools installs them)")
+    text, printed = page(built, name)
+    pictures = re.findall(r'<img alt="([^"]+)" src="\.\./\.\./(_images/[^"]+)"', text)
+    assert len(pictures) == 1 and not pictures[0][0].startswith("_images")
+    assert (built / "html" / pictures[0][1]).stat().st_size > 10_000
+    assert printed and "METERDP_NOTEBOOK" not in text
+
+
+def test_the_analyst_reads_what_the_homes_use(built):
+    """Oracle: quantiles by pandas, of the export the notebook wrote."""
+    _, printed = page(built, "analyst")
+    readings = pd.read_csv(built / "readings.csv")
+    assert len(readings) == 120 * 504 - 48 and "120 meters, 60,432 usable readings" in printed
+    daily = readings.groupby("meter_id")["kwh"].mean() * 24
+    median, upper = re.search(r"less than ([\d.]+) kWh a day, one in ten more than ([\d.]+) kWh", printed).groups()
+    assert float(median) == pytest.approx(daily.quantile(0.5), abs=0.006)
+    assert float(upper) == pytest.approx(daily.quantile(0.9), abs=0.006)
+
+
+def test_the_modeller_sees_the_energy_of_the_release(built, written):
+    """Oracle: the released file itself; pandapower has it by way of power and of the network."""
+    if not written("notebooks").tools_installed():
+        pytest.skip("pandapower and a kernel for it are not installed (make tools installs them)")
+    _, printed = page(built, "modeller")
+    profiles = pd.read_parquet(built / "results-town/release/mixture/synthetic_profiles.parquet")
+    homes, kwh = re.search(r"(\d+) homes use ([\d.]+) kWh in the day", printed).groups()
+    expected = np.stack(profiles["energy_kwh"])[: int(homes)].sum()
+    assert int(homes) == 57 and float(kwh) == pytest.approx(expected, abs=0.001)
+    volts = float(re.search(r"lowest voltage ([\d.]+) p\.u\.", printed)[1])
+    assert 0.8 < volts < 1
+
+
+def test_the_researcher_finds_that_one_gaussian_has_a_floor(built, repository):
+    """Oracle: scikit-learn's own loss of one component, which noise can only add to."""
+    _, printed = page(built, "researcher")
+    rows = re.findall(r"^([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
+    epsilon, plain, one, two = np.array(rows, float).T
+    assert list(epsilon) == [0.25, 0.5, 1, 2, 4]
+    names = first_cells(repository, 1)
+    fits = [GaussianMixture(k, random_state=0).fit(names["records"]).score(names["unseen"]) for k in (1, 2)]
+    floor = fits[1] - fits[0]
+    assert one[-1] == pytest.approx(floor, abs=0.01) and plain.min() > floor - 0.01
+    assert two[-1] < floor / 2 and (plain[:3] > 5 * one[:3]).all()
