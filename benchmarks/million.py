@@ -45,8 +45,8 @@ SIMULATED, LEVEL_STD = 20_000, 0.3
 TABLE = ROOT / "results/benchmarks/million.parquet"
 # Seconds of all jobs of a rule together, of processors, and the most megabytes of one job.
 SPENT = ("seconds", "processor_s", "peak_mb")
-# Smaller parts of the disk are no lines on the page.
-LEAST_SHOWN_MB = 20
+# Rules that take less, and smaller parts of the disk, are no lines on the page.
+LEAST_SHOWN_S, LEAST_SHOWN_MB = 3, 20
 # Of a job, the name of its script; Snakemake puts random letters before it.
 _SCRIPT = re.compile(r"\.snakemake/scripts/tmp\w+\.(\w+)\.py$")
 
@@ -285,7 +285,7 @@ def measure(homes: int, days: int, folder: Path, cores: int, targets: list[str])
 
 def page() -> str:
     """Return the table of what was measured: a line a rule, a column a size."""
-    found = pd.read_parquet(TABLE)
+    found = pd.read_parquet(TABLE).astype({"homes": int})
     sizes = sorted(found["homes"].unique())
     of = found.set_index(["rule", "homes"])
 
@@ -301,8 +301,8 @@ def page() -> str:
     rules = [rule for rule in dict.fromkeys(found["rule"]) if not rule.startswith("(released")]
     lines = [f"| | {' | '.join(f'{homes:,} homes' for homes in sizes)} |", f"|{' --- |' * (len(sizes) + 1)}"]
     for rule in rules:
-        large = found.loc[found["rule"] == rule, "disk_mb"].max() >= LEAST_SHOWN_MB
-        if not rule.startswith("[disk]") or large:
+        own = found[found["rule"] == rule]
+        if rule.startswith("(") or own["disk_mb"].max() >= LEAST_SHOWN_MB or own["seconds"].max() >= LEAST_SHOWN_S:
             lines.append(f"| {rule} | {' | '.join(cell(rule, homes) for homes in sizes)} |")
     return "\n".join(lines)
 
