@@ -1,4 +1,4 @@
-"""Describe the fitted classes: Table I of Liu et al., and how Gaussian they are.
+"""Describe the fitted classes: Table I of Liu et al.
 
 Everything here is computed from private records for the analyst; nothing of it may be released.
 """
@@ -6,14 +6,9 @@ Everything here is computed from private records for the analyst; nothing of it 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mixture.gmm import Fit, class_statistics
-from meterdp.mixture.tables import NORMALITY
-
-CHUNK_ROWS = 4096
-ELLIPSOID_PROBABILITY = 0.9
 
 
 def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScale = PLAIN) -> dict[str, np.ndarray]:
@@ -31,43 +26,4 @@ def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScal
         "peak_hour_local": np.asarray(hours_local)[means.argmax(axis=1)],
         "spread_log_kwh": np.sqrt(variance.mean(axis=1)),
         "floored": fit.floored,
-    }
-
-
-def mardia(x: np.ndarray) -> tuple[float, float]:
-    """Return Mardia's skewness and the z-score of his kurtosis of records (N, d), N > d, in general position.
-
-    The skewness (1/N^2) sum_ij m_ij^3, m_ij = z_i'z_j with whitened z, equals the squared norm of the mean of z x z x
-    z: linear in N instead of quadratic.
-    """
-    n, d = x.shape
-    residual = x - x.mean(axis=0)
-    lower = np.linalg.cholesky(residual.T @ residual / n)
-    z = np.linalg.solve(lower, residual.T).T
-    third = np.zeros((d * d, d))
-    for start in range(0, n, CHUNK_ROWS):
-        part = z[start : start + CHUNK_ROWS]
-        third += (part[:, :, None] * part[:, None, :]).reshape(len(part), -1).T @ part
-    kurtosis = np.mean((z**2).sum(axis=1) ** 2)
-    return float(((third / n) ** 2).sum()), float((kurtosis - d * (d + 2)) / np.sqrt(8 * d * (d + 2) / n))
-
-
-def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
-    """Return the columns of ``NORMALITY``: how Gaussian the classes are (claim liu-12).
-
-    Mardia's statistics are null where the class has no more than d records or a singular covariance.
-    """
-    mixture, d = fit.mixture, x.shape[1]
-    # The quantile of chi^2_d; scipy.stats takes a second to import.
-    radius = 2 * gammaincinv(d / 2, ELLIPSOID_PROBABILITY)
-    rows = []
-    for k in range(mixture.classes):
-        members = x[fit.labels == k + 1]
-        z = np.linalg.solve(np.linalg.cholesky(mixture.covariances[k]), (members - mixture.means[k]).T)
-        regular = len(members) > d and not fit.floored[k]
-        skewness, kurtosis_z = mardia(members) if regular else (None, None)
-        within = float(((z**2).sum(axis=0) <= radius).mean()) if len(members) else None
-        rows.append((k + 1, len(members), skewness, kurtosis_z, within))
-    return {
-        column.name: list(values) for column, values in zip(NORMALITY.columns, zip(*rows, strict=True), strict=True)
     }

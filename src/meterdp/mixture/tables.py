@@ -49,16 +49,3 @@ CLASS_TABLE = Table(
         Column("floored", FLAG, "1", "whether its covariance was raised to the public floor"),
     ),
 )
-
-NORMALITY = Table(
-    "normality",
-    "study",
-    "How Gaussian the log profiles of each class are.",
-    (
-        _COMPONENT,
-        Column("household_count", COUNT, "households", "households in the class"),
-        Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian", nullable=True),
-        Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian", nullable=True),
-        Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid", nullable=True),
-    ),
-)

@@ -37,6 +37,17 @@ _CLASS = Column("component", INT, "1", "class of the mixture")
 _RECORDS = Column("record_count", COUNT, "records", "records in the class")
 _ENTRY = Column("entry", INT, "1", "position in the record, from 0")
 
+LIU_NORMALITY = table(
+    "liu_normality",
+    "How Gaussian the log profiles of each class are.",
+    Column("component", INT, "1", "class, from 1"),
+    Column("household_count", COUNT, "households", "households in the class"),
+    Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian", nullable=True),
+    Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian", nullable=True),
+    Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid", nullable=True),
+    source=(),
+)
+
 LIU_TRIALS = table(
     "liu_trials",
     "Every trial behind Figs 1 to 4 of Liu et al.: one release from one fresh data set.",

@@ -1,4 +1,4 @@
-"""Descriptions of the classes: the declared tables, Mardia's statistics against their definition, densities."""
+"""Descriptions of the classes: the declared table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
-from meterdp.mixture.describe import class_table, mardia, normality
+from meterdp.mixture.describe import class_table
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.tables import CLASS_TABLE, NORMALITY
+from meterdp.mixture.tables import CLASS_TABLE
 
 HOURS = np.array([6, 7, 8])
 
@@ -32,35 +32,6 @@ def test_class_table_says_who_the_households_are(households):
     assert table["peak_hour_local"][1] == 7
     assert table["spread_log_kwh"][1] == pytest.approx(np.sqrt(x[300:340].var(axis=0, ddof=1).mean()))
     assert table["floored"] == [False, False, True]
-
-
-def test_mardia_agrees_with_the_double_sum():
-    """Oracle: the definition (1/N^2) sum_ij m_ij^3, quadratic in N."""
-    x = np.random.default_rng(3).gamma(2.0, size=(200, 3))
-    residual = x - x.mean(axis=0)
-    m = residual @ np.linalg.inv(residual.T @ residual / 200) @ residual.T
-    skewness, kurtosis_z = mardia(x)
-    assert skewness == pytest.approx((m**3).mean())
-    assert kurtosis_z == pytest.approx(((np.diag(m) ** 2).mean() - 15) / np.sqrt(8 * 15 / 200))
-
-
-def test_mardia_sees_gaussian_and_heavy_tails():
-    """Seeded; for the Gaussian the kurtosis is a z-score, so six standard deviations."""
-    rng = np.random.default_rng(4)
-    gaussian = rng.normal(size=(5000, 4)) @ rng.normal(size=(4, 4))
-    skewness, kurtosis_z = mardia(gaussian)
-    assert skewness < 0.1
-    assert abs(kurtosis_z) < 6
-    heavy = gaussian / np.sqrt(rng.chisquare(4, size=(5000, 1)))
-    assert mardia(heavy)[1] > 50
-
-
-def test_normality_is_null_where_a_class_is_too_small(households):
-    x, fit = households
-    table = as_arrow(NORMALITY, normality(x, fit)).to_pydict()
-    assert table["mardia_skewness"][2] is None
-    assert table["mardia_kurtosis_z"][2] is None
-    assert table["share_within_90"][0] == pytest.approx(0.9, abs=0.06)
 
 
 def test_mean_energy_of_a_class_is_that_of_the_scale(households):

@@ -15,7 +15,7 @@ from meterdp.privacy.ledger import Ledger
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
-from meterdp.publish.received import verify
+from meterdp.publish.received import expected_error, verify
 from meterdp.release.mixture import ReleasedMixture
 from tests import chromium
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
@@ -42,7 +42,7 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
         assert said in words
     if "expected_error" in manifest:
-        assert manifest["expected_error"]["in_words"] in words
+        assert expected_error(manifest) in words
 
 
 def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):

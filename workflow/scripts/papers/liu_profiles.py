@@ -3,13 +3,12 @@
 from itertools import chain
 
 from meterdp.core.job import job
-from meterdp.mixture.describe import normality
 from meterdp.mixture.gmm import EIGENVALUE_FLOOR
 from meterdp.mixture.study import fit_from, start_labels
-from meterdp.mixture.tables import NORMALITY
 from meterdp.profiles.grid import read_shard_in_pieces
 from meterdp_papers.liu.data import fixed_data_figures, half_days, load_profiles, table_1
-from meterdp_papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
+from meterdp_papers.liu.normality import normality
+from meterdp_papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_NORMALITY, LIU_TABLE1
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
@@ -24,7 +23,7 @@ with job(snakemake.input, snakemake.log) as write:
         ("fig7", "fig8"), private, source, hours, *settings, given_labels=False
     )
     write(output.table1, LIU_TABLE1, table_1(fit.counts, source))
-    write(output.normality, NORMALITY, normality(private.x, fit))
+    write(output.normality, LIU_NORMALITY, normality(private.x, fit))
     write(output.curve, LIU_CURVE, curve)
     write(output.densities, LIU_DENSITIES, densities)
     write(output.distances, LIU_MARGINAL_DISTANCES, distances)
