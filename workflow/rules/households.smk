@@ -62,6 +62,8 @@ rule household_study:
         PRIVATE / "logs/household_study.log",
     benchmark:
         PRIVATE / "benchmarks/household_study.tsv"
+    # The longest job, which waits for little.
+    priority: 25
     conda:
         "../envs/meterdp.yaml"
     params:
