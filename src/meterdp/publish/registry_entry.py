@@ -94,12 +94,23 @@ _FEEDERS = Product(
     "at zero and rounded.",
     repeated=True,
 )
+_HOUSEHOLDS = Product(
+    "Synthetic households over a whole period of",
+    "Machine learning model",
+    "Households over whole years for planning, research and power flow, without access to readings.",
+    "Private expectation-maximisation for a mixture of Gaussians of bounded vectors, a vector a household; means of "
+    "functions of single entries; and sums of what all households do together in each part of a day, each with "
+    "Gaussian noise.",
+    "Vectors are sampled from the mixture, reweighted to the noisy means and made to agree with themselves; readings "
+    "are drawn from the vectors.",
+)
 # By adjacency and artefact; of others the manifest is quoted.
 PRODUCTS = {
     ("replace_one", "mixture"): _MIXTURE,
     ("replace_one", "mixture between nodes"): _MIXTURE,
     ("replace_one", "forecasts"): _FORECASTS,
     ("replace_one", "feeders"): _FEEDERS,
+    ("replace_one", "households"): _HOUSEHOLDS,
     ("class_label", "forecasts"): _LABELLED,
 }
 _NEIGHBOURS = {
