@@ -41,7 +41,7 @@ from meterdp.simulate.parameters import TYPICAL_DAILY_KWH, SimulationParameters
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 START, HOURS = (CONFIG["profiles"][key] for key in ("start_hour", "hours"))
 SCALE = LogScale.from_config(CONFIG["profiles"])
-SEED, RELEASES = 9200, 20
+SEED, RELEASES, PROFILES = 9200, 20, 1000
 DAY = date(2025, 12, 3)
 EPSILONS = {100: (1, 4, 16), 500: (0.5, 1, 4)}
 ON_FEEDERS, FEEDERS, WEEK = 1000, 10, 7
@@ -104,8 +104,10 @@ class Judged:
         return "; ".join([self.plan.verdict, *said, f"{self.absurd.sum()} absurd"])
 
 
-def judge_mixture(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> Judged:
-    """Release the default mixture of homes (N, 24) kWh several times."""
+def judge_mixture(
+    energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES, profiles: int = PROFILES
+) -> Judged:
+    """Release the default mixture of homes (N, 24) kWh several times, each with so many synthetic profiles."""
     energy_kwh = energy_kwh[:, START : START + HOURS]
     config = CONFIG | {"release": CONFIG["release"] | {"epsilon": epsilon}}
     public = mixture.configured(config, len(energy_kwh))
@@ -119,13 +121,13 @@ def judge_mixture(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEAS
     for number in range(releases):
         released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "plan", number, repr(epsilon), len(x)), 1)
         beside = released.marginals
-        drawn = sample_reweighted(beside.reference, beside.exponents, 1000, StudyNoise(SEED, "synthetic", number))
-        profiles = SCALE.clipped_kwh(drawn)
-        hours = average_profile_kwh(released.mixtures, SCALE)[0] / mean, profiles.mean(axis=0) / mean
+        drawn = sample_reweighted(beside.reference, beside.exponents, profiles, StudyNoise(SEED, "synthetic", number))
+        kwh = SCALE.clipped_kwh(drawn)
+        hours = average_profile_kwh(released.mixtures, SCALE)[0] / mean, kwh.mean(axis=0) / mean
         ratios = (
             *hours,
-            profiles.sum(axis=1).mean() / mean.sum(),
-            np.quantile(profiles.sum(axis=1), QUANTILES) / quantiles,
+            kwh.sum(axis=1).mean() / mean.sum(),
+            np.quantile(kwh.sum(axis=1), QUANTILES) / quantiles,
         )
         errors.append([np.abs(ratio - 1).mean() for ratio in ratios])
         absurd.append(any(((ratio > FACTOR) | (ratio < 1 / FACTOR)).any() for ratio in hours))

@@ -1,11 +1,13 @@
 """Headless Chromium over its DevTools pipe: what a page asks for, what goes wrong in it, and how it looks.
 
 No package beyond the standard library: ``--remote-debugging-pipe`` speaks NUL-separated JSON on the file descriptors
-3 and 4. Every page is opened in a fresh profile with background traffic switched off, so each request is its own.
+3 and 4. A process of tests starts one browser, with background traffic switched off; every page is opened in a
+context of its own, with nothing of the pages before it, so each request is its own.
 """
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
@@ -16,8 +18,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,8 +67,12 @@ class _Pipe:
 
     def __init__(self, write_fd: int, read_fd: int):
         self._write_fd, self._read_fd = write_fd, read_fd
-        self._deadline = time.monotonic() + 60
         self._buffer, self._number = b"", 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what happened so far; the next page has a minute."""
+        self._deadline = time.monotonic() + 60
         self.events: list[dict] = []
 
     def _message(self) -> dict:
@@ -103,8 +110,9 @@ class _Pipe:
             self.events.append(self._message())
 
 
-@contextmanager
-def _browser(width: int) -> Iterator[_Pipe]:
+@cache
+def _browser() -> _Pipe:
+    """Start the browser, unless it runs; it ends with this process."""
     to_read, to_write = os.pipe()
     from_read, from_write = os.pipe()
 
@@ -114,39 +122,53 @@ def _browser(width: int) -> Iterator[_Pipe]:
             os.dup2(copy, target)
             os.close(copy)
 
-    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        process = subprocess.Popen(
-            [chromium_or_skip(), *_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},900", "about:blank"],
-            preexec_fn=place_pipes,
-            close_fds=False,
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(to_read)
-        os.close(from_write)
-        try:
-            yield _Pipe(to_write, from_read)
-        finally:
+    profile = tempfile.mkdtemp(prefix="chromium-")
+    process = subprocess.Popen(
+        [chromium_or_skip(), *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
+        preexec_fn=place_pipes,
+        close_fds=False,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(to_read)
+    os.close(from_write)
+
+    def end() -> None:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            os.close(to_write)
-            os.close(from_read)
+        process.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+
+    atexit.register(end)
+    return _Pipe(to_write, from_read)
 
 
-def _open(pipe: _Pipe, path, width: int, *domains: str) -> str:
-    """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
-    target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
-    session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-    for domain in ("Page", *domains):
-        pipe.call(f"{domain}.enable", session)
-    pipe.events.clear()  # what about:blank did is not the page's doing
-    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
-    pipe.wait_for("Page.loadEventFired")
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
-    return session
+@contextmanager
+def _opened(path, width: int, *domains: str) -> Iterator[tuple[_Pipe, str]]:
+    """Open ``path`` in a new context, in a window of this width, with the events of ``domains`` switched on.
+
+    Yields the browser and the session of the tab.
+    """
+    pipe = _browser()
+    try:
+        pipe.begin()
+        context = pipe.call("Target.createBrowserContext")["browserContextId"]
+        target = pipe.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", *domains):
+            pipe.call(f"{domain}.enable", session)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+        pipe.events.clear()  # what about:blank did is not the page's doing
+        pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
+        pipe.wait_for("Page.loadEventFired")
+        yield pipe, session
+        pipe.call("Target.disposeBrowserContext", browserContextId=context)
+    except BaseException:
+        _browser.cache_clear()  # who knows what it is doing; the next page starts another
+        raise
 
 
 def inspect_page(path) -> PageFacts:
@@ -157,9 +179,8 @@ def inspect_page(path) -> PageFacts:
 def inspect_pages(paths, width: int = 1200) -> list[PageFacts]:
     """Open local pages one after the other, in a window of this width, and report what each did and how it fits."""
     found = []
-    with _browser(width) as pipe:
-        for path in paths:
-            session = _open(pipe, path, width, "Network", "Runtime", "Log")
+    for path in paths:
+        with _opened(path, width, "Network", "Runtime", "Log") as (pipe, session):
             # A lazy image far down would wait to be scrolled to.
             widths = "Array.from(document.images, i => { i.loading = 'eager' });"
             widths += "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
@@ -207,8 +228,7 @@ def evaluate(path, expression: str, width: int = 1200, media: str = "", scheme: 
 
     ``media`` is "print" for the page as it is printed, ``scheme`` "dark" for a reader who prefers that.
     """
-    with _browser(width) as pipe:
-        session = _open(pipe, path, width)
+    with _opened(path, width) as (pipe, session):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         pipe.call("Emulation.setEmulatedMedia", session, media=media, features=features)
         return _value(pipe, session, expression)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from meterdp.core.compiled import njit
 from meterdp.households import marginal
 
 QUIET = 0.3
@@ -25,35 +24,27 @@ _MEDIAN_DAYS, _LOG_STD = 4.0, 1.1
 _EMPTY, _HIGH_SCORE, _TOP_SCORES, _SCORE_STD = 0.15, 1.2, (-2.0, -0.25), 0.5
 
 
-@njit(cache=True, nogil=True)
-def days_away(x, day, days):
+def days_away(x: np.ndarray, day: np.ndarray, days: int) -> tuple[np.ndarray, int]:
     """Return which local days belong to spells, (days,) bool, and how many days have half of their readings.
 
     Of (T,) readings, NaN if missing; ``day`` is the local day 0..days-1 of every one, in order. A day with fewer
     readings ends a spell.
     """
-    slots = np.zeros(days, np.int64)
-    for t in range(len(x)):
-        slots[day[t]] += 1
-    high, begin = np.full(days, np.nan), 0
-    for d in range(days):
-        of_day = x[begin : begin + slots[d]]
-        known = of_day[np.isfinite(of_day)]
-        if 2 * len(known) >= slots[d] > 0:
-            high[d] = np.quantile(known, 0.9)
-        begin += slots[d]
-    away, known_days = np.zeros(days, np.bool_), high[np.isfinite(high)]
-    if len(known_days) == 0:
-        return away, 0
-    limit, run = QUIET * np.median(known_days), 0
-    for d in range(days + 1):
-        if d < days and high[d] < limit:
-            run += 1
-        else:
-            if run >= FEWEST_DAYS:
-                away[d - run : d] = True
-            run = 0
-    return away, len(known_days)
+    slots = np.bincount(day, minlength=days)
+    readings = np.full((days, slots.max()), np.nan)
+    readings[day, np.arange(len(x)) - (np.cumsum(slots) - slots)[day]] = np.where(np.isfinite(x), x, np.nan)
+    known = np.isfinite(readings).sum(axis=1)
+    enough = 2 * known >= np.maximum(slots, 1)
+    if not enough.any():
+        return np.zeros(days, dtype=bool), 0
+    readings.sort(axis=1)  # those that are missing come last
+    at = 0.9 * np.maximum(known - 1, 0)
+    below, every = at.astype(int), np.arange(days)
+    low, next_one = readings[every, below], readings[every, np.minimum(below + 1, np.maximum(known - 1, 0))]
+    high = low + (next_one - low) * (at - below)
+    quiet = enough & (high < QUIET * np.median(high[enough]))
+    with_next = quiet[:-1] & quiet[1:]  # a spell has FEWEST_DAYS, two
+    return np.append(with_next, False) | np.append(False, with_next), int(enough.sum())
 
 
 @dataclass(frozen=True)

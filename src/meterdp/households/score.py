@@ -145,25 +145,25 @@ class _Loads:
     def __init__(self, households: int, settings: VectorSettings):
         self._members, self._hours = np.concatenate(_memberships(households)), settings.hours
         self._sum = np.zeros((len(self._members), settings.calendar.slot_count))
-        self._known, self._seen = np.zeros_like(self._sum), 0
+        self._missing: np.ndarray | float = 0.0  # homes of every group without a reading; most homes miss nothing
+        self._seen = 0
 
     def add(self, kwh: np.ndarray) -> None:
         finite = np.isfinite(kwh)
         weights = self._members[:, self._seen : self._seen + len(kwh)]
-        self._sum += weights @ np.where(finite, kwh, 0.0) / self._hours
-        # The product is as dear as the first, and most homes miss nothing.
-        self._known += weights.sum(axis=1, keepdims=True)
+        self._sum += weights @ (np.where(finite, kwh, 0.0) / self._hours)
         some = ~finite.all(axis=1)
         if some.any():
-            self._known -= weights[:, some] @ (~finite[some]).astype(float)
+            self._missing = self._missing + weights[:, some] @ (~finite[some]).astype(float)
         self._seen += len(kwh)
 
     @property
     def found(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean peak of the groups of every size, and the mean load of all, kW."""
+        known = self._members[:, : self._seen].sum(axis=1, keepdims=True) - self._missing
         # A mean of few is no load of the group: it would peak where hardly anybody was read.
-        enough = (self._known >= self._members.sum(axis=1, keepdims=True) / 2) & (self._known > 0)
-        means = np.divide(self._sum, self._known, out=np.full(self._sum.shape, np.nan), where=enough)
+        enough = (known >= self._members.sum(axis=1, keepdims=True) / 2) & (known > 0)
+        means = np.divide(self._sum, known, out=np.full(self._sum.shape, np.nan), where=enough)
         peaks = np.nanmax(means, axis=1)
         return np.array([p.mean() for p in np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS))]), means[-1]
 

@@ -79,23 +79,16 @@ def _suspects(log_size: np.ndarray, block: int) -> np.ndarray:
     return some[far.any(axis=1)]
 
 
-@numba.njit(cache=True, nogil=True)
-def _medians(values, group, groups):
+def _medians(values: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
     """Return the median of the finite values of each group, (groups,); NaN for a group without any."""
-    count = np.zeros(groups, np.int64)
-    for t in range(len(values)):
-        count[group[t]] += np.isfinite(values[t])
-    ends = np.cumsum(count)
-    at, sorted_values = ends - count, np.empty(ends[-1])
-    for t in range(len(values)):
-        if np.isfinite(values[t]):
-            sorted_values[at[group[t]]] = values[t]
-            at[group[t]] += 1
+    finite = np.isfinite(values)
+    values, group = values[finite], group[finite]
+    ordered = values[np.lexsort((values, group))]
+    count = np.bincount(group, minlength=groups)
+    some, begin = count > 0, np.cumsum(count) - count
+    low, high = ((begin + half)[some] for half in ((count - 1) // 2, count // 2))
     out = np.full(groups, np.nan)
-    for g in range(groups):
-        if count[g]:
-            some = np.sort(sorted_values[ends[g] - count[g] : ends[g]])
-            out[g] = (some[(count[g] - 1) // 2] + some[count[g] // 2]) / 2
+    out[some] = (ordered[low] + ordered[high]) / 2
     return out
 
 
