@@ -56,6 +56,14 @@ class ByFile(LoadFileScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config, specs):
+    """Start one server of warm processes for all, while they collect."""
+    from tests.warm import SHARED, warm_python
+
+    os.environ[SHARED] = warm_python()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 

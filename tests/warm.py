@@ -1,7 +1,8 @@
 """A Python that has its libraries loaded already: the processes of a run are forked from it.
 
 A run of the workflow starts Snakemake and a process per job, and each would load the same libraries for a second. One
-server loads them once and forks for every program that a client asks for. The client is what Snakemake knows as
+server loads them once and forks for every program that a client asks for; processes of pytest-xdist share that of
+their controller (conftest.py). The client is what Snakemake knows as
 ``sys.executable``: it hands over its arguments, folder, environment and standard streams, passes signals on and ends
 with the status of the fork. Nothing of meterdp is loaded before the fork, so every run has the source of its own
 checkout. `make study`, tests of killed runs and those on Slurm start processes as users do.
@@ -10,12 +11,16 @@ checkout. `make study`, tests of killed runs and those on Slurm start processes 
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+
+# Names the program in the environment of processes that are to share a server.
+SHARED = "METERDP_WARM_PYTHON"
 
 # Starts once per job, so it loads nothing that is slow.
 _CLIENT = """\
@@ -39,11 +44,19 @@ os._exit(status)
 
 @cache
 def warm_python() -> str:
-    """Start the server, unless it runs, and return the program that stands for Python."""
+    """Start the server, unless it runs, and return the program that stands for Python.
+
+    ``snakemake`` and ``meterdp`` lie beside it.
+    """
+    if shared := os.environ.get(SHARED):
+        return shared
     folder = Path(tempfile.mkdtemp(prefix="warm"))
     address, client = str(folder / "socket"), folder / "python"
     client.write_text(_CLIENT.format(python=sys.executable, address=address))
-    client.chmod(0o700)
+    for name in ("snakemake", "meterdp"):
+        (folder / name).write_text(f'#!/bin/sh\nexec {client} -m {name} "$@"\n')
+    for program in folder.iterdir():
+        program.chmod(0o700)
     server = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("warm_server.py")), address, str(client)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

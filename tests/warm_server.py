@@ -43,6 +43,8 @@ def run(words, environment, streams, executable):
     os.chdir(words[0])
     os.environ.clear()
     os.environ.update(pair.split("=", 1) for pair in environment)
+    if "MPLBACKEND" in os.environ:  # looked at when it was imported
+        sys.modules["matplotlib"].rcParams["backend"] = os.environ["MPLBACKEND"]
     sys.executable, sys.argv = executable, words[1:]
     sys.path[0:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     status = 0

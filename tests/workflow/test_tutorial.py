@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -15,14 +16,11 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory):
     """A checkout in which all blocks ran, the output of each, and the lines that were promised but not printed."""
-    folder, programs = tmp_path_factory.mktemp("tutorial"), tmp_path_factory.mktemp("bin")
+    folder, blocks = tmp_path_factory.mktemp("tutorial"), tmp_path_factory.mktemp("blocks")
     for name in ("Snakefile", "workflow", "config", "resources", "src"):
         (folder / name).symlink_to(ROOT / name)
-    for name in ("snakemake", "meterdp"):
-        (programs / name).write_text(f'#!/bin/sh\nexec {warm_python()} -m {name} "$@"\n')
-        (programs / name).chmod(0o700)
     environment = os.environ | {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{Path(warm_python()).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
@@ -31,7 +29,7 @@ def tutorial(tmp_path_factory):
         if kind == "text":
             missing += [line for line in text.splitlines() if line not in outputs[-1].splitlines()]
             continue
-        block = programs / "block"
+        block = blocks / "block"
         block.write_text(text)
         done = subprocess.run(
             [*({"bash": ("bash", "-e"), "python": (warm_python(),)}[kind]), str(block)],

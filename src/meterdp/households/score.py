@@ -144,14 +144,19 @@ class _Loads:
 
     def __init__(self, households: int, settings: VectorSettings):
         self._members, self._hours = np.concatenate(_memberships(households)), settings.hours
-        self._sum = np.zeros((len(self._members), settings.calendar.slot_count))
+        self._sum = np.empty((len(self._members), settings.calendar.slot_count))
         self._missing: np.ndarray | float = 0.0  # homes of every group without a reading; most homes miss nothing
         self._seen = 0
 
     def add(self, kwh: np.ndarray) -> None:
         finite = np.isfinite(kwh)
         weights = self._members[:, self._seen : self._seen + len(kwh)]
-        self._sum += weights @ (np.where(finite, kwh, 0.0) / self._hours)
+        kw = np.where(finite, kwh, 0.0) / self._hours
+        # Far larger than a batch: to fill it with zeros first would take as long as to add to it.
+        if self._seen:
+            self._sum += weights @ kw
+        else:
+            np.matmul(weights, kw, out=self._sum)
         some = ~finite.all(axis=1)
         if some.any():
             self._missing = self._missing + weights[:, some] @ (~finite[some]).astype(float)

@@ -3,13 +3,14 @@
 import os
 import re
 import subprocess
-import sys
 from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.mixture import GaussianMixture
+
+from tests.warm import warm_python
 
 CODE = re.compile(r"^```\{code-cell\}\n(?:---\n.*?^---\n|:.*?\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 OUTPUT = re.compile(r'<div class="output [^>]*>(.*?)</pre>', re.DOTALL)
@@ -18,14 +19,15 @@ NAMES = ("analyst", "modeller", "researcher")
 
 @pytest.fixture(scope="module")
 def built(repository, written, tmp_path_factory):
-    """Pages and the folder that their notebooks ran in."""
+    """Pages and the folder that their notebooks ran in; what they start is forked (tests/warm.py)."""
     folder = tmp_path_factory.mktemp("notebooks")
     words = ("--quiet", "--conf-dir", "docs", "--doctree-dir", str(folder / "doctrees"))
     only = ("-D", "include_patterns=docs/notebooks/*", "-D", "root_doc=docs/notebooks/analyst")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *words, *only, ".", str(folder / "html")],
+        [warm_python(), "-m", "sphinx", *words, *only, ".", str(folder / "html")],
         cwd=repository,
-        env=os.environ | {"METERDP_NOTEBOOKS": str(folder)},
+        env=os.environ
+        | {"METERDP_NOTEBOOKS": str(folder), "MPLBACKEND": "module://matplotlib_inline.backend_inline"},
         capture_output=True,
         text=True,
     )

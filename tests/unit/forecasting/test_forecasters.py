@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def made(log_kwh):
     return LogLoad(np.arange(len(log_kwh), dtype=np.int32), log_kwh, season, CALENDAR)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def task():
     generator = np.random.default_rng(3)
     noise = generator.standard_normal((5, CALENDAR.slot_count))
@@ -47,9 +48,15 @@ def everything(task, name):
     return np.stack([part for part in vars(made).values() if part is not None], axis=-1)
 
 
+@pytest.fixture(scope="module")
+def unchanged(task):
+    """What each forecaster gives for the task as it is."""
+    return cache(lambda name: everything(task, name))
+
+
 @pytest.mark.parametrize("name", RUN)
-def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, name):
-    before = everything(task, name)
+def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, unchanged, name):
+    before = unchanged(name)
     assert before.shape[:3] == (5, 9, 4) and np.isfinite(before).all()
     place = 6
     changed = task.load.log_kwh.copy()
@@ -60,8 +67,8 @@ def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, name):
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_what_a_forecaster_looks_at_is_what_it_says(task, name):
-    before = everything(task, name)
+def test_what_a_forecaster_looks_at_is_what_it_says(task, unchanged, name):
+    before = unchanged(name)
     changed = task.load.log_kwh.copy()
     changed[1:] = changed[1:, ::-1] * 2.0
     changed[3] = np.nan

@@ -360,7 +360,7 @@ def test_a_folder_that_is_there_is_never_overwritten_and_a_wrong_tool_not_taken(
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_drawn_year_is_written_in_short_numbers_and_little_memory(released, tmp_path, tool, monkeypatch):
     """Oracle: memory traced by Python, less than the readings of all homes would take as objects."""
-    minutes, homes = 60, 40
+    minutes, homes = 60, 16
     kwh = np.random.default_rng(1).gamma(0.5, 0.4, (homes, 8760))
     write_drawn(tmp_path / "year.parquet", kwh, passed_on(released / "mixture"), minutes, at_once=7)
     tracemalloc.start()
@@ -375,7 +375,7 @@ def test_a_drawn_year_is_written_in_short_numbers_and_little_memory(released, tm
     for number, row in enumerate(kwh, start=1):
         np.testing.assert_allclose(found[f"household_{number:02d}"], row, rtol=0, atol=0.5001e-6)
     page = (tmp_path / "out/README.md").read_text()
-    assert "40 load profiles in 8,760 intervals of 60 minutes from 2025-03-08T00:00:00-08:00\non" in page
+    assert "16 load profiles in 8,760 intervals of 60 minutes from 2025-03-08T00:00:00-08:00\non" in page
     assert "drawn from released households, to a milliwatt" in page
     texts = [path.read_text() for path in (tmp_path / "out").glob("*.csv")]
     texts += [path.read_text().replace(" UTC", "") for path in (tmp_path / "out").glob("*.player")]

@@ -32,9 +32,9 @@ from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, prior_mi
 # draws the variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise
 # of 1.3 or 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
 DRAWS, MANY, MOST = 400, 1000, 4000
-# From a prior mixture a run takes ten times as long; 200 still tell half the noise, whose squares are a quarter, at
-# 1e-9.
-OF_PRIOR_MIXTURE = 200
+# From a prior mixture a run takes ten times as long; 120 still tell half the noise, whose squares are a quarter, at
+# 1e-9, even if their sum is larger by four standard deviations.
+OF_PRIOR_MIXTURE = 120
 # Marginals take a distribution of energies each: 60 runs are exact, too, and know the variance of one step's noise
 # to 20 %.
 FEW = 60
