@@ -190,9 +190,13 @@ def adapt(
     raised, energy, precision = False, np.zeros(draws), 0.0
     for step in steps:
         responsibilities_model = mixture
-        values, vectors = np.linalg.eigh(mixture.covariances)
+        # Before the first step all draws have the same mixture, so its stack is made once.
+        of = MixtureDraws.single(start) if step is steps[0] else mixture
+        values, vectors = np.linalg.eigh(of.covariances)
         roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        noisy = measure(step, adapt_stack(x, domain, mixture, roots, radius, grid))
+        stack = adapt_stack(x, domain, of, roots, radius, grid)
+        noisy = measure(step, np.broadcast_to(stack, (draws, stack.shape[1])))
+        roots = np.broadcast_to(roots, mixture.covariances.shape)
         weights, shift, shape = adapted(noisy, step.noise_std, mixture.weights, records, radius, known)
         means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
         covariances, below = raise_eigenvalues(roots @ shape[:, None] @ roots, eigenvalue_floor)
