@@ -560,8 +560,8 @@ MUTANTS = (
     Mutant(
         "an export misread: readings of a chunk of households are out of order",
         f"{EXPORTS}/growing.py",
-        'order = np.argsort(chunk, kind="stable")',
-        'order = np.argsort(chunk, kind="stable")[::-1]',
+        'rows = rows[np.argsort(chunk, kind="stable")]',
+        'rows = rows[np.argsort(chunk, kind="stable")[::-1]]',
         "tests/unit/ingest/test_formats.py",
     ),
     Mutant(
