@@ -1,8 +1,8 @@
 """The export of a benchmark, through Slurm and without it: are the tables the same bytes?
 
-``python benchmarks/million.py 1e5 --days 56 --folder FOLDER --targets`` makes the export, ``make slurm`` installs the
+``python benchmarks/scale.py 1e5 --days 56 --folder FOLDER --targets`` makes the export, ``make slurm`` installs the
 executor, and ``python -m tests.slurm.at_scale FOLDER [TARGETS]`` takes it through both, as root; what FOLDER holds
-already is not computed again. Released files have fresh noise, and tables that count releases differ with them.
+already is not computed again. Released files have fresh noise, and their random names are in the private crosswalk.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
                 subprocess.run(command, env=environment, stdout=log, stderr=log, check=True)
             print(f"{name}: {time.perf_counter() - begin:.0f} s, {len(tables(runs[name]))} tables", flush=True)
     different = [line for line in differences(runs["local"], runs["slurm"]) if not line.startswith(RELEASED)]
-    print("\n".join(different) or "all tables beside released files are the same bytes")
+    print("\n".join(["tables beside released files that are not the same bytes:", *(different or ["none"])]))
 
 
 if __name__ == "__main__":
