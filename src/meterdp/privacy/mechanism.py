@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, counted
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin
 from meterdp.privacy.guarantee import Guarantee
@@ -32,14 +33,30 @@ class Mechanism(Protocol):
     households: int  # on the public list, or records
     parameters: Mapping
 
-    def answer(self, records: Any, noise: Metered, earlier: Sequence[Files]) -> Any:
-        """Return noisy answers: the only call that sees records or noise.
+    def prepared(self, records: Any) -> Any:
+        """Return what ``answer`` takes of records, before anything is charged: exact sums, or the records."""
+
+    def answer(self, prepared: Any, noise: Metered, earlier: Sequence[Files]) -> Any:
+        """Return noisy answers: the only call that sees noise, and with ``prepared`` the only one that sees records.
 
         ``earlier`` are the files of mechanisms that are released together with this one, before it.
         """
 
     def render(self, answers: Any, earlier: Sequence[Files]) -> Files:
         """Return files by name, from answers and public settings."""
+
+
+def guarantee_of_readings(epsilon: float, delta: float, proof: str) -> Guarantee:
+    """Return what Gaussian measurements of the readings of all meters claim, by a note that proves it."""
+    return Guarantee(
+        unit="all readings of one household",
+        adjacency="replace_one",
+        epsilon=epsilon,
+        delta=delta,
+        accountant=gaussian.STEPS,
+        proof=proof,
+        family="sound",
+    )
 
 
 @dataclass(frozen=True)

@@ -197,8 +197,8 @@ def test_a_missing_file(tmp_path):
 
 def test_a_folder_without_data(tmp_path):
     (tmp_path / "README.txt").write_text("nothing here")
-    assert refused(tmp_path) == ": holds no files with data; give the export itself."
-    assert "is not a file" in refused(tmp_path, format="parquet")
+    for form in ("long_csv", "parquet"):
+        assert refused(tmp_path, format=form) == ": holds no files with data; give the export itself."
 
 
 def test_a_file_without_permission(tmp_path, monkeypatch):
@@ -305,3 +305,5 @@ def test_settings_from_the_configuration():
     ):
         with pytest.raises(InputError, match=r"'export.last_day': does not form a period .*; give both"):
             ExportSettings.from_config(days)
+    with pytest.raises(InputError, match=r"'export.last_day': is more than 20 years after export.first_day; split"):
+        ExportSettings.from_config({"first_day": "2000-01-01", "last_day": "2020-01-16"})

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.errors import InputError
 from meterdp.ingest.growing import Growing, _permute
+from meterdp.ingest.readers import interface
 from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.streams import ahead
 from tests.unit.ingest.made_up import ingested, write_csv
 
 ARRAYS = Growing.arrays
@@ -34,11 +37,42 @@ def rows(order: str, seed: int) -> list[tuple]:
     return flat
 
 
+def test_a_reader_that_runs_ahead_yields_the_same_and_stops_where_it_is_stopped():
+    made, closed = [], []
+
+    def some(count, fails=False):
+        try:
+            for number in range(count):
+                made.append(number)
+                yield [number]
+            if fails:
+                raise InputError("is damaged", hint="copy it again")
+        finally:
+            closed.append(count)
+
+    assert [*ahead(some(20))] == [[number] for number in range(20)]
+    found, made[:] = [], []
+    with pytest.raises(InputError, match="is damaged"):
+        found.extend(batch for batch in ahead(some(7, fails=True)))
+    assert made == [*range(7)]
+    made.clear()
+    first = ahead(some(1000), most=3)
+    assert [next(first), next(first)] == [[0], [1]]
+    first.close()
+    assert len(made) <= 2 + 3 and closed == [20, 7, 1000], "no thread and no open file stays behind"
+
+
 @pytest.mark.parametrize("policy", ["last", "missing"])
 @pytest.mark.parametrize("order", ["by meter", "by time", "shuffled", "backwards"])
 @pytest.mark.parametrize("period", [None, ("2025-10-22", "2025-10-27")])
-def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, period):
-    used = []
+@pytest.mark.parametrize("listed", [None, ["M7", *(f"M{i}" for i in range(6)), "M9"]], ids=["", "listed"])
+def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, period, listed):
+    used, passes = [], []
+    reader = interface.READERS["long_csv"].batches
+    counted = replace(
+        interface.READERS["long_csv"], batches=lambda *given, **of: passes.append(1) or reader(*given, **of)
+    )
+    monkeypatch.setitem(interface.READERS, "long_csv", counted)
     for seed in range(2):
         path = write_csv(tmp_path / "e.csv", rows(order, seed))
         settings = replace(SETTINGS, conflicting_rows=policy)
@@ -47,10 +81,13 @@ def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, per
             settings = replace(settings, period_us=(begin, end))
         with monkeypatch.context() as patch:
             patch.setattr(Growing, "arrays", lambda self: used.append(1) or ARRAYS(self))
-            once = ingested(path, settings, batch_bytes=400)
+            once = ingested(path, settings, batch_bytes=400, listed=listed)
+        passes.clear()
         with monkeypatch.context() as patch:
             patch.setattr(Growing, "given_up", True)
-            twice = ingested(path, settings, batch_bytes=400)
+            twice = ingested(path, settings, batch_bytes=400, listed=listed)
+        if listed and period:
+            assert len(passes) <= 2 and (len(passes) == 1 or order in ("backwards", "shuffled"))
         pd.testing.assert_frame_equal(once.readings, twice.readings)
         pd.testing.assert_frame_equal(once.meters, twice.meters)
         assert once.counts == twice.counts and {"used", "value_missing", "off_grid_stamp"} <= set(once.counts)
