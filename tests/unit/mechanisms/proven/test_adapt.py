@@ -23,6 +23,7 @@ from meterdp.mechanisms.proven.adapt import (
     LEAST_WEIGHT,
     MOST_KWH,
     OWN_STD,
+    RADIUS,
     WEIGHTS,
     AdaptWeights,
     adapt_entries,
@@ -41,6 +42,7 @@ from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
+from tests.statistical.replay import recorded
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, farthest, households, prior_mixture
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
@@ -208,6 +210,33 @@ def test_weights_stay_a_mixture_with_a_floor():
     weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, differences(Loads, 4))
     assert weights.sum(axis=1) == pytest.approx(1)
     assert (weights * weights.shape[1] > LEAST_WEIGHT * prior.min() / 100).all()
+
+
+def test_a_step_sees_the_records_under_what_the_step_before_released():
+    """Oracle: the stacks written out, of the public mixture and then of every draw's own."""
+    n, d, draws = 120, 6, 3
+    x = households(3, n, d, 3)
+    settings = ProvenSettings("replace_one", records_guess=n, prior_mixture=prior_mixture(d))
+    mechanism = Proven.calibrate(PublicSettings(2.0, 1e-5, 3, d, n, LOW, HIGH, FLOOR, settings))
+    ((log, released),) = recorded(
+        mechanism, lambda spied: spied.release(PrivateRecords(x), StudyNoise(1, "steps"), draws)
+    )
+    (_, first, _), (_, second, _) = log
+    start = MixtureDraws.single(settings.prior_mixture.mixture)
+    between = released.responsibilities_model
+    radius = RADIUS * math.sqrt(d)
+
+    def stack(mixture):
+        values, vectors = np.linalg.eigh(mixture.covariances)
+        roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        return adapt_stack(x, mechanism.domain, mixture, roots, radius, 0.0)
+
+    k = start.weights.shape[1]
+    assert first == pytest.approx(np.repeat(stack(start), draws, axis=0))
+    # The classes of what is released are in the order of its weights.
+    assert np.sort(second[:, :k], axis=1) == pytest.approx(np.sort(stack(between)[:, :k], axis=1))
+    assert second[:, k:] == pytest.approx(stack(between)[:, k:])
+    assert not np.allclose(second[0], second[1])
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
