@@ -198,7 +198,7 @@ def table_of(
     generator = HouseholdGenerator(settings, common=common)
     generator.kwh(vectors[:1], SEED)
     real = summarise([kwh], len(kwh), settings)
-    floor = floors(kwh, settings)
+    floor = floors(kwh, real.homes, settings)
     draw_s, scores = 0.0, []
     for draw in progress(range(draws), f"draws of {name} homes"):
         begin = time.process_time()

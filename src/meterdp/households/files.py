@@ -85,7 +85,7 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     rows = compare(*summaries[:2])
     if others is not None:
         rows.append(membership(*(summary.homes.vector for summary in summaries)))
-    floor = floors(real_kwh, settings)
+    floor = floors(real_kwh, summaries[0].homes, settings)
     return with_floors(rows, floor)
 
 

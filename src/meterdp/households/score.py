@@ -301,10 +301,11 @@ def membership(members: np.ndarray, synthetic: np.ndarray, others: np.ndarray) -
     return Score("membership attack", "odds that it is right", "to 1", 1.0, found, found - 1, "above a guess")
 
 
-def floors(energy_kwh: np.ndarray, settings: VectorSettings, halves: int = HALVES) -> dict[tuple[str, str], float]:
-    """Return the mean absolute error of every row between random halves of (H, T) real readings in memory."""
+def floors(
+    energy_kwh: np.ndarray, homes: Homes, settings: VectorSettings, halves: int = HALVES
+) -> dict[tuple[str, str], float]:
+    """Return the mean absolute error of every row between random halves of real homes, (H, T) readings in memory."""
     errors: dict[tuple[str, str], list[float]] = {}
-    homes = Homes.of(energy_kwh, settings)
 
     def part_of(rows: np.ndarray) -> Summary:
         loads = _Loads(len(rows), settings)

@@ -147,7 +147,7 @@ def study_tables(homes: Homes | None, delta: float, seed: int) -> dict[str, Rows
     if homes is None:
         return {table.name: [] for table in (HOUSEHOLD_SCORES, HOUSEHOLD_WEEKS, HOUSEHOLD_CURVES)}
     shown, curves = _weeks(homes, _real_weeks(homes), REAL_HOMES), _curves(homes, homes.summary, REAL_HOMES)
-    floor, scores = floors(homes.energy_kwh, homes.settings), []
+    floor, scores = floors(homes.energy_kwh, homes.summary.homes, homes.settings), []
     for epsilon in progress((None, *STUDIED["epsilons"]), "scorecards"):
         draws, summaries = list(_draws(homes, epsilon, delta, seed)), []
         for draw in draws:

@@ -72,7 +72,7 @@ def test_diversified_peaks_are_means_over_groups(homes, summary):
 
 
 def test_floors_are_beside_every_row(homes, summary):
-    found = floors(homes, SETTINGS, halves=2)
+    found = floors(homes, summary.homes, SETTINGS, halves=2)
     rows = with_floors(compare(summary, summary), found)
     assert score(rows, "energy, quantiles of homes", "0.5").floor > 0
     assert 0 < score(rows, "autocorrelation", "1 interval").floor <= 1

@@ -80,7 +80,7 @@ def test_the_real_column_is_that_of_the_readings_counted_by_hand(homes, found):
 
 def test_floors_stand_beside_every_source_and_errors_are_of_real_and_synthetic(homes, found):
     scores = found["household_scores"]
-    floor = floors(homes.energy_kwh, homes.settings)
+    floor = floors(homes.energy_kwh, summarise([homes.energy_kwh], HOMES, homes.settings).homes, homes.settings)
     for row in scores.itertuples():
         assert row.floor == pytest.approx(floor.get((row.statistic, row.detail), np.nan), nan_ok=True)
         assert row.absolute_error == pytest.approx(abs(row.error), nan_ok=True)  # of one draw
