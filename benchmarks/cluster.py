@@ -1,6 +1,6 @@
 """How long a release of many homes would take on more cores: its real jobs, replayed with measured times.
 
-``python benchmarks/cluster.py [HOMES]``, after ``python benchmarks/million.py HOMES``. Snakemake says which job waits
+``python benchmarks/cluster.py [HOMES]``, after ``python benchmarks/scale.py HOMES``. Snakemake says which job waits
 for which. A job takes the processor seconds that jobs of its rule took on average; with more shards, those of a shard
 take less in proportion, except for what a job that does next to nothing takes. A core does a job at a time, of those
 that are ready the one with the longest chain behind it. Nothing is added for queues and networks. Rows in
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from million import TABLE, configuration, meter_list
+from scale import TABLE, configuration, meter_list
 from table import ROOT, write, write_on_page
 
 CORES_OF_NODE, NODES = 8, (1, 10, 100)

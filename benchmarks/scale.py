@@ -1,283 +1,337 @@
-"""From a long CSV of 1e6 to 1e8 readings to canonical readings and profiles: time, memory, and beside what.
+"""A utility of many homes, really run: seconds, processor seconds and peak memory of every rule, and disk.
 
-``make benchmark`` writes results/benchmarks/scale.parquet: a row per size and rival. Rivals are the bare parse of the
-same file by Arrow, streamed block by block with its own threads and nothing done with the result, and the same steps
-in plain pandas without the search for unit slips, spikes and the like, at the sizes whose memory this machine has.
-Every run is a process of its own, from its start to its end; both sides are measured in turn, best of ``ROUNDS``.
+``python benchmarks/scale.py HOMES [...]`` makes an export of so many simulated homes (20,000 of the simulator's
+own generator, beyond these repeated at other levels; an hour an interval, written as Parquet), and takes it through
+check, study, release and verification, all as a user would. It adds to results/benchmarks/scale.parquet: a row per
+size and rule.
 
-The readings are those of the simulator; beyond its 1,409 homes they are repeated under other meter ids.
+Processor time and memory are those of whole jobs with all their processes, from a watcher beside Snakemake, so no
+rule knows of it. Memory is the highest resident set of a process, children added. ``--folder`` keeps export and
+results, and a run that finds them goes on where the last one ended.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from multiprocessing import get_context
+from datetime import date, timedelta
+from functools import cache, partial
+from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from table import ROOT, write_on_page
 
-ROOT = Path(__file__).resolve().parents[1]
-SIZES = (10**6, 10**7, 3 * 10**7, 10**8)
-HOMES, DAYS = 1409, 28
-# Of one of the sizes, beside Arrow only.
-IRREGULAR = ("in order of time", "every field in quotes", "a damaged line in a thousand")
-IRREGULAR_SIZE = 10**7
-SHARDS, CORES = 16, os.cpu_count()
-ROUNDS = 2
-ZONE, MINUTES = "America/Los_Angeles", 15
-# glibc keeps big arrays, as in every job of the workflow (workflow/rules/common.smk); for both sides.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
-# What pandas takes a reading at 1e7 of them.
-PANDAS_BYTES_PER_ROW = 260
+from meterdp.core.parquet import atomic_path
+from meterdp.households.columns import FEWEST_DAYS
 
-
-def settings():
-    """Return the configuration of the default study and how its export is written."""
-    from meterdp.core.config import complete, load_schema
-    from meterdp.ingest.settings import ExportSettings
-    from meterdp.simulate.parameters import simulated_export
-
-    # One date for all, which pandas has in a line.
-    config = complete({"profiles": {"vector": "half_day"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
-    return config, ExportSettings.from_config(simulated_export("2025-10-20", DAYS))
+SEED, LAST_DAY, MINUTES = 1, date(2025, 11, 23), 60
+HOMES_OF_FEEDER, HOMES_AT_ONCE, HOMES_OF_SHARD = 100, 500, 31_250
+LOOKS_PER_SECOND = 10
+# Homes beyond the first so many are repeated, each at another level (standard deviation of its log).
+SIMULATED, LEVEL_STD = 20_000, 0.3
+TABLE = ROOT / "results/benchmarks/scale.parquet"
+# Seconds of all jobs of a rule together, of processors, and the most megabytes of one job.
+SPENT = ("seconds", "processor_s", "peak_mb")
+# Rules that take less, and smaller parts of the disk, are no lines on the page.
+LEAST_SHOWN_S, LEAST_SHOWN_MB = 3, 20
+# Of a job, the name of its script; Snakemake puts random letters before it.
+_SCRIPT = re.compile(r"\.snakemake/scripts/tmp\w+\.(\w+)\.py$")
 
 
-def write_exports(folder: Path, sizes) -> dict[int, tuple[Path, int]]:
-    """Write exports, ordered by meter, of at least so many readings; return how many each has, too."""
-    from meterdp.simulate.export import simulate_export
+@cache
+def simulation(homes: int, days: int):
+    """Return the simulator of a process: homes, their loads, and what goes wrong with their readings."""
+    from meterdp.simulate.data_quality import Faults
+    from meterdp.simulate.fleet import Fleet, Period
+    from meterdp.simulate.load import LoadModel
     from meterdp.simulate.parameters import SimulationParameters
 
-    simulate_export(
-        SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"),
-        folder / "homes.csv",
-        seed=1,
-        households=HOMES,
-    )
-    header, rows = (folder / "homes.csv").read_bytes().split(b"\n", 1)
-    each = rows.count(b"\n")
-    out = {}
-    for size in sizes:
-        path, written = folder / f"{size}.csv", 0
-        with path.open("wb") as file:
-            file.write(header + b"\n")
-            for copy in range(-(-size // each)):
-                text = rows
-                if size - written < each:  # whole meters
-                    last = rows.split(b"\n", size - written)[size - written - 1].split(b",")[0]
-                    text = rows[: rows.index(b"\n", rows.rindex(last + b",")) + 1]
-                file.write(text.replace(b"SYN-", b"S%02d-" % copy))
-                written += text.count(b"\n")
-        out[size] = path, written
-    return out
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    fleet = Fleet.of(parameters, seed=SEED, households=homes)
+    period = Period(LAST_DAY - timedelta(days=days - 1), days, parameters.time_zone, MINUTES)
+    return fleet, LoadModel(parameters, period, SEED), Faults(parameters.data_quality, fleet, period)
 
 
-def write_irregular(export: Path) -> dict[str, Path]:
-    """Write the same readings in ways that are harder to read: what is harder, and the file."""
-    header, *rows = export.read_bytes().splitlines(keepends=True)
-    out = {name: export.with_name(f"{name.replace(' ', '_')}.csv") for name in IRREGULAR}
-    by_time = sorted(rows, key=lambda row: row.split(b",")[2])
-    quoted = [b'"' + row[:-1].replace(b",", b'","') + b'"\n' for row in rows]
-    damaged = [row if i % 1000 else b"damaged\n" + row for i, row in enumerate(rows)]
-    for path, lines in zip(out.values(), (by_time, quoted, damaged), strict=True):
-        path.write_bytes(header + b"".join(lines))
-    return out
+@cache
+def simulated_rows(homes: int, days: int, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows of some homes, those that are sent again at their end: home from ``begin``, slot and energy."""
+    fleet, model, faults = simulation(homes, days)
+    rows, again = [], []
+    for home in range(begin, end):
+        kind = fleet.kind(home)
+        first_sent, resent = faults.rows(home, model.energy(kind, home), model.resolution_wh(kind, home))
+        rows.append((home, first_sent))
+        again.append((home, resent))
+    rows += again
+    place = np.repeat([home - begin for home, _ in rows], [each.slot.size for _, each in rows])
+    kwh = np.concatenate([np.where(each.word > 0, np.nan, each.energy_kwh) for _, each in rows])
+    return place.astype(np.int32), np.concatenate([each.slot for _, each in rows]), kwh
 
 
-def arrow(export: str, folder: Path) -> dict:
-    """Parse the file and nothing else."""
-    import pyarrow as pa
-    import pyarrow.csv as csv
-
-    types = {"meter_id": pa.string(), "interval_start": pa.timestamp("us"), "kwh": pa.float64()}
-    convert = csv.ConvertOptions(column_types=types, include_columns=list(types))
-    skip = csv.ParseOptions(invalid_row_handler=lambda row: "skip")
-    return {"parsed": sum(b.num_rows for b in csv.open_csv(export, parse_options=skip, convert_options=convert))}
+SCHEMA = pa.schema(
+    [
+        ("meter_id", pa.dictionary(pa.int32(), pa.string())),
+        ("interval_start", pa.timestamp("us", "UTC")),
+        ("kwh", pa.float64()),
+    ]
+)
 
 
-def _profile(part: Path, config: dict) -> int:
-    """Do what workflow/scripts/profile_shard.py does; return how many households there are."""
-    from meterdp.core.parquet import open_table
-    from meterdp.profiles.grid import read_shard_in_pieces
-    from meterdp.profiles.shard import process_shard
-    from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+def meter_id(home: int) -> str:
+    return f"SYN-{home + 1:07d}"
 
-    households, forecast = 0, config["forecast"]
-    days, steps = forecast["train_days"], forecast["horizon_steps"]
-    paths = [part.with_name(f"{part.stem}-{table.name}.parquet") for table in (QUALITY, LOG_LOAD, PROFILES)]
+
+def export_rows(homes: int, days: int, some: range) -> pa.Table:
+    """Return the rows of some homes; beyond those that are simulated, of repeated ones at other levels."""
+    simulated = min(homes, SIMULATED)
+    begin = some.start % simulated
+    place, slot, kwh = simulated_rows(simulated, days, begin, begin + len(some))
+    if some.start >= simulated:
+        kwh = kwh * np.exp(LEVEL_STD * np.random.default_rng([SEED, some.start]).standard_normal(len(some)))[place]
+    _, model, _ = simulation(simulated, days)
+    stamps = model.period._local.tz_convert("UTC").tz_localize(None).to_numpy("datetime64[us]")
+    columns = [
+        pa.DictionaryArray.from_arrays(place, [meter_id(home) for home in some]),
+        pa.array(stamps[slot]).cast(SCHEMA.field(1).type),
+        pa.array(np.round(kwh, 3), from_pandas=True),
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def meter_list(folder: Path, homes: int) -> None:
+    """Write the public list of meters, each with its circuit."""
+    from meterdp.ingest.meter_list import MeterList, write_meter_list
+
+    feeders = max(homes // HOMES_OF_FEEDER, 1)
+    circuit_of = {meter_id(home): f"F{home * 7919 % feeders:05d}" for home in range(homes)}
+    write_meter_list(MeterList(circuit_of), folder / "meters.csv")
+
+
+def make_export(folder: Path, homes: int, days: int, cores: int) -> dict:
+    """Write export, list of meters and configuration; return readings and seconds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    begin, before, count = time.perf_counter(), os.times(), 0
+    parts = (range(first, min(first + HOMES_AT_ONCE, homes)) for first in range(0, homes, HOMES_AT_ONCE))
     with (
-        open_table(paths[0], QUALITY) as add_quality,
-        open_table(paths[1], LOG_LOAD) as add_log_load,
-        open_table(paths[2], PROFILES) as add_profiles,
+        atomic_path(folder / "export.parquet") as path,
+        pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=1) as writer,
+        Pool(cores) as pool,
     ):
-        for shard in read_shard_in_pieces(part, MINUTES, ZONE):
-            tables = process_shard(shard, config["quality"], config["profiles"], days, steps)
-            add_quality(tables.quality)
-            add_log_load(tables.log_load)
-            add_profiles(tables.profiles)
-            households += len(shard.household)
-    return households
+        for rows in pool.imap(partial(export_rows, homes, days), parts):
+            writer.write_table(rows)
+            count += len(rows)
+        pool.close()
+        pool.join()
+    seconds, after = time.perf_counter() - begin, os.times()
+    meter_list(folder, homes)
+    (folder / "config.yaml").write_text(yaml.safe_dump(configuration(folder, homes, days)))
+    processor = sum(after[:4]) - sum(before[:4])
+    return {"rule": "(export)", "jobs": 1, "seconds": seconds, "processor_s": processor, "readings": count}
 
 
-def ours(export: str, folder: Path) -> dict:
-    """Read the export and take every shard through the profiles room, as the workflow does."""
-    import meterdp.ingest.ingest as room
-
-    config, export_settings = settings()
-    if "damaged" in Path(export).name:
-        export_settings = replace(export_settings, bad_rows="missing")
-    seconds = {"read_again_s": 0.0}  # only where the readings do not fit into the memory
-
-    def timed(name, function):
-        def call(*arguments, **keywords):
-            begin = time.perf_counter()
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                seconds[name] = time.perf_counter() - begin
-
-        return call
-
-    room.survey_export, room.fill = timed("read_s", room.survey_export), timed("read_again_s", room.fill)
-    parts = [folder / f"part-{s:03d}.parquet" for s in range(SHARDS)]
-    with ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
-        timed("ingest_s", room.ingest)(
-            export,
-            export_settings,
-            readings_paths=parts,
-            meters_path=folder / "meters.parquet",
-            report_path=folder / "report.parquet",
-            threads=CORES,
-            memory_bytes=int(config["memory_gib"] * 2**30),
-        )
-        seconds["write_s"] = seconds["ingest_s"] - seconds["read_s"] - seconds["read_again_s"]
-        households = sum(timed("profiles_s", lambda: list(pool.map(partial(_profile, config=config), parts)))())
-    return {"households": households, **seconds}
+def configuration(folder: Path, homes: int, days: int) -> dict:
+    whole_period = ["households"] if days >= FEWEST_DAYS else []
+    return {
+        "title": f"{homes:,} simulated homes",
+        "results_dir": str(folder / "results"),
+        "shards": max(-(-homes // HOMES_OF_SHARD), 4),
+        "export": {
+            "path": str(folder / "export.parquet"),
+            "meters": str(folder / "meters.csv"),
+            "format": "parquet",
+            "time_zone": "America/Los_Angeles",
+            "stamp_time_zone": "UTC",
+            "interval_minutes": MINUTES,
+            "first_day": (LAST_DAY - timedelta(days=days - 1)).isoformat(),
+            "last_day": LAST_DAY.isoformat(),
+        },
+        "release": {
+            "population": f"{homes} simulated homes",
+            "budget_period": "2025",
+            "what": ["mixture", *whole_period, "forecasts", "feeders"],
+            "feeder_typical_daily_kwh": 30,
+            # At most one in the number of listed meters.
+            "delta": min(1e-5, 1 / (10 * homes)),
+            "cap_delta": min(1e-5, 1 / homes),
+            "ledger": str(folder / "ledger.sqlite"),
+        },
+    }
 
 
-def pandas(export: str, folder: Path) -> dict:
-    """Do the same steps the usual way: parse, UTC, last row wins, grid, quality, log, rolling season, profiles."""
-    config, _ = settings()
-    frame = pd.read_csv(export, usecols=["meter_id", "interval_start", "kwh"]).dropna(subset="kwh")
-    local = pd.to_datetime(frame["interval_start"], format="%Y-%m-%d %H:%M")
-    second = frame.assign(local=local).duplicated(["meter_id", "local"], keep="first")
-    frame["stamp"] = local.dt.tz_localize(ZONE, ambiguous=~second.to_numpy()).dt.tz_convert("UTC")
-    frame = frame.drop_duplicates(["meter_id", "stamp"], keep="last")
-    grid = pd.date_range(frame["stamp"].min(), frame["stamp"].max(), freq=f"{MINUTES}min")
-    energy = frame.pivot(index="stamp", columns="meter_id", values="kwh").reindex(grid)  # noqa: PD010
-    readings = energy.stack(future_stack=True)  # noqa: PD013
-    readings.rename("energy_kwh").reset_index().to_parquet(folder / "readings.parquet")
-    from meterdp.profiles.constants import SEASON
+class Watcher(threading.Thread):
+    """Looks at the processes of jobs: their processor time and peak memory by script."""
 
-    rules, profiles = config["quality"], {**SEASON, **config["profiles"]}
-    low, high = (power * MINUTES / 60 for power in rules["plausible_power_kw"])
-    energy = energy.where((energy >= low) & (energy <= high))
-    runs = (energy != energy.shift()).cumsum()
-    longest = int(rules["stuck_hours"] * 60 / MINUTES)
-    stuck = runs.apply(lambda column: column.map(column.value_counts())) > longest
-    energy = energy.mask(stuck & (energy != 0))
-    kept = (energy.isna().mean() <= rules["max_missing_share"]) & ((energy == 0).mean() <= rules["max_zero_share"])
-    floor, ceiling = (bound * MINUTES / 60 for bound in profiles["clip_kwh_per_hour"])
-    log_kwh = np.log(energy.loc[:, kept].clip(floor, ceiling))
-    total, weight, per_day = 0.0, 0.0, 24 * 60 // MINUTES
-    for back in range(1, profiles["rolling_days"] + 1):
-        value = log_kwh.shift(back * per_day)
-        factor = profiles["rolling_day_decay"] ** (back - 1)
-        total, weight = total + factor * value.fillna(0.0), weight + factor * value.notna()
-    season = total / weight.where(weight > 0)
-    parts = {"log_kwh": log_kwh, "seasonal_log_kwh": season, "residual_log_kwh": log_kwh - season}
-    load = pd.concat({name: part.melt(ignore_index=False)["value"] for name, part in parts.items()}, axis=1)
-    load.to_parquet(folder / "log_load.parquet")
-    hourly = energy.resample("1h").mean() * (60 // MINUTES)
-    at_home = hourly.tz_convert(ZONE)
-    day = at_home.index[len(at_home) // 2].normalize() + pd.Timedelta(hours=profiles["start_hour"])
-    half_day = at_home.loc[day : day + pd.Timedelta(hours=profiles["hours"] - 1)]
-    np.log(half_day.clip(*profiles["clip_kwh_per_hour"])).T.to_parquet(folder / "profiles.parquet")
-    return {"households": energy.shape[1]}
+    def __init__(self, root: psutil.Process):
+        super().__init__(daemon=True)
+        self.root, self.ended = root, threading.Event()
+        self.script: dict[int, str] = {}  # of every job, by process
+        self.memory: dict[int, float] = {}
+        self.processor: dict[int, dict[int, float]] = {}
+
+    def run(self) -> None:
+        while not self.ended.wait(1 / LOOKS_PER_SECOND):
+            with suppress(psutil.Error):
+                for process in self.root.children(recursive=True):
+                    with suppress(psutil.Error, OSError, IndexError):  # it ended meanwhile
+                        self._look(process)
+
+    def _look(self, process: psutil.Process) -> None:
+        if process.pid not in self.script:
+            found = [name for word in process.cmdline() for name in _SCRIPT.findall(word)]
+            if not found or process.cmdline()[0].endswith("sh"):
+                return
+            self.script[process.pid] = found[0]
+        family = [process, *process.children(recursive=True)]
+        times = self.processor.setdefault(process.pid, {})
+        for one in family:
+            with suppress(psutil.Error):
+                spent = one.cpu_times()
+                times[one.pid] = spent.user + spent.system
+        resident = sum(one.memory_info().rss for one in family[1:])
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        resident += int(status.partition("VmHWM:")[2].split()[0]) * 1024
+        self.memory[process.pid] = max(self.memory.get(process.pid, 0), resident)
+
+    def rows(self, benchmarks: Path, since: float) -> list[dict]:
+        """Return a row per rule: jobs, longest and summed seconds, processor seconds and the largest memory."""
+        rows = []
+        for script in dict.fromkeys(self.script.values()):
+            jobs = [pid for pid, name in self.script.items() if name == script]
+            rows.append(
+                {
+                    "rule": script,
+                    "jobs": len(jobs),
+                    "seconds": _job_seconds(benchmarks, script, since),
+                    "processor_s": sum(sum(self.processor[pid].values()) for pid in jobs),
+                    "peak_mb": max(self.memory[pid] for pid in jobs) / 2**20,
+                }
+            )
+        return rows
 
 
-def measure(which: str, export: Path) -> dict:
-    """Run one of them in a process of its own; return its seconds, peak memory and what it says itself.
+def _job_seconds(benchmarks: Path, rule: str, since: float) -> float:
+    files = [benchmarks / f"{rule}.tsv", *(benchmarks / rule).glob("*.tsv")]
+    new = [file for file in files if file.is_file() and file.stat().st_mtime >= since]
+    return sum(float(pd.read_csv(file, sep="\t")["s"].iloc[0]) for file in new) if new else float("nan")
 
-    The memory is the most that it and its children had together, looked at twenty times a second.
-    """
-    with tempfile.TemporaryDirectory(dir=export.parent) as folder:
-        begin, peak = time.perf_counter(), 0
-        words = [sys.executable, __file__, which, str(export), folder]
-        running = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ | ALLOCATOR)
-        family = psutil.Process(running.pid)
+
+def run_watched(words: list[str], folder: Path) -> list[dict]:
+    """Run a command of meterdp or Snakemake; return a row for all of it and one for each rule that ran."""
+    begin, started = time.perf_counter(), time.time()
+    with open(folder / "run.log", "ab") as log:
+        running = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
+        process = psutil.Process(running.pid)
+        watcher = Watcher(process)
+        watcher.start()
+        peak = 0
         while running.poll() is None:
             with suppress(psutil.Error):
-                peak = max(peak, sum(p.memory_info().rss for p in (family, *family.children(recursive=True))))
-            time.sleep(0.05)
-        seconds = time.perf_counter() - begin
-        if running.returncode:
-            raise SystemExit(f"{which} failed")
-        said = json.loads(running.stdout.read().splitlines()[-1])
-    return {"seconds": seconds, "peak_gib": peak / 2**30, **said}
+                peak = max(peak, sum(p.memory_info().rss for p in (process, *process.children(recursive=True))))
+            time.sleep(1 / LOOKS_PER_SECOND)
+        watcher.ended.set()
+        watcher.join()
+    if running.returncode:
+        raise SystemExit(f"{' '.join(words)} failed, see {folder / 'run.log'}")
+    seconds = time.perf_counter() - begin
+    spoken = filter(lambda word: not word.startswith("-"), words[1:3])
+    whole = {"rule": f"({Path(words[0]).name} {' '.join(spoken)})", "jobs": 1, "seconds": seconds}
+    return [whole | {"peak_mb": peak / 2**20}, *watcher.rows(folder / "results/private/benchmarks", started)]
 
 
-def compared(case: str, export: Path, count: int, rivals: list[str]) -> list[dict]:
-    """Measure one export; return a row per rival."""
-    who = ("ours", *rivals)
-    runs = [{which: measure(which, export) for which in who} for _ in range(ROUNDS)]
-    best = {which: min((run[which] for run in runs), key=lambda found: found["seconds"]) for which in who}
-    mine, rows = best["ours"], []
-    for rival in rivals:
-        row = {
-            "case": case,
-            "ours_s": mine["seconds"],
-            "other": {"arrow": "bare parse by Arrow", "pandas": "the same steps in pandas"}[rival],
-            "other_s": best[rival]["seconds"],
-            "ratio": best[rival]["seconds"] / mine["seconds"],
-            "quality": f"peak {mine['peak_gib']:.2f} GiB against {best[rival]['peak_gib']:.2f}",
-            "load": f"{os.getloadavg()[0]:.1f} on {CORES} cores",
-            "readings": count,
-            "readings_per_s": count / mine["seconds"],
-            "peak_gib": mine["peak_gib"],
-            "other_peak_gib": best[rival]["peak_gib"],
-            "households": mine["households"],
-            **{name: mine[name] for name in ("read_s", "read_again_s", "write_s", "profiles_s")},
-        }
-        rows.append(row)
-        print(row, flush=True)
-    return rows
+def disk(folder: Path) -> dict[str, float]:
+    """Return megabytes by part of the folder."""
+    parts = [folder / "export.parquet", folder / "ledger.sqlite.files"]
+    parts += [part for name in ("private", "study", "release") for part in [*folder.glob(f"results/{name}/*")]]
+    return {
+        str(part.relative_to(folder)): sum(f.stat().st_size for f in [part, *part.rglob("*")] if f.is_file()) / 1e6
+        for part in parts
+        if part.exists()
+    }
 
 
-def main(sizes=SIZES) -> None:
-    """Run all sizes and write the table."""
-    from meterdp.core.parquet import atomic_path
+def files_in(folder: Path) -> int:
+    return sum(1 for path in folder.rglob("*") if path.is_file())
 
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    rows = []
-    with tempfile.TemporaryDirectory() as name:
-        for size, (export, count) in write_exports(Path(name), sizes).items():
-            if not rows:
-                measure("ours", export)  # compiles the kernels; the cache is kept between runs
-            rivals = ["arrow"] + ["pandas"] * (size * PANDAS_BYTES_PER_ROW < memory)
-            rows += compared(f"{count:,} readings", export, count, rivals)
-            if size == IRREGULAR_SIZE:
-                for case, irregular in write_irregular(export).items():
-                    rows += compared(f"{count:,} readings, {case}", irregular, count, ["arrow"])
-                    irregular.unlink()
-            export.unlink()
-    with atomic_path(ROOT / "results/benchmarks/scale.parquet") as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+
+def measure(homes: int, days: int, folder: Path, cores: int, targets: list[str]) -> list[dict]:
+    rows = [] if (folder / "config.yaml").exists() else [make_export(folder, homes, days, cores)]
+    config, own = str(ROOT / "config/config.yaml"), str(folder / "config.yaml")
+    bin_ = Path(sys.executable).parent
+    rows += run_watched([f"{bin_}/meterdp", "check", "--config", config, "--config", own], folder)
+    if "release" in targets:
+        rows += run_watched([f"{bin_}/meterdp", "release", "check", "--config", config, "--config", own], folder)
+    for target in targets:
+        snakemake = [f"{bin_}/snakemake", target, "--cores", str(cores), "--rerun-incomplete", "--nolock"]
+        rows += run_watched([*snakemake, "--configfile", config, own], folder)
+    if "release" in targets:
+        rows += run_watched([f"{bin_}/meterdp", "release", "verify", str(folder / "results/release")], folder)
+        rows.append({"rule": "(released files)", "jobs": files_in(folder / "results/release")})
+    rows += [{"rule": f"[disk] {name}", "disk_mb": mb} for name, mb in disk(folder).items()]
+    return [{"homes": homes, "days": days, **row, "load": f"{os.getloadavg()[0]:.1f}"} for row in rows]
+
+
+def page() -> str:
+    """Return the table of what was measured: a line a rule, a column a size."""
+    found = pd.read_parquet(TABLE).astype({"homes": int})
+    sizes = sorted(found["homes"].unique())
+    of = found.set_index(["rule", "homes"])
+
+    def cell(rule: str, homes: int) -> str:
+        if (rule, homes) not in of.index:
+            return "–"
+        row = of.loc[(rule, homes)]
+        if rule.startswith("[disk]"):
+            return f"{row['disk_mb']:,.0f}"
+        spent = [f"{row[name]:,.0f}" if np.isfinite(row[name]) else "–" for name in SPENT]
+        return " / ".join(spent)
+
+    rules = [rule for rule in dict.fromkeys(found["rule"]) if not rule.startswith("(released")]
+    lines = [f"| | {' | '.join(f'{homes:,} homes' for homes in sizes)} |", f"|{' --- |' * (len(sizes) + 1)}"]
+    for rule in rules:
+        own = found[found["rule"] == rule]
+        if rule.startswith("(") or own["disk_mb"].max() >= LEAST_SHOWN_MB or own["seconds"].max() >= LEAST_SHOWN_S:
+            lines.append(f"| {rule} | {' | '.join(cell(rule, homes) for homes in sizes)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("homes", nargs="*", type=lambda text: int(float(text)), default=[10_000])
+    parser.add_argument("--folder", type=Path, help="keep everything here; one size only")
+    parser.add_argument("--days", type=int, default=28, help="56 or more have households over the period, too")
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--targets", nargs="*", default=["study", "release"])
+    parser.add_argument("--docs", action="store_true", help="put what was measured into docs/scale.md, and no more")
+    asked = parser.parse_args()
+    if asked.docs:
+        write_on_page("scale.md", "scale.py", page())
+        return
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for homes in asked.homes:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (asked.folder or Path(temporary)).resolve()
+            rows = measure(homes, asked.days, folder, asked.cores, asked.targets)
+        for row in rows:
+            print(row, flush=True)
+        known = pd.read_parquet(TABLE) if TABLE.exists() else pd.DataFrame({"homes": []})
+        with atomic_path(TABLE) as path:
+            new = pd.DataFrame(rows)
+            again = (known["homes"] == homes) & known.get("rule", known["homes"]).isin(new["rule"])
+            pd.concat([known[~again], new]).to_parquet(path)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in ("ours", "arrow", "pandas"):
-        which, export, folder = sys.argv[1:]
-        print(json.dumps(globals()[which](export, Path(folder))))
-    else:
-        main([int(float(size)) for size in sys.argv[1:]] or SIZES)
+    main()

@@ -1,6 +1,6 @@
 """What more households are worth: the held-out likelihood of a released mixture against N and epsilon.
 
-``python benchmarks/size.py FOLDER``, the folder that ``python benchmarks/million.py HOMES --folder FOLDER`` made. The
+``python benchmarks/size.py FOLDER``, the folder that ``python benchmarks/scale.py HOMES --folder FOLDER`` made. The
 mixture is that of its configuration, of so many of its homes; 50,000 others are held out. Then of all homes with ever
 less epsilon, down to what 10,000 homes have at epsilon 1. A row per N and epsilon in results/benchmarks/size.parquet:
 nats a record, mean and deviation over draws.

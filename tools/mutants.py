@@ -229,9 +229,8 @@ MUTANTS = (
     Mutant(
         "an extra statistic released without noise: group forecast",
         f"{GROUP}/mechanism.py",
-        "return self._released(levels, bound, measure(plan.profile, _total(vectors, public.grid)))",
-        "return self._released(levels, bound + 1e-9 * np.nanmean(x), "
-        "measure(plan.profile, _total(vectors, public.grid)))",
+        "return self._released(levels, bound, measure",
+        "return self._released(levels, bound + 1e-9 * np.nanmean(x), measure",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -561,8 +560,8 @@ MUTANTS = (
     Mutant(
         "an export misread: readings of a chunk of households are out of order",
         f"{EXPORTS}/growing.py",
-        'order = np.argsort(chunk, kind="stable")',
-        'order = np.argsort(chunk, kind="stable")[::-1]',
+        'rows = rows[np.argsort(chunk, kind="stable")]',
+        'rows = rows[np.argsort(chunk, kind="stable")[::-1]]',
         "tests/unit/ingest/test_formats.py",
     ),
     Mutant(
@@ -999,8 +998,8 @@ MUTANTS = (
     Mutant(
         "an extra statistic released without noise: feeder totals",
         f"{FEEDERS}/mechanism.py",
-        "return self._totals(common[0], measure(plan.own.step, feeders))",
-        "return self._totals(common[0], measure(plan.own.step, feeders) + 1e-9 * feeders.mean())",
+        "return self._totals(common[0], measure(self.plan.own.step, sums.feeders))",
+        "return self._totals(common[0], measure(self.plan.own.step, sums.feeders) + 1e-9 * sums.feeders.mean())",
         REPLACING_FEEDER,
     ),
     Mutant(

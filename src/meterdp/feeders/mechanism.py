@@ -46,6 +46,14 @@ class FeederRecords:
 
 
 @dataclass(frozen=True)
+class FeederSums:
+    """The exact sums of what records add: of all meters (1, K), and of every feeder's (F, K')."""
+
+    everybody: np.ndarray
+    feeders: np.ndarray
+
+
+@dataclass(frozen=True)
 class FeederRelease:
     """Energy of every feeder and interval (F, T), not negative, of how many meters (F,), and standard errors (F,).
 
@@ -97,26 +105,28 @@ class FeederTotals:
 
     def release(self, private: FeederRecords, noise: GaussianSource) -> FeederRelease:
         """Run the mechanism once, with noise on the grid it was calibrated for."""
-        return self.run(private.energy_kwh, measure_with(noise, self.public.grid))
+        return self.release_sums(self.sums(private), noise)
 
-    def run(self, energy_kwh: np.ndarray | Pieces, measure: Measure) -> FeederRelease:
+    def release_sums(self, sums: FeederSums, noise: GaussianSource) -> FeederRelease:
+        """Do what ``release`` does, of records that were added up before."""
+        return self.run(sums, measure_with(noise, self.public.grid))
+
+    def run(self, sums: FeederSums, measure: Measure) -> FeederRelease:
         """Run the mechanism, letting ``measure`` turn exact sums into noisy ones.
 
-        Records are touched in the arguments of ``measure`` only. The privacy test replays a run on neighbouring
+        Sums are touched in the arguments of ``measure`` only. The privacy test replays a run on those of neighbouring
         records by handing back recorded answers.
         """
-        plan = self.plan
-        everybody, feeders = self._sums(energy_kwh)
-        common = measure(plan.common.step, everybody)
-        return self._totals(common[0], measure(plan.own.step, feeders))
+        common = measure(self.plan.common.step, sums.everybody)
+        return self._totals(common[0], measure(self.plan.own.step, sums.feeders))
 
-    def _sums(self, energy_kwh: np.ndarray | Pieces) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact sums of all meters (1, K) and of feeders (F, K') of what records add.
+    def sums(self, private: FeederRecords) -> FeederSums:
+        """Add up what records add, without noise.
 
         Replacing one record moves either, one row of it, by at most the sensitivity of its step. With a grid what
         every record adds is rounded to its multiples first, and sums are exact.
         """
-        public, plan = self.public, self.plan
+        public, plan, energy_kwh = self.public, self.plan, private.energy_kwh
         if energy_kwh.shape != (len(public.feeder), public.intervals):
             raise InputError(
                 "the records do not have the public number of meters and intervals",
@@ -130,7 +140,7 @@ class FeederTotals:
             alone = np.zeros_like(own[part])
             everybody += grouped_sums(self._added(z, read, plan.common), alone, 1, public.grid)
             feeders += grouped_sums(self._added(z, read, plan.own), own[part], public.feeders, public.grid)
-        return everybody, feeders
+        return FeederSums(everybody, feeders)
 
     def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""

@@ -146,16 +146,24 @@ class GroupForecast:
         of_levels = (level_vectors(piece, public.level_kwh) for _, piece in pieces(x))
         levels = levels_of(measure(plan.levels, _total(of_levels, public.grid))[0], public, plan.levels)
         bound = self._bound(levels)
-        vectors = (self.profile_vectors(piece, levels.median_kwh, bound, part) for part, piece in pieces(x))
-        return self._released(levels, bound, measure(plan.profile, _total(vectors, public.grid)))
+        return self._released(levels, bound, measure(plan.profile, self.profile_sum(x, levels.median_kwh, bound)))
 
-    def profile_vectors(
-        self, x: np.ndarray, median_kwh: float, bound: float, part: slice = slice(None)
-    ) -> np.ndarray:
-        """Return what each household adds to the second query, (n, entries), within a set of diameter one.
+    def profile_sum(self, x: np.ndarray | Pieces, median_kwh: float, bound: float) -> np.ndarray:
+        """Return the exact answer of the second query, (1, entries): of all households, then of circuits."""
+        public, circuit = self.public, np.array(self.public.circuit or (), int)
+        of_all, of_circuits = 0.0, np.zeros((public.circuits, 1))
+        for part, piece in pieces(x):
+            vectors = self.profile_vectors(piece, median_kwh, bound)
+            of_all = of_all + _total([vectors], public.grid)
+            if public.circuits:
+                of_circuits += grouped_sums(vectors[:, :1], circuit[part], public.circuits, public.grid)
+        return np.concatenate([of_all, of_circuits.T], axis=1)
 
-        ``part`` says which of all N households these are. Levels are clipped at ``bound`` medians. A household
-        without usable readings adds nothing.
+    def profile_vectors(self, x: np.ndarray, median_kwh: float, bound: float) -> np.ndarray:
+        """Return what each household adds to the second query, (n, entries): its level, shape and spread.
+
+        With circuits the first entry is added to that of its circuit, too; with it, any two households are at most
+        one apart. Levels are clipped at ``bound`` medians. A household without usable readings adds nothing.
         """
         public, usable = self.public, usable_rows(x)
         level = np.clip(x[:, :1] / median_kwh, 0.0, bound)
@@ -167,9 +175,6 @@ class GroupForecast:
         mean = math.sqrt(self._mean_share) * (level - 1) / bound
         parts = [mean, np.sqrt(SHAPE_SHARE) * shape / (2 * SHAPE_RADIUS)]
         parts += [np.sqrt(SPREAD_SHARE / (2 * HOURS)) * shares.reshape(len(x), -1)]
-        if public.circuits:
-            own = np.array(public.circuit[part])[:, None] == np.arange(public.circuits)
-            parts.append(mean * own)
         return np.where(usable[:, None], np.concatenate(parts, axis=1), 0.0)
 
     def _bound(self, levels: Levels) -> float:

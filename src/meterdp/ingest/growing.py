@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.ingest.batch import NO_CODE, NOT_LISTED
 from meterdp.ingest.dense import REASONS, clear_conflicts, none_counts, put
 from meterdp.ingest.settings import ExportSettings
 
@@ -163,6 +164,10 @@ class Chunks:
         self._edges = np.array(edges)
         self.counts, self.repeated = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 2), np.int64)
         self._folder, self._files = folder, []
+        # Of every household; readings of none, which have a negative number, are counted with the first chunk. Of 16
+        # bits, because NumPy sorts these in one pass; so many files cannot be open.
+        sizes = [*np.diff(edges), -min(NO_CODE, NOT_LISTED)]
+        self._chunk_of = np.repeat([*range(len(edges) - 1), 0], sizes).astype(np.uint16)
         self._only = self._empty(0) if len(edges) == 2 else None
         self.all_inside = True
 
@@ -206,13 +211,13 @@ class Chunks:
         rows = np.empty(len(household), _ROW)
         for name, values in zip(_READING, (start_us, household, energy, unreadable), strict=True):
             rows[name] = values
-        # Readings of no household are counted with the first chunk.
-        chunk = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
-        order = np.argsort(chunk, kind="stable")
-        numbers, first = np.unique(chunk[order], return_index=True)
-        for number, some in zip(numbers, np.split(rows[order], first[1:]), strict=True):
+        chunk = self._chunk_of[household]
+        if chunk.min() < chunk.max():  # else all are of one: often so in an export that goes home by home
+            rows = rows[np.argsort(chunk, kind="stable")]
+        ends = np.cumsum(np.bincount(chunk, minlength=len(self._files)))
+        for file, some in zip(self._files, np.split(rows, ends[:-1]), strict=True):
             with self._telling_no_room():
-                self._files[number].write(some)
+                file.write(some)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first household and (H, T) float64 readings in kWh of every chunk, NaN where there is none."""

@@ -20,11 +20,15 @@ from meterdp.errors import InputError
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 PACKED = (".gz", ".zip")
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".xml")
+PARQUET = (".parquet", ".pq")
 _OTHERS = frozenset(
     ".7z .bak .db .doc .docx .gz .htm .html .jpg .json .log .md .ods .parquet .pdf .png .sql .tar .tmp .xls .xlsm "
     ".xlsx .yaml .zip".split()
 )
-_NO_DATA = re.compile(r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?")
+# The last are what Spark and Dask leave beside Parquet files.
+_NO_DATA = re.compile(
+    r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?|_success|_(common_)?metadata"
+)
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,13 @@ def members(path, *, by_name: bool = False) -> list[Member]:
     """Return the files of an export, which is a file, a folder (with all it holds) or a zip, in order of their names.
 
     A file in a folder may itself be packed. ``by_name`` is whether names say what is packed, and not first bytes.
-    Raises ``InputError`` if a folder or zip holds no file, or several that are not all text by their names, and
-    ``zipfile.BadZipFile`` or ``OSError`` if a zip is damaged.
+    Raises ``InputError`` if a folder or zip holds no file, or several that are not all text by their names
+    (or, in a folder, all Parquet), and ``zipfile.BadZipFile`` or ``OSError`` if a zip is damaged.
     """
     path = Path(path)
     if path.is_dir():
         names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
-        chosen = _data(path, names, TEXT + PACKED)
+        chosen = _data(path, names, TEXT + PACKED, PARQUET)
         sizes = [(path / name).stat().st_size for name in chosen]
         found = [
             Member(path / name, PurePosixPath(name).name, path, size_bytes=size, by_name=by_name)
@@ -102,18 +106,20 @@ def is_zip(path: Path, *, by_name: bool) -> bool:
         return file.read(4) in ZIP_STARTS
 
 
-def _data(path: Path, names: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
-    """Return the names that are not plainly no data; several must all have one of the suffixes."""
+def _data(path: Path, names: Sequence[str], *kinds: tuple[str, ...]) -> list[str]:
+    """Return the names that are not plainly no data; several must all have suffixes of one of the kinds."""
     data = [name for name in names if not any(_NO_DATA.fullmatch(part) for part in PurePosixPath(name).parts)]
     if not data:
         raise InputError("holds no files with data", file=path, hint="give the export itself")
-    others = Counter(_kind(name) for name in data if PurePosixPath(name).suffix.lower() not in suffixes)
-    if others and len(data) > 1:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+    found = {PurePosixPath(name).suffix.lower() for name in data}
+    if len(data) > 1 and not any(found <= {*suffixes} for suffixes in kinds):
+        others = Counter(_kind(name) for name in data if PurePosixPath(name).suffix.lower() not in kinds[0])
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+        endings = "; or all in ".join(", ".join(suffixes) for suffixes in kinds)
         raise InputError(
-            f"holds {len(data)} files that are not all text: {kinds}",
+            f"holds {len(data)} files that are not all text: {listed}",
             file=path,
-            hint=f"leave only files of one export in it, with names that end in {', '.join(suffixes)}",
+            hint=f"leave only files of one export in it, with names that end in {endings}",
         )
     return data
 

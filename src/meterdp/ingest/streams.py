@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,6 +97,23 @@ def file_by_file(path, settings: ExportSettings, read: Callable[[Member], Iterat
             if settings.bad_rows == "refuse" or not (member.place or settings.meter_column is None):
                 raise
             yield nothing_but({"file_unreadable": 1}, member.place)
+
+
+def ahead(batches: Iterator[Batch], most: int = 4) -> Iterator[Batch]:
+    """Yield batches that another thread reads, at most so many of them ahead, in their order."""
+    waiting: deque[Future] = deque()
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            while True:
+                while len(waiting) < most:
+                    waiting.append(thread.submit(next, batches, None))
+                batch = waiting.popleft().result()
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            thread.shutdown(cancel_futures=True)
+            batches.close()
 
 
 @contextmanager

@@ -32,8 +32,11 @@ class Mechanism(Protocol):
     households: int  # on the public list, or records
     parameters: Mapping
 
-    def answer(self, records: Any, noise: Metered, earlier: Sequence[Files]) -> Any:
-        """Return noisy answers: the only call that sees records or noise.
+    def prepared(self, records: Any) -> Any:
+        """Return what ``answer`` takes of records, before anything is charged: exact sums, or the records."""
+
+    def answer(self, prepared: Any, noise: Metered, earlier: Sequence[Files]) -> Any:
+        """Return noisy answers: the only call that sees noise, and with ``prepared`` the only one that sees records.
 
         ``earlier`` are the files of mechanisms that are released together with this one, before it.
         """

@@ -1,4 +1,4 @@
-"""A release: checked, charged, drawn and stored, in this order. The one place where release noise is made."""
+"""A release: checked, prepared, charged, drawn and stored, in this order. Release noise is made here alone."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ def release(
         check_release(part.mechanism.guarantee, part.mechanism.households, limit)
     requests, released = [part.request for part in parts], []
     with ledger.asked_once(requests):
+        # A run that dies while it adds up has spent nothing.
+        new = {request.key for request in ledger.check(requests, limit)}
+        prepared = {p.request.key: p.mechanism.prepared(records) for p in parts if p.request.key in new}
         attempts = ledger.charge(requests, limit)
         if attempts and ready is not None:
             try:
@@ -50,7 +53,7 @@ def release(
                 raise
         for request, mechanism in ((part.request, part.mechanism) for part in parts):
             if request.key in attempts:
-                answers = mechanism.answer(records, Metered(SafeNoise(), request.charge), released)
+                answers = mechanism.answer(prepared[request.key], Metered(SafeNoise(), request.charge), released)
                 files = dict(mechanism.render(answers, released))
                 ledger.store(request.key, attempts[request.key], files)
             else:

@@ -14,7 +14,7 @@ import numpy as np
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_column
-from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
+from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederSums, FeederTotals
 from meterdp.feeders.plan import (
     DAYS,
     TYPICAL_DAILY_KWH,
@@ -149,10 +149,11 @@ class ReleasedFeeders(Calibrated):
             window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
         )
 
-    def answer(
-        self, energy_kwh: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]
-    ) -> FeederRelease:
-        return self.mechanism.release(FeederRecords(energy_kwh), noise)
+    def prepared(self, energy_kwh: np.ndarray | Pieces) -> FeederSums:
+        return self.mechanism.sums(FeederRecords(energy_kwh))
+
+    def answer(self, sums: FeederSums, noise: GaussianSource, earlier: Sequence[Files]) -> FeederRelease:
+        return self.mechanism.release_sums(sums, noise)
 
     def render(self, released: FeederRelease, earlier: Sequence[Files]) -> Files:
         return _files(released, self)

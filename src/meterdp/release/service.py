@@ -73,6 +73,9 @@ class Calibrated:
         """What the release is expected to be worth, None where public numbers do not tell."""
         return None
 
+    def prepared(self, records):
+        return records
+
     @property
     def guarantee(self) -> Guarantee:
         return self.mechanism.guarantee

@@ -60,8 +60,9 @@ def losses(mechanism, runs, neighbour):
 
     Along the recorded answers of the first runs the neighbour's release must be the same to the bit.
     """
+    sums = mechanism.sums(FeederRecords(neighbour))
     for log, released in runs[:REPLAYED]:
-        there, again = replayed(lambda answer: mechanism.run(neighbour, answer), log)
+        there, again = replayed(lambda answer: mechanism.run(sums, answer), log)
         for name in ("total_kwh", "devices", "error_kwh"):
             assert np.array_equal(getattr(again, name), getattr(released, name)), "only answers may tell"
     # Sums follow from records alone, so the neighbour's are those of any answers.

@@ -192,7 +192,10 @@ def test_sound_totals_of_which_all_others_are_taken_tell_less_than_a_guess(energ
 def transcript(mechanism, energy):
     """All exact sums of a run, in standard deviations of their noise."""
     seen = []
-    mechanism.run(energy, lambda step, sums: (seen.append(sums.ravel() / step.noise_std), sums)[1])
+    mechanism.run(
+        mechanism.sums(FeederRecords(energy)),
+        lambda step, sums: (seen.append(sums.ravel() / step.noise_std), sums)[1],
+    )
     return np.concatenate(seen)
 
 

@@ -18,7 +18,8 @@ T = DAYS * PER_DAY
 
 def both_sums(mechanism, x):
     """The exact sums of all meters and of feeders; what follows is post-processing."""
-    return replayed(lambda take: mechanism.run(x, lambda step, exact: take(exact)), [np.zeros(1)] * 2)
+    sums = mechanism.sums(FeederRecords(x))
+    return replayed(lambda take: mechanism.run(sums, lambda step, exact: take(exact)), [np.zeros(1)] * 2)
 
 
 def spent(mechanism, one, other):

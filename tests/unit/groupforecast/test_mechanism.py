@@ -112,8 +112,15 @@ def test_replacing_a_household_moves_an_answer_by_no_more_than_declared(circuits
     """Over pairs of wild records; the pair that is built to be worst reaches it."""
     mechanism = calibrate(1.0, 300, circuits)
     x = wild(np.random.default_rng(1), 300)
-    vectors = mechanism.profile_vectors(x, 0.7, bound)
     same = np.array(mechanism.public.circuit or np.zeros(300, int))
+    own = same[:, None] == np.arange(circuits)
+
+    def added(x):
+        vectors = mechanism.profile_vectors(x, 0.7, bound)
+        return np.column_stack([vectors, vectors[:, :1] * own])
+
+    vectors = added(x)
+    assert mechanism.profile_sum(x, 0.7, bound)[0] == pytest.approx(vectors.sum(axis=0), rel=1e-9, abs=1e-12)
     worst = 0.0
     for c in np.unique(same):
         at = vectors[same == c]
@@ -125,7 +132,7 @@ def test_replacing_a_household_moves_an_answer_by_no_more_than_declared(circuits
     opposite[2:4, 0] = 1e6
     opposite[2:4, 1:49] += np.array([[1e3], [-1e3]])
     opposite[[2, 3], 49:] = np.eye(BINS)[[0, 1]].repeat(HOURS, axis=0).reshape(2, -1)
-    found = mechanism.profile_vectors(opposite, 0.7, bound)
+    found = added(opposite)
     # Both at the bound of the level: shape and spread as far apart as they can be.
     counted = min(bound / SHAPE_BOUND, 1.0)
     spread_apart = (mechanism.plan.profile.sensitivity**2) * (0.35 * counted**2 + 0.25)

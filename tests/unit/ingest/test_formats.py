@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.parquet import metadata_of, read_table
+from meterdp.errors import InputError
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import READINGS
@@ -127,6 +128,42 @@ def test_parquet(tmp_path, frame, expected, stamps, ids, energy):
     table = pa.table({"meter_id": pa.array(frame["meter"]).cast(kinds[ids]), "interval_start": stamp, "kwh": kwh})
     pq.write_table(table, tmp_path / "e.parquet", row_group_size=100)
     check(ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", time_zone=ZONE)), expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("where", ["by month", "by meter"])
+def test_a_folder_of_parquet_files_is_one_export(tmp_path, frame, expected, where, threads):
+    """Each with types of its own, in folders of partitions, beside what Spark and Dask leave there."""
+    key = frame["utc"].dt.strftime("%m") if where == "by month" else frame["meter"]
+    for number, (value, part) in enumerate(frame.groupby(key)):
+        ids = pa.array(part["meter"]).cast([pa.string(), pa.dictionary(pa.int32(), pa.string())][number % 2])
+        table = pa.table({"kwh": part["kwh"], "interval_start": pa.array(part["utc"]), "meter_id": ids})
+        folder = tmp_path / f"e/month={value}"
+        folder.mkdir(parents=True)
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=100)
+    for name in ("_SUCCESS", "_metadata", ".part-0.parquet.crc"):
+        (tmp_path / "e" / name).write_bytes(b"")
+    settings = ExportSettings(format="parquet", time_zone=ZONE)
+    check(ingested(tmp_path / "e", settings, threads=threads, batch_bytes=2000), expected)
+
+
+def test_of_a_folder_of_parquet_files_a_bad_one_spoils_itself_only(tmp_path):
+    stamps = pa.array(np.array(["2020-01-01T00:00", "2020-01-01T00:15"], "datetime64[us]"))
+    (tmp_path / "e").mkdir()
+    for meter in ("SECRET1", "SECRET3"):
+        table = pa.table({"meter_id": [meter] * 2, "interval_start": stamps, "kwh": [1, 2]})
+        pq.write_table(table, tmp_path / f"e/{meter}.parquet")
+    (tmp_path / "e/SECRET2.parquet").write_bytes(b"no Parquet")
+    for threads in (1, 2):
+        with pytest.raises(InputError, match=r"e, file 2 of 3, in order of names: is not a Parquet file") as told:
+            ingested(tmp_path / "e", ExportSettings(format="parquet"), threads=threads)
+        assert "SECRET" not in str(told.value)
+        result = ingested(tmp_path / "e", ExportSettings(format="parquet", bad_rows="missing"), threads=threads)
+        assert result.counts == {"used": 4, "file_unreadable": 1}
+        assert result.at("SECRET3", "2020-01-01 00:15") == 2
+    (tmp_path / "e/readings.csv").write_text("meter_id,interval_start,kwh\n")
+    with pytest.raises(InputError, match=r"holds 4 files that are not all text: 3 \.parquet; .* or all in \.parquet"):
+        ingested(tmp_path / "e", ExportSettings(format="parquet"))
 
 
 def test_parquet_with_integer_ids(tmp_path):

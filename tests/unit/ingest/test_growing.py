@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.errors import InputError
 from meterdp.ingest.growing import Growing, _permute
 from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.streams import ahead
 from tests.unit.ingest.made_up import ingested, write_csv
 
 ARRAYS = Growing.arrays
@@ -32,6 +34,31 @@ def rows(order: str, seed: int) -> list[tuple]:
     if order == "shuffled":
         flat = [flat[i] for i in generator.permutation(len(flat))]
     return flat
+
+
+def test_a_reader_that_runs_ahead_yields_the_same_and_stops_where_it_is_stopped():
+    made, closed = [], []
+
+    def some(count, fails=False):
+        try:
+            for number in range(count):
+                made.append(number)
+                yield [number]
+            if fails:
+                raise InputError("is damaged", hint="copy it again")
+        finally:
+            closed.append(count)
+
+    assert [*ahead(some(20))] == [[number] for number in range(20)]
+    found, made[:] = [], []
+    with pytest.raises(InputError, match="is damaged"):
+        found.extend(batch for batch in ahead(some(7, fails=True)))
+    assert made == [*range(7)]
+    made.clear()
+    first = ahead(some(1000), most=3)
+    assert [next(first), next(first)] == [[0], [1]]
+    first.close()
+    assert len(made) <= 2 + 3 and closed == [20, 7, 1000], "no thread and no open file stays behind"
 
 
 @pytest.mark.parametrize("policy", ["last", "missing"])

@@ -15,7 +15,7 @@ from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
-from tests.unit.release.charged import SOUND, Made, kinds, never
+from tests.unit.release.charged import SOUND, Made, fails, kinds, never
 
 LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1, responses=((0.5, 3, 1),))
 QUERY = NoisyQuery("sum", 0.2, 2.0)
@@ -64,6 +64,23 @@ def test_a_guarantee_names_an_adjacency_that_there_is():
 def test_a_mechanism_is_charged_its_loss_and_nothing_else():
     with pytest.raises(ValueError, match="does not charge what the mechanism costs"):
         part(loss=Charge(0.2))
+
+
+def test_records_are_added_up_before_the_charge_and_only_for_what_is_charged(ledger):
+    seen = []
+
+    def added_up(records):
+        seen.append(kinds(ledger) if ledger.path.exists() else [])
+        return records.sum(axis=0)
+
+    summed = part(prepared=added_up, answer=lambda sums, noise, earlier: noise.measure(QUERY, sums))
+    with pytest.raises(MemoryError):
+        release([part(prepared=lambda _: fails(MemoryError()))], np.zeros((50, 2)), ledger, LIMIT)
+    with pytest.raises(InputError, match="epsilon"):
+        release([summed], np.zeros((50, 2)), ledger, Limit(0.01, 1e-5))
+    assert kinds(ledger) == seen == [], "nothing was charged by a run that failed before, nor added up in vain"
+    first, again = (release([summed], np.zeros((50, 2)), ledger, LIMIT) for _ in range(2))
+    assert first == again and seen == [[]] and kinds(ledger) == [CHARGED, STORED]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ class Made:
     guarantee: Guarantee = SOUND
     households: int = FEWEST_HOUSEHOLDS
     parameters: dict = field(default_factory=dict)
+    prepared: Callable = lambda records: records
 
 
 def never(*_):

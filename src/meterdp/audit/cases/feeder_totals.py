@@ -40,6 +40,7 @@ class Pair:
     def observe(self, noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         """Release ``runs`` times and compare every run's answers with the sums of the neighbour."""
         own, other = (records(side, self.mechanism.public.count) for side in (on_d, not on_d))
+        other = self.mechanism.sums(FeederRecords(other))
         ratio, numbers, there = np.zeros(runs), [], None
         for r in range(runs):
             spy = Spy(noise, lambda i: self.std_factor)

@@ -99,8 +99,8 @@ def group_case(
 class _Wide(GroupForecast):
     """Households that count three times as much as the noise is for."""
 
-    def profile_vectors(self, x, median_kwh, bound, part=slice(None)):
-        return 3 * super().profile_vectors(x, median_kwh, bound, part)
+    def profile_vectors(self, x, median_kwh, bound):
+        return 3 * super().profile_vectors(x, median_kwh, bound)
 
 
 def group_cases(epsilons: list[float]) -> Iterator[Case]:

@@ -41,7 +41,7 @@ READERS: dict[str, Format] = {
     "long_csv": Format(long_csv.batches, "CSV, a row per reading", threaded=True),
     "wide_csv": Format(wide_csv.batches, "wide CSV, a row per meter and day"),
     "lcl_csv": Format(long_csv.lcl_batches, "Low Carbon London CSV", threaded=True),
-    "parquet": Format(parquet.batches, "Parquet, a row per reading"),
+    "parquet": Format(parquet.batches, "Parquet, a row per reading", threaded=True),
     "cer": Format(cer.batches, "the layout of the Irish trial, with day codes"),
     "nem12": Format(nem12.batches, "NEM12", trial_bytes=1 << 22),
     "green_button": Format(green_button.batches, "Green Button XML", trial_bytes=1 << 22),

@@ -1,4 +1,4 @@
-"""Parquet: a long table with meter, stamp and energy columns, read in record batches.
+"""Parquet: a long table with meter, stamp and energy columns in one file or many, read in record batches.
 
 Stamps may be timestamps with or without a zone, dates with time as text, meters text or integers. Records are
 counted from 1, as there is no header row.
@@ -24,7 +24,7 @@ from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
 from meterdp.ingest.members import Member
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import telling_damage
+from meterdp.ingest.streams import ahead, file_by_file, files_of, telling_damage
 
 # About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
 _BYTES_PER_READING = 32
@@ -36,27 +36,42 @@ LONGEST_ID_BYTES, LONGEST_WORD_BYTES = 1 << 16, 1 << 8
 MOST_TEXT_BYTES, _FEW_ROWS = 1 << 28, 1 << 8
 
 
-def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
-    """Yield the readings of a Parquet file in the order of its records; see :class:`~.interface.Format`."""
-    path = check_file(path.export if isinstance(path, Member) else path)
-    names = [*key_columns(settings), settings.time_column, settings.energy_column]
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
+) -> Iterator[Batch]:
+    """Yield the readings of Parquet files in the order of their records; see :class:`~.interface.Format`."""
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
-    rows_per_batch = max(1, batch_bytes // _BYTES_PER_READING)
-    first_row = 1
-    with _open(path) as file:
-        _check_columns(path, file.schema_arrow, names)
+    any_row = False
+
+    def read_file(member: Member) -> Iterator[Batch]:
+        nonlocal any_row
+        for batch in _file_batches(member, settings, parse_stamps, max(1, batch_bytes // _BYTES_PER_READING)):
+            any_row |= len(batch.meter) > 0
+            yield batch
+
+    read = file_by_file(path, settings, read_file)
+    yield from read if threads == 1 else ahead(read)
+    if not any_row and settings.bad_rows == "refuse" and not isinstance(path, Member):
+        raise empty(path)
+
+
+def _file_batches(
+    member: Member, settings: ExportSettings, parse_stamps: StampParser, rows_per_batch: int
+) -> Iterator[Batch]:
+    path, label = check_file(member.path, member.label), member.label
+    names, first_row = [*key_columns(settings), settings.time_column, settings.energy_column], 1
+    with _open(path, label) as file:
+        _check_columns(label, file.schema_arrow, names)
         texts = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
-        with _open(path, read_dictionary=texts) as by_word, telling_damage(path):
+        with _open(path, label, read_dictionary=texts) as by_word, telling_damage(label):
             for group in range(file.num_row_groups):
                 few = _text_bytes(file.metadata.row_group(group), texts) > MOST_TEXT_BYTES
                 rows = min(_FEW_ROWS, rows_per_batch) if few else rows_per_batch
                 records_of = (file if few else by_word).iter_batches
                 for records in records_of(rows, row_groups=[group], columns=names, use_threads=False):
-                    columns = {name: Field(records.column(name), path, name, first_row) for name in names}
+                    columns = {name: Field(records.column(name), label, name, first_row) for name in names}
                     yield _batch(columns, settings, parse_stamps)
                     first_row += records.num_rows
-    if first_row == 1 and settings.bad_rows == "refuse":
-        raise empty(path)
 
 
 def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: StampParser) -> Batch:
@@ -75,19 +90,21 @@ def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: St
 
 
 def first_records(path: str | Path, rows: int) -> pa.RecordBatch | None:
-    """Return the first records of a file, None if it has none; raises ``InputError`` if it is no Parquet file, or
-    damaged.
+    """Return the first records of an export, None if it has none; raises ``InputError`` if a file up to there is no
+    Parquet file, or damaged.
     """
-    path = check_file(path)
-    with _open(path) as file, telling_damage(path):
-        return next(file.iter_batches(rows, use_threads=False), None)
+    for member in files_of(path):
+        with _open(check_file(member.path, member.label), member.label) as file, telling_damage(member.label):
+            if (records := next(file.iter_batches(rows, use_threads=False), None)) is not None:
+                return records
+    return None
 
 
-def _open(path: Path, **options) -> pq.ParquetFile:
+def _open(path: Path, label: str, **options) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, buffer_size=1 << 20, **options)
     except (OSError, pa.ArrowException):
-        raise InputError("is not a Parquet file", file=path, hint="set export.format to what it is") from None
+        raise InputError("is not a Parquet file", file=label, hint="set export.format to what it is") from None
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -101,12 +118,12 @@ def _text_bytes(group: pq.RowGroupMetaData, texts: list[str]) -> int:
     return sum(column.total_uncompressed_size for column in columns if column.path_in_schema in texts)
 
 
-def _check_columns(path: Path, schema: pa.Schema, names: list[str]) -> None:
+def _check_columns(label: str, schema: pa.Schema, names: list[str]) -> None:
     for name in names:
         if schema.names.count(name) != 1:
             raise InputError(
                 f"is not a column of the file, or occurs twice; it has {', '.join(repr(n) for n in schema.names)}",
-                file=path,
+                file=label,
                 field=name,
                 hint="name the column in the configuration",
             )
