@@ -219,12 +219,12 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if received.expected_error:
             print("  expected error: " + received.expected_error.replace("; ", ";\n    "))
-        for key, words in (("hides", "protects"), ("does_not_hide", "does not protect")):
+        for key, words in (("hides", "protected"), ("does_not_hide", "anybody can learn")):
             for sentence in manifest["privacy"][key]:
                 print(f"  {words}: {sentence}")
     print(f"Verified: {len(folders)} released folder{'s' if len(folders) > 1 else ''}.")
-    print("Checksums show whether declared files were changed after the manifest was written, not who wrote it.")
-    print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
+    print("Checksums show whether files were changed after the manifest was written, not who wrote it.")
+    print(f"They do not cover {', '.join(name for name in BESIDE if name != MANIFEST)}.")
     return 0
 
 

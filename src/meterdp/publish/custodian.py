@@ -271,7 +271,9 @@ def _assessment(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
     meters = f"the households behind {count(of.meters)} listed meters" if of.meters else "the households of the list"
     minutes = manifest["public_parameters"]["export"]["interval_minutes"]
-    made = "is computed once from the readings with random noise, then published. Whoever runs this sees all readings."
+    made = (
+        "is computed once from the readings with random noise, then published. Whoever runs this sees all readings."
+    )
     every = f", every {minutes} minutes" if minutes else ""
     return [
         ("Controller", about.publisher or BLANK),
@@ -310,7 +312,9 @@ def _risks(of: Signing) -> dict:
             ),
         ]
     else:
-        rows.append(("Somebody recognises a household by its forecast", "none: only whose it is is hidden", BLANK))
+        rows.append(
+            ("Somebody recognises a household by its forecast", "none: the release hides only whose it is", BLANK)
+        )
     limit = _limit(of)
     rows += [
         (

@@ -38,8 +38,8 @@ DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
     f"`{PAGE}`: this page with pictures and how to load the files; `{CUSTODIAN}`: for whoever signs the release, "
     f"what an attacker can learn and a draft of the impact assessment; `{CRATE}`, `{DCAT}`, `{CROISSANT}` and "
-    f"`{ENTRY}`: what archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the public "
-    "registry of differential privacy deployments ask for"
+    f"`{ENTRY}`: metadata for archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the "
+    "public registry of differential privacy deployments"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 
@@ -242,7 +242,7 @@ class ReleaseService:
         does_not_hide: Sequence[str],
         covers: str = "",
         means: str | None = None,
-        expected: str | None = None,
+        expected: Sequence[str] = (),
     ) -> bytes:
         """Return one page that a customer could read.
 
@@ -257,14 +257,14 @@ class ReleaseService:
             opening,
             "## What is in it",
             _points((*inside, ABOUT)),
-            *(() if expected is None else ("## How far it is off", _points([expected]))),
+            *(("## How far it is off", _points(expected)) if expected else ()),
             "## What is protected",
             _points(hides),
             means
             or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
             "up; whoever publishes them keeps a ledger of the sum.",
-            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
-            "public and the same for everybody.",
+            f"Every reading counts as clipped to between {low:g} and {high:g} kWh per hour. These limits are public "
+            "and the same for everybody.",
             "## What can be learnt from it",
             _points(does_not_hide),
         ]

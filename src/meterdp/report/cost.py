@@ -191,9 +191,7 @@ def cost_grid(tables: Tables, epsilon: float | None, period: str) -> Grid | None
         unit = row["unit"].replace("the whole profile of one household", "one household’s profile")
         rows.append((look(name).label, described, guarantee, unit, plus_minus(row[mean], row[error])))
     whose = (
-        "households it has not seen"
-        if was_held_out(data)
-        else "the households of the fit (too few to hold any out)"
+        "households it has not seen" if was_held_out(data) else "the households of the fit (too few to hold any out)"
     )
     header = ("mechanism", "implemented", "guarantee", "what a neighbour changes", "loss, nats ± SE")
     return Grid(

@@ -84,9 +84,7 @@ def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
         windows = [name for name in _WINDOWS if (drawn["window"] == name).any()]
         for axes, window in zip(panels, windows, strict=True):
             axes.set_title(_WINDOWS[window].format(**words))
-            axes.set_xlabel(
-                f"households on the feeder,\nand kWh that a feeder uses in a {words['interval']}"
-            )
+            axes.set_xlabel(f"households on the feeder,\nand kWh that a feeder uses in a {words['interval']}")
             _lines(axes, errors[errors["window"] == window])
         panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
         legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)

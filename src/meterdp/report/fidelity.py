@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 # Measure, title of its panel, label of its axis. Distances have a logarithmic axis.
 _DISTANCES = (
-    ("ks_mean", "Single hours", "Kolmogorov-Smirnov, mean"),
-    ("sliced_wasserstein", "All hours jointly", "sliced Wasserstein (log kWh)"),
-    ("peak_hour_tv", "Hour of the peak", "total variation"),
-    ("peak_wasserstein", "Size of the peak", "Wasserstein (kWh)"),
-    ("energy_wasserstein", "Energy of all hours", "Wasserstein (kWh)"),
+    ("ks_mean", "Are single hours right?", "Kolmogorov-Smirnov, mean"),
+    ("sliced_wasserstein", "Are all hours jointly right?", "sliced Wasserstein (log kWh)"),
+    ("peak_hour_tv", "Is the peak hour right?", "total variation"),
+    ("peak_wasserstein", "Is the peak’s size right?", "Wasserstein (kWh)"),
+    ("energy_wasserstein", "Is the energy right?", "Wasserstein (kWh)"),
 )
 # This one has a linear axis: below 0 for an R^2 worse than the mean.
-_SHARES = (("prediction_r2", "Prediction of later hours", "R² on real households"),)
+_SHARES = (("prediction_r2", "Can later hours be predicted?", "R² on real households"),)
 _LARGER_IS_BETTER = ("prediction_r2",)
 _COMPANION = {"prediction_r2": "augmented_r2"}
 _PROVEN = "sound"
