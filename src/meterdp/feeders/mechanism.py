@@ -28,9 +28,8 @@ from meterdp.feeders.plan import (
     posterior,
     spread,
 )
-from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, measure_with
+from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, guarantee_of_readings, measure_with
 from meterdp.privacy.noise import GaussianSource
 
 
@@ -74,7 +73,6 @@ class FeederTotals:
     public: FeederPublic
     plan: FeederPlan
     name: ClassVar[str] = "feeder_totals"
-    family: ClassVar[str] = "sound"
 
     @classmethod
     def calibrate(cls, public: FeederPublic) -> FeederTotals:
@@ -93,15 +91,7 @@ class FeederTotals:
     @property
     def guarantee(self) -> Guarantee:
         """What docs/proofs/feeder_totals.md proves of one release, for noise that is truly Gaussian."""
-        return Guarantee(
-            unit="all readings of one household",
-            adjacency="replace_one",
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=gaussian.STEPS,
-            proof="docs/proofs/feeder_totals.md",
-            family=self.family,
-        )
+        return guarantee_of_readings(self.public.epsilon, self.public.delta, "docs/proofs/feeder_totals.md")
 
     def release(self, private: FeederRecords, noise: GaussianSource) -> FeederRelease:
         """Run the mechanism once, with noise on the grid it was calibrated for."""

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
-from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_columns, fit_households, fits_of
+from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_columns, fit_households
 from meterdp.forecasting.distribution import forecast_means
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.plausible import innovation_ratio, marks
@@ -80,12 +79,6 @@ def window_fits(
         fits = iter(fit_households(residual[new][:, window.slots], arma, threads))
         out.append([known[h][w] if h in known else next(fits) for h in load.household.tolist()])
     return out
-
-
-def read_window_fits(table: pa.Table) -> dict[int, list[ArmaFit]]:
-    """Read table ``arma_fits`` back: the fits of every household, one for each window."""
-    households = table["household"].to_numpy()[table["window"].to_numpy() == 0].tolist()
-    return {h: list(fits) for h, fits in zip(households, zip(*fits_of(table), strict=True), strict=True)}
 
 
 def window_fit_columns(household: np.ndarray, fits: Sequence[Sequence[ArmaFit]]) -> dict:

@@ -49,9 +49,15 @@ from meterdp.groupforecast.plan import (
     shape_prior,
     spread_prior,
 )
-from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.mechanism import Measure, NoisyQuery, clipped, grouped_sums, measure_with
+from meterdp.privacy.mechanism import (
+    Measure,
+    NoisyQuery,
+    clipped,
+    grouped_sums,
+    guarantee_of_readings,
+    measure_with,
+)
 from meterdp.privacy.noise import GaussianSource
 
 BINS = len(SPREAD_EDGES) + 1
@@ -99,7 +105,6 @@ class GroupForecast:
     public: GroupPublic
     plan: GroupPlan
     name: ClassVar[str] = "group_forecast"
-    family: ClassVar[str] = "sound"
 
     @classmethod
     def calibrate(cls, public: GroupPublic) -> GroupForecast:
@@ -108,15 +113,7 @@ class GroupForecast:
     @property
     def guarantee(self) -> Guarantee:
         """What docs/proofs/group_forecast.md proves of one release, for noise that is truly Gaussian."""
-        return Guarantee(
-            unit="all readings of one household",
-            adjacency="replace_one",
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=gaussian.STEPS,
-            proof="docs/proofs/group_forecast.md",
-            family=self.family,
-        )
+        return guarantee_of_readings(self.public.epsilon, self.public.delta, "docs/proofs/group_forecast.md")
 
     @property
     def mu(self) -> float:

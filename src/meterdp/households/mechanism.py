@@ -33,6 +33,7 @@ from meterdp.privacy.mechanism import (
     check_grid,
     clipped,
     delta_beside_the_grid,
+    guarantee_of_readings,
     measure_with,
     noise_too_small,
 )
@@ -125,8 +126,6 @@ class Households:
     parts: tuple[Proven, ...]  # of every stratum
     common: NoisyQuery | None  # of all of them together
     name: ClassVar[str] = "households"
-    family: ClassVar[str] = "sound"
-    proof: ClassVar[str] = "docs/proofs/households.md"
 
     @classmethod
     def calibrate(cls, public: HouseholdsPublic) -> Households:
@@ -172,15 +171,7 @@ class Households:
     @property
     def guarantee(self) -> Guarantee:
         """What docs/proofs/households.md proves of one release, for noise that is truly Gaussian."""
-        return Guarantee(
-            unit="all readings of one household",
-            adjacency="replace_one",
-            epsilon=self.public.epsilon,
-            delta=self.public.delta,
-            accountant=gaussian.STEPS,
-            proof=self.proof,
-            family=self.family,
-        )
+        return guarantee_of_readings(self.public.epsilon, self.public.delta, "docs/proofs/households.md")
 
     @property
     def mu(self) -> float:

@@ -51,6 +51,9 @@ class Growing:
         """Whether the export must be read a second time."""
         return self._room is None
 
+    def has_room(self, meters: int, slots: int) -> bool:
+        return not self.given_up and meters * slots <= len(self._room)
+
     def give_up(self) -> None:
         """Let go of what was read."""
         self._room = None
@@ -189,6 +192,15 @@ class Chunks:
 
     def _empty(self, chunk: int) -> np.ndarray:
         return np.full((self._edges[chunk + 1] - self._edges[chunk], self._slots), np.nan)
+
+    def start_again(self) -> None:
+        """Let go of all readings that were put."""
+        self.counts[:], self.repeated[:], self.all_inside = 0, 0, True
+        if self._only is not None:
+            self._only[:] = np.nan
+        for file in self._files:
+            file.seek(0)
+            file.truncate()
 
     @contextmanager
     def _telling_no_room(self) -> Iterator[None]:

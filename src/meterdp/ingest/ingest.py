@@ -2,8 +2,8 @@
 
 The export is streamed once, and its readings are put into a dense array on a regular UTC grid that widens as meters
 and stamps come. If that does not fit into the memory given, the export is streamed a second time, now that meters and
-range are known, into several arrays, one after the other. All tables appear together when everything is written, or
-none does.
+range are known, into several arrays, one after the other; at once, where a public list and period say them. All
+tables appear together when everything is written, or none does.
 """
 
 from __future__ import annotations
@@ -165,6 +165,12 @@ class Survey:
     runs_backwards: np.ndarray | None = None
     listed: bool = False
 
+    @classmethod
+    def of_list(cls, meter_list: MeterList) -> Survey:
+        """Return what a public list says: its meters, in its order, and their circuits."""
+        meters, circuit_of = list(meter_list.meter_ids), meter_list.circuit_of
+        return cls(meters, {i: circuit_of[m] for i, m in enumerate(meters) if circuit_of[m] is not None}, listed=True)
+
     @property
     def slots(self) -> int:
         return self.last_slot - self.first_slot + 1
@@ -179,8 +185,15 @@ def survey_export(
 ) -> Survey:
     """Stream the export once for its meters, circuits and range of stamps, and put its readings into ``growing``.
 
-    Twice if a meter's rows run from new to old and there is no public period: the range may then move by an hour.
+    Twice if a meter's rows run from new to old and there is no public period: the range may then move by an hour. Not
+    at all if a public list and period say everything, and ``growing`` has no room.
     """
+    if growing is not None and meter_list is not None and settings.period_us is not None:
+        survey = Survey.of_list(meter_list)
+        survey.anchor_us, survey.first_slot, survey.last_slot = _period_grid(settings, Clock(settings))
+        if not growing.has_room(len(survey.meter_ids), survey.slots):
+            growing.give_up()
+            return survey
     survey, clock = _survey(path, settings, read, meter_list, growing=growing)
     backwards = clock.runs_backwards
     if clock.repeats and backwards.any():
@@ -221,13 +234,8 @@ def _period_grid(settings: ExportSettings, clock: Clock) -> tuple[int, int, int]
 def _survey(
     path, settings, read, meter_list: MeterList | None, runs_backwards=None, growing: Growing | None = None
 ) -> tuple[Survey, Clock]:
-    survey, clock = Survey(listed=meter_list is not None), Clock(settings, descending=runs_backwards)
-    index: dict[str, int] = {}
-    if meter_list is not None:
-        index = {name: number for number, name in enumerate(meter_list.meter_ids)}
-        survey.circuit_of = {
-            i: meter_list.circuit_of[m] for m, i in index.items() if meter_list.circuit_of[m] is not None
-        }
+    survey = Survey() if meter_list is None else Survey.of_list(meter_list)
+    clock, index = Clock(settings, descending=runs_backwards), {m: i for i, m in enumerate(survey.meter_ids)}
     number = NameIndex(index, grow=meter_list is None)
     for batch in progress(read(), "export, meters and stamps, batches read"):
         meter = number(batch.meter_ids, batch.meter)
@@ -319,8 +327,9 @@ def _changed(path) -> InputError:
 
 
 def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks: Chunks) -> None:
-    """Put the readings into chunks of households in a second pass; ``household_of`` is from
-    :func:`household_numbers`.
+    """Put the readings into chunks of households; ``household_of`` is from :func:`household_numbers`.
+
+    If it turns out that a meter's rows run from new to old, it does so again.
     """
     clock = Clock(settings, descending=survey.runs_backwards)
     number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
@@ -330,6 +339,10 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks:
         chunks.counts += _left_out(batch)
         if not survey.listed and (meter == NOT_LISTED).any():
             raise _changed(path)
+    if survey.runs_backwards is None and clock.repeats and clock.runs_backwards.any():
+        survey.runs_backwards = clock.runs_backwards
+        chunks.start_again()
+        fill(path, settings, read, survey, household_of, chunks)
 
 
 def _left_out(batch: Batch) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from meterdp.errors import InputError
+from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, counted
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin
 from meterdp.privacy.guarantee import Guarantee
@@ -43,6 +44,19 @@ class Mechanism(Protocol):
 
     def render(self, answers: Any, earlier: Sequence[Files]) -> Files:
         """Return files by name, from answers and public settings."""
+
+
+def guarantee_of_readings(epsilon: float, delta: float, proof: str) -> Guarantee:
+    """Return what Gaussian measurements of the readings of all meters claim, by a note that proves it."""
+    return Guarantee(
+        unit="all readings of one household",
+        adjacency="replace_one",
+        epsilon=epsilon,
+        delta=delta,
+        accountant=gaussian.STEPS,
+        proof=proof,
+        family="sound",
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.ingest.growing import Growing, _permute
+from meterdp.ingest.readers import interface
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import ahead
 from tests.unit.ingest.made_up import ingested, write_csv
@@ -64,8 +65,14 @@ def test_a_reader_that_runs_ahead_yields_the_same_and_stops_where_it_is_stopped(
 @pytest.mark.parametrize("policy", ["last", "missing"])
 @pytest.mark.parametrize("order", ["by meter", "by time", "shuffled", "backwards"])
 @pytest.mark.parametrize("period", [None, ("2025-10-22", "2025-10-27")])
-def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, period):
-    used = []
+@pytest.mark.parametrize("listed", [None, ["M7", *(f"M{i}" for i in range(6)), "M9"]], ids=["", "listed"])
+def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, period, listed):
+    used, passes = [], []
+    reader = interface.READERS["long_csv"].batches
+    counted = replace(
+        interface.READERS["long_csv"], batches=lambda *given, **of: passes.append(1) or reader(*given, **of)
+    )
+    monkeypatch.setitem(interface.READERS, "long_csv", counted)
     for seed in range(2):
         path = write_csv(tmp_path / "e.csv", rows(order, seed))
         settings = replace(SETTINGS, conflicting_rows=policy)
@@ -74,10 +81,13 @@ def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, per
             settings = replace(settings, period_us=(begin, end))
         with monkeypatch.context() as patch:
             patch.setattr(Growing, "arrays", lambda self: used.append(1) or ARRAYS(self))
-            once = ingested(path, settings, batch_bytes=400)
+            once = ingested(path, settings, batch_bytes=400, listed=listed)
+        passes.clear()
         with monkeypatch.context() as patch:
             patch.setattr(Growing, "given_up", True)
-            twice = ingested(path, settings, batch_bytes=400)
+            twice = ingested(path, settings, batch_bytes=400, listed=listed)
+        if listed and period:
+            assert len(passes) <= 2 and (len(passes) == 1 or order in ("backwards", "shuffled"))
         pd.testing.assert_frame_equal(once.readings, twice.readings)
         pd.testing.assert_frame_equal(once.meters, twice.meters)
         assert once.counts == twice.counts and {"used", "value_missing", "off_grid_stamp"} <= set(once.counts)
