@@ -33,6 +33,8 @@ from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain
 PLACES = "places.json"
 # Of the export, what does not shape a release, and the list of meters, whose digest is a parameter.
 NO_PARAMETERS = ("path", "meters", "incremental")
+# Settings of the export that came later: parameters where they are set, so that other requests keep their keys.
+LATER_PARAMETERS = ("register_column", "register")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
@@ -130,6 +132,9 @@ class ReleaseService:
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
+        for key in LATER_PARAMETERS:
+            if export.get(key) is None:
+                export.pop(key, None)
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property
