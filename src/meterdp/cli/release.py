@@ -1,4 +1,4 @@
-"""``meterdp release``: what stands in the way of one or what it will charge, and what to do with released folders."""
+"""``meterdp release``: check a release before it is made; verify, extract and convert released folders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TO_FILL_IN = {
 
 
 def _check_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("export", nargs="?", help="the export, in the place of export.path; it is not read")
+    parser.add_argument("export", nargs="?", help="the export, instead of export.path; it is not read")
     take_configurations(parser, "configuration(s), later ones on top", default=[])
 
 
