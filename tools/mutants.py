@@ -645,10 +645,10 @@ MUTANTS = (
     Mutant(
         "release: a mechanism draws less noise than it says",
         "src/meterdp/feeders/mechanism.py",
-        "        return self.run(private.energy_kwh, measure_with(noise, self.public.grid))",
+        "        return self.run(sums, measure_with(noise, self.public.grid))",
         "        measure = measure_with(noise, self.public.grid)\n"
         "        less = lambda q, exact: measure(type(q)(q.name, q.sensitivity, q.noise_std / 2), exact)\n"
-        "        return self.run(private.energy_kwh, less)",
+        "        return self.run(sums, less)",
         "tests/golden/test_release.py",
     ),
     Mutant(

@@ -30,11 +30,9 @@ from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
 from meterdp.ingest.members import Member, label
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import reader
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import LONGEST_EXPORT_DAYS, ExportSettings
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
-# A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
-LONGEST_EXPORT_DAYS = 20 * 366
 _DAY_US = 24 * 3600 * 1_000_000
 MEMORY_BYTES = 2 << 30
 _ROWS_PER_WRITE = 1 << 19

@@ -105,6 +105,8 @@ WIDE_LAYOUTS = ("days", "meters")
 FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
 CONFLICTING_ROWS = ("last", "missing", "refuse")
+# A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
+LONGEST_EXPORT_DAYS = 20 * 366
 WIDE_COLUMNS = ("times", "numbers")
 # Without a header: the first bytes of a file are a meter's, so its name says whether it is packed.
 HEADERLESS = ("cer",)
@@ -285,6 +287,10 @@ def _period_us(mapping: Mapping) -> tuple[int, int] | None:
         _refuse("last_day", "does not form a period with export.first_day", "give both days, in order, or neither")
     zone = ZoneInfo(mapping.get("time_zone") or "UTC")
     first, last = (date.fromisoformat(day) for day in days)
+    if (last - first).days >= LONGEST_EXPORT_DAYS:
+        _refuse(
+            "last_day", f"is more than {LONGEST_EXPORT_DAYS // 366} years after export.first_day", "split the export"
+        )
     edges = [datetime.combine(day, time(), zone) for day in (first, last + timedelta(days=1))]
     return tuple(int(edge.timestamp()) * 1_000_000 for edge in edges)
 

@@ -305,3 +305,5 @@ def test_settings_from_the_configuration():
     ):
         with pytest.raises(InputError, match=r"'export.last_day': does not form a period .*; give both"):
             ExportSettings.from_config(days)
+    with pytest.raises(InputError, match=r"'export.last_day': is more than 20 years after export.first_day; split"):
+        ExportSettings.from_config({"first_day": "2000-01-01", "last_day": "2020-01-16"})

@@ -177,16 +177,20 @@ def test_a_member_is_read_like_the_export_it_is_of(tmp_path):
     assert sum(each) == sum(len(b.meter) for b in reader("long_csv")(export, SETTINGS)) and all(each)
 
 
-@pytest.mark.parametrize("form", ["parquet", "long_csv"])
-def test_an_export_of_one_file_of_any_format_is_kept(tmp_path, form):
+@pytest.mark.parametrize("form", ["parquet", "folder", "long_csv"])
+def test_an_export_of_any_format_is_kept(tmp_path, form):
     stamps = pd.date_range("2025-09-01", periods=96, freq="15min")
     frame = pd.DataFrame({"meter_id": "A", "interval_start": stamps, "kwh": np.arange(96) % 7 + 0.5})
     path = tmp_path / "export"
     if form == "parquet":
         frame.to_parquet(path)
+    elif form == "folder":
+        path.mkdir()
+        for half, part in frame.groupby(frame["interval_start"].dt.hour // 12):
+            part.to_parquet(path / f"{half}.parquet")
     else:
         frame.to_csv(path, index=False, date_format="%Y-%m-%d %H:%M")
-    settings = ExportSettings(format=form, time_zone="UTC")
+    settings = ExportSettings(format=form.replace("folder", "parquet"), time_zone="UTC")
     plain, _ = run(path, tmp_path, None, settings)
     for _ in range(2):
         assert alike(run(path, tmp_path, tmp_path / "kept", settings)[0], plain)
