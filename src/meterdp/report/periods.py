@@ -32,7 +32,7 @@ _LIGHT, _DARK = np.array([0.35, 0.72, 0.56]), np.array([0.0, 0.32, 0.24])
 _DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DASHED = "--"
 _MOST_TICKS, _APART = 5, 1.6
-_NONE = "there are no readings of eight weeks, of twenty households or more, to compare"
+_NONE = "there are no eight weeks of readings from twenty households or more to compare"
 
 
 @figure(

@@ -85,4 +85,4 @@ def test_weeks_with_feed_in_have_a_line_at_zero(draw):
 def test_what_cannot_be_compared_is_said_instead_of_drawn(draw):
     made = (made_up.household_weeks(), made_up.household_curves(), made_up.household_scores())
     figure = draw(synthetic_homes, *(data.iloc[:0] for data in made), saved=True)
-    assert "there are no readings of eight weeks, of twenty households or more, to compare" in words_of(figure)
+    assert "there are no eight weeks of readings from twenty households or more to compare" in words_of(figure)
