@@ -90,7 +90,7 @@ def _shown(figure: Figure, path: Path) -> str:
     title = _TITLE.search(path.read_text(encoding="utf-8"))
     name = html.unescape(title[1]).strip() if title else path.stem
     uri = "/" + os.path.relpath(path, ROOT)  # Sphinx begins at the root of its sources
-    caption = f"**{_plain(name)}.** {_plain(figure.look_for)}"
+    caption = f"**{_plain(name)}{'' if name.endswith('?') else '.'}** {_plain(figure.look_for)}"
     return f"```{{figure}} {uri}\n:alt: {figure.alternative}\n:loading: lazy\n\n{caption}\n```"
 
 

@@ -83,7 +83,7 @@ def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(r
     assert (
         "households are simulated" in page
         and "epsilon 1 and delta 1e-05" in page
-        and "2.72 times its probability" in page
+        and "2.72 times what it would be" in page
     )
 
 

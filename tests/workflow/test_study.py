@@ -167,7 +167,7 @@ def test_snakemakes_own_report_builds(tiny_study):
 def test_other_choices_run_to_the_report(planted_study):
     report = (planted_study.folder / "results/study/report.html").read_text()
     assert "SIMULATED EXPORT" not in report and "NOT FOR RELEASE" in report
-    assert "need eight weeks of readings, of twenty households or more" in " ".join(report.split())
+    assert "need eight weeks of readings from twenty households or more" in " ".join(report.split())
 
 
 def test_homes_over_a_period_are_those_of_a_simulated_year_where_fewer_weeks_are_simulated(tiny_study):

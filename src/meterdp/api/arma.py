@@ -99,17 +99,17 @@ def fit_arma(
 ) -> ArmaFits:
     """Fit an ARMA(p, q) to every meter by exact maximum likelihood, gaps allowed.
 
-    A fit never fails: what has no admissible ARMA is an autoregression or a mean, and ``status`` says so. The AR part
-    is stationary and the MA part invertible by a margin. **Nothing here is private in the sense of differential
-    privacy**: coefficients and forecasts are as sensitive as the readings.
+    A fit never fails: if no ARMA fit is admissible, it is an autoregression or a mean, and ``status`` says so. The AR
+    part is stationary and the MA part invertible by a margin. **Nothing here is differentially private**:
+    coefficients and forecasts are as sensitive as the readings.
 
-    No daily or weekly pattern is taken out. Subtract one first, as the workflow does, where forecasts matter.
+    No daily or weekly pattern is removed. For good forecasts subtract one first, as the workflow does.
 
     Parameters
     ----------
     readings : (N, T) array_like or DataFrame
-        One row a meter; of a DataFrame one *column* a meter and one row an interval. Intervals are of equal length
-        and in order. NaN (None, pandas.NA, a mask) where a reading is missing; infinite ones are refused.
+        One row per meter; in a DataFrame one *column* per meter and one row per interval. Intervals are of equal
+        length and in order. A missing reading is NaN (None, pandas.NA, a mask); infinite ones are refused.
     order : (int, int)
         p and q, 0 to 24 each.
     unit : {"log_kwh", "kwh"}
@@ -117,7 +117,7 @@ def fit_arma(
     bounds_kwh : (float, float), optional
         Energies are clipped to them before the log is taken; the lower one is positive. Needed for ``kwh``.
     mean : {"estimated", "zero"}
-        Zero where a pattern that was subtracted holds the level.
+        Zero if the level was subtracted together with a pattern.
     fit : {"likelihood", "forecast"}
         The likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle, as the
         workflow: a higher likelihood is not a better forecast.

@@ -85,43 +85,43 @@ _OF_THE_TABLE = ("sample(s)", "feature(s)", "features, but", "feature names")
 class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     """Gaussian mixture under (epsilon, delta)-differential privacy for one whole record.
 
-    Private EM from clipped records, with exact Gaussian-DP accounting. What `fit` leaves behind (weights, means,
-    covariances and all other attributes) is covered by the guarantee. What `score`, `score_samples` and `predict`
-    return of private records is not: it describes those records.
+    Private EM from clipped records, with exact Gaussian-DP accounting. The guarantee covers what `fit` stores
+    (weights, means, covariances and all other attributes). It does not cover what `score`, `score_samples` and
+    `predict` return for private records: that describes those records.
 
-    **Each fit is a release of its own**, and those of the same records add up: two fits at epsilon = 1, a grid search,
-    a cross-validation spend more than the epsilon of one. `guarantee_` speaks of one fit only. With a `ledger` the
-    sum is kept, and a fit that would pass the cap is refused before any noise is drawn.
+    **Each fit is a separate release**, and fits of the same records add up: two fits at epsilon = 1, a grid search or
+    a cross-validation spend more than the epsilon of one. `guarantee_` is about one fit only. A `ledger` keeps the
+    sum, and refuses a fit that would exceed the cap before any noise is drawn.
 
     Parameters
     ----------
     n_components : int, default=1
         Number K of classes, public.
     epsilon, delta : float, default=1.0, 1e-5
-        Of one fit. With safe noise delta is at most one in the number of records.
+        Of one fit. With safe noise delta is at most one over the number of records.
     bounds : (low, high)
-        Two numbers, or two arrays of one number for each feature, from public knowledge and **never from the data**:
-        the least and greatest record tell about the people they belong to. Records outside are moved to the bounds.
-        Noise is in proportion to a radius that is found within the bounds under the same epsilon, so bounds ten times
-        too wide cost little; bounds too narrow cut records off, and nothing says so. Features are measured in units
-        of their bounds, so give all of them bounds as wide against their spread.
+        Two numbers, or two arrays with one number for each feature, from public knowledge and **never from the data**:
+        the smallest and the largest record are private. Records outside are moved to the bounds. Noise is in
+        proportion to a radius that is found within the bounds under the same epsilon, so bounds ten times too wide
+        cost little; bounds too narrow clip records without a warning. Features are measured in units of their bounds,
+        so choose bounds that are equally wide relative to the spread of each feature.
     adjacency : {"replace_one", "add_remove"}, default="replace_one"
         Whether neighbours differ in the values of one record, the number of records being public, or in its presence.
     n_samples_guess : int, optional
         Public guess of the number of records; needed by ``add_remove``, under which the number itself is private.
     max_iter : int, optional
-        Rounds of private EM, all of which are run. By default a rule of K, epsilon, delta, and the numbers of records
-        and features, at most 12. All rounds start from the same public classes around private pooled moments, so many
-        classes that lie oddly can need more rounds, and epsilon that allows them.
+        Rounds of private EM, all of which are run. By default at most 12, by a rule of K, epsilon, delta and the
+        numbers of records and features. They start from public classes around private pooled moments, so many
+        classes in unusual places can need more rounds, and an epsilon that allows them.
     noise : {"safe", "study"}, default="safe"
-        ``safe`` draws exact discrete noise from the entropy of the operating system, on a grid that shows nothing.
-        ``study`` draws ordinary seeded numbers, to be repeated; it protects nobody, and `guarantee_` says so.
+        ``safe`` draws exact discrete noise from the entropy of the operating system, on a public grid. ``study``
+        draws ordinary seeded numbers, so that a fit can be repeated; it protects nobody, and `guarantee_` says so.
     random_state : int, optional
         Seed of ``noise="study"``, 0 if none is given. Safe noise has none, also not for `sample`, and refuses one.
     ledger : path-like, optional
-        SQLite file that is charged before noise is drawn; made if it does not exist. The same request, by all public
-        parameters here and the number of records, gets the mixture of the first time and costs nothing. A ledger of
-        the workflow will do: releases about the same meters and budget period add up.
+        SQLite file that is charged before noise is drawn; it is made if it does not exist. The same request (all
+        public parameters here and the number of records) gets the mixture of the first time and costs nothing. It can
+        be a ledger of the workflow: releases about the same meters and budget period add up.
     population : str
         Public name of the people behind the records, a label.
     budget_period : str
@@ -152,7 +152,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     guarantee_ : FitGuarantee
         What is claimed: ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``, ``family``,
         ``noise``, ``for_release``, ``covers`` and ``mean_error``, how far noise is expected to move a mean. As a string
-        it is a sentence. A fit warns where means say hardly anything.
+        it is a sentence. A fit warns if noise leaves its means with hardly any information.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
         Of a DataFrame with string columns; taken to be public.
@@ -235,7 +235,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : (N, d) array_like or DataFrame
-            One row a record.
+            One row per record.
         y : None
             Ignored.
 

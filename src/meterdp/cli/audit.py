@@ -1,4 +1,4 @@
-"""``meterdp audit``: are secrets of an export in released files, and what attacks have found, beside the claims."""
+"""``meterdp audit``: look for secrets of an export in files, and show what attacks found beside the claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``meterdp check``: what an export is, and whether a configuration describes it, in seconds."""
+"""``meterdp check``: what an export contains, and whether a configuration describes it, in seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "export", nargs="?", help="file, folder or zip of the readings; else that of the configuration"
+        "export", nargs="?", help="file, folder or zip with the readings; by default that of the configuration"
     )
     words = "configuration(s) of a study: say only whether they describe the export"
     take_configurations(parser, words, default=[])
@@ -26,12 +26,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unless-read",
         type=Path,
         metavar="FILE",
-        help="with --config: nothing is done if this result of reading the export is younger than both",
+        help="with --config: do nothing if this file, written when the export was read, is newer than both",
     )
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    """Look at the export and print what it is; return 1 if a study with the given settings would be refused."""
+    """Print what the export contains; return 1 if a study with the given settings would be refused."""
     if arguments.config:
         return _compare(arguments)
     if arguments.export is None:

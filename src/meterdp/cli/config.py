@@ -1,4 +1,4 @@
-"""``meterdp config``: what to do with the configuration of an earlier version."""
+"""``meterdp config``: bring the configuration of an earlier version up to date."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from meterdp.errors import REFUSAL, InputError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("config", type=Path, metavar="FILE", help="configuration; what it was stays in FILE.old")
+    parser.add_argument(
+        "config", type=Path, metavar="FILE", help="configuration file; its old content is kept as FILE.old"
+    )
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
@@ -41,7 +43,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
         print(f"{REFUSAL} {problem}")
     if problems:
         return 1
-    print(f"{path} is up to date{f'; what it was is in {path}.old' if said else ''}.")
+    print(f"{path} is up to date{f'; its old content is in {path}.old' if said else ''}.")
     return 0
 
 

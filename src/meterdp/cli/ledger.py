@@ -1,4 +1,4 @@
-"""``meterdp ledger``: what a ledger says, whether it is what was written, and other limits for its meters."""
+"""``meterdp ledger``: print, draw and verify a ledger, and state other limits for its meters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _raise_takes(parser: argparse.ArgumentParser) -> None:
     words = "configuration(s) of a release: names the ledger, the meters and the budget period"
     take_configurations(parser, words, required=True)
-    parser.add_argument("--epsilon", type=float, required=True, help="what each meter may spend from now on in all")
+    parser.add_argument("--epsilon", type=float, required=True, help="what each meter may spend in all from now on")
     parser.add_argument("--delta", type=float, help="the delta it is stated at (release.cap_delta)")
 
 

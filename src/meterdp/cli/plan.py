@@ -1,4 +1,4 @@
-"""``meterdp plan``: what a release would be worth, from public numbers alone, before there is anything to release."""
+"""``meterdp plan``: how good a release would be, from public numbers alone and before anything is released."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ METERS_PER_FEEDER = 100
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "meters", nargs="*", help="how many meters are listed, or the list; else that of the configuration"
+        "meters",
+        nargs="*",
+        help="number of listed meters, or the file with the list; by default that of the configuration",
     )
     take_configurations(parser, "configuration(s) of a study, later ones on top", default=[])
-    parser.add_argument("--epsilon", type=float, help="of each release, in the place of the configuration's")
+    parser.add_argument("--epsilon", type=float, help="of each release, instead of the configuration's")
     parser.add_argument(
         "--what",
         nargs="+",
         choices=names_in("publish.kinds.KINDS"),
-        help="what to release; else what the configuration says, or all there is",
+        help="what to release; by default what the configuration says, or everything",
     )
     parser.add_argument(
         "--feeders",

@@ -1,4 +1,4 @@
-"""``meterdp release``: what stands in the way of one or what it will charge, and what to do with released folders."""
+"""``meterdp release``: check a release before it is made; verify, extract and convert released folders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TO_FILL_IN = {
 
 
 def _check_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("export", nargs="?", help="the export, in the place of export.path; it is not read")
+    parser.add_argument("export", nargs="?", help="the export, instead of export.path; it is not read")
     take_configurations(parser, "configuration(s), later ones on top", default=[])
 
 
@@ -219,12 +219,12 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if received.expected_error:
             print("  expected error: " + received.expected_error.replace("; ", ";\n    "))
-        for key, words in (("hides", "protects"), ("does_not_hide", "does not protect")):
+        for key, words in (("hides", "protected"), ("does_not_hide", "anybody can learn")):
             for sentence in manifest["privacy"][key]:
                 print(f"  {words}: {sentence}")
     print(f"Verified: {len(folders)} released folder{'s' if len(folders) > 1 else ''}.")
-    print("Checksums show whether declared files were changed after the manifest was written, not who wrote it.")
-    print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
+    print("Checksums show whether files were changed after the manifest was written, not who wrote it.")
+    print(f"They do not cover {', '.join(name for name in BESIDE if name != MANIFEST)}.")
     return 0
 
 

@@ -11,9 +11,11 @@ from meterdp.cli import Command
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "readings as Parquet or CSV: household, start of the interval in UTC, energy in kWh"
     parser.add_argument("real", type=Path, help=words)
-    parser.add_argument("synthetic", type=Path, help="the same of synthetic households, over the same intervals")
+    parser.add_argument("synthetic", type=Path, help="the same for synthetic households, over the same intervals")
     parser.add_argument(
-        "--others", type=Path, help="the same of real homes that the synthetic ones were not made from, for an attack"
+        "--others",
+        type=Path,
+        help="the same for real homes from which the synthetic ones were not made, for an attack",
     )
     parser.add_argument("--time-zone", default="UTC", help="of the homes (%(default)s)")
     parser.add_argument(

@@ -14,7 +14,8 @@ NO_CODE = -1
 NOT_LISTED = -2  # a meter that is not on the public list
 
 # Why a reading cannot be read at all, where bad rows count as missing values; 0 where it can.
-UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
+# ``OTHER_REGISTER`` marks a row of a register that is not wanted: then nothing else in it is looked at.
+UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED, OTHER_REGISTER = 1, 2, 3, 4, 5
 
 # Bytes of export a reader turns into one batch: the arrays of a batch stay within some tens of megabytes.
 BATCH_BYTES = 4 << 20

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
-from meterdp.ingest.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NO_SUCH_TIME, NOT_LISTED, UNIT_DIFFERS
+from meterdp.ingest.batch import (
+    HEADER_REPEATED,
+    NO_CODE,
+    NO_STAMP,
+    NO_SUCH_TIME,
+    NOT_LISTED,
+    OTHER_REGISTER,
+    UNIT_DIFFERS,
+)
 from meterdp.ingest.clock import END_YEAR, FIRST_YEAR, LAST_MARK, OUT_OF_RANGE, OUTSIDE_PERIOD
 from meterdp.ingest.settings import ExportSettings
 
@@ -25,6 +33,7 @@ REASONS = {
     "stamp_unreadable": "The stamp is not in the format of export.time_format.",
     "value_unreadable": "The reading is not a number.",
     "header_repeated": "The row is the header once more.",
+    "other_register": "The register is not that of export.register or export.flow, or does not measure energy.",
     "stamp_missing": "The row has no stamp.",
     "value_missing": "The reading is empty, or a word that means a missing one.",
     "value_not_finite": "The reading is infinite.",
@@ -37,7 +46,6 @@ REASONS = {
     "conflicting_rows": "Another row has the same meter and interval but another reading; none counts, by policy.",
     "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
     "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
-    "other_register": "The register is not among those of export.flow, or measures something else than energy.",
     "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
     "quality_unknown": "The row says that its quality varies, but not which this reading has.",
     "reading_type_missing": "No reading type, or more than one, says what the reading means.",
@@ -53,6 +61,7 @@ REASONS = {
     _STAMP_UNREADABLE,
     _VALUE_UNREADABLE,
     _HEADER_REPEATED,
+    _OTHER_REGISTER,
     STAMP_MISSING,
     VALUE_MISSING,
     VALUE_NOT_FINITE,
@@ -71,7 +80,7 @@ FILE_UNREADABLE = list(REASONS).index("file_unreadable")
 _NO_SLOT = -1
 # A mark of Batch.unreadable and its reason differ by this.
 _MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
-assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED
+assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED and _MARKS + OTHER_REGISTER == _OTHER_REGISTER
 
 
 @numba.njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from meterdp.ingest.batch import (
     HEADER_REPEATED,
     NO_CODE,
     NO_STAMP,
+    OTHER_REGISTER,
     STAMP_UNREADABLE,
     UNIT_DIFFERS,
     VALUE_UNREADABLE,
@@ -60,6 +61,12 @@ class Field:
     def refuse(self, entry: int, problem: str, hint: str) -> InputError:
         return InputError(problem, file=self.file, row=self.first_row + int(entry), field=self.name, hint=hint)
 
+    def without(self, entries: np.ndarray | None) -> Field:
+        """Return the column with nothing in some of its entries, (n,) bool; None for none of them."""
+        if entries is None:
+            return self
+        return replace(self, values=self.values.take(pa.array(np.arange(len(entries)), mask=entries)))
+
 
 def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.ndarray]:
     """Return the texts that occur in a column without surrounding blanks, and (n,) int32 codes into them.
@@ -76,12 +83,22 @@ class Rejects:
     """What becomes of fields that cannot be read: the first is refused, or all are marked.
 
     ``shape`` is that of the readings of the batch, rows first, and of the int8 ``marks``, which are those of
-    ``Batch.unreadable``; the first mark a reading gets stays.
+    ``Batch.unreadable``; the first mark a reading gets stays. ``other_register`` (n,) bool are rows in which nothing
+    is looked at.
     """
 
-    def __init__(self, settings: ExportSettings, shape: tuple[int, ...], header_repeated: np.ndarray | None = None):
+    def __init__(
+        self,
+        settings: ExportSettings,
+        shape: tuple[int, ...],
+        header_repeated: np.ndarray | None = None,
+        other_register: np.ndarray | None = None,
+    ):
         self._refuse = settings.bad_rows == "refuse"
         self.marks = np.zeros(shape, np.int8)
+        self.other_register = other_register
+        if other_register is not None:
+            self.marks[other_register] = OTHER_REGISTER
         if header_repeated is not None:
             self.marks[header_repeated] = HEADER_REPEATED
 
@@ -188,6 +205,8 @@ def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) 
     """Reject rows with a meter whose unit is not ``unit``, apart from case and blanks."""
     tokens, code = _encode(field)
     other = _look_up(np.array([word.lower() != unit.lower() for word in tokens], dtype=bool), code, True)
+    if rejects.other_register is not None:
+        other &= ~rejects.other_register
     rejects.reject(
         UNIT_DIFFERS,
         field,
@@ -198,9 +217,17 @@ def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) 
 
 
 def key_columns(settings: ExportSettings) -> list[str]:
-    """Return the columns that say whose reading a row is: meter, and circuit and unit where there are any."""
-    names = (settings.meter_column, settings.circuit_column, settings.unit_column)
+    """Return the columns that say whose and what reading a row is: meter, and circuit, unit and register if any."""
+    names = (settings.meter_column, settings.circuit_column, settings.unit_column, settings.register_column)
     return [name for name in names if name is not None]
+
+
+def rows_of_other_registers(columns: Mapping[str, Field], settings: ExportSettings) -> np.ndarray | None:
+    """Return which rows are not of ``settings.register``, (n,) bool; None if there is no column for it."""
+    if settings.register_column is None:
+        return None
+    tokens, code = _encode(columns[settings.register_column])
+    return _look_up(np.array([word != settings.register for word in tokens], bool), code, True)
 
 
 def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:

@@ -206,7 +206,8 @@ def survey_export(
             "has no stamp on the interval grid",
             file=path,
             field=settings.time_column,
-            hint="check export.interval_minutes, export.time_format, the time zone and the period",
+            hint="check export.interval_minutes, export.time_format, the time zone and the period"
+            + ("" if settings.register is None else ", and whether rows of export.register exist"),
         )
     if settings.period_us is not None:
         # A public period makes the grid, and so every household's record, independent of the other households.

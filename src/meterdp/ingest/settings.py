@@ -141,6 +141,9 @@ class ExportSettings:
     time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
+    # Of rows of several registers or flows of a meter those are read whose entry in this column is ``register``.
+    register_column: str | None = None
+    register: str | None = None
     # In the layout "days" the part before the first blank or T is that of the date column.
     time_format: str = "%Y-%m-%d %H:%M"
     unit: str = "kWh"  # kW and W are mean power over the interval
@@ -191,6 +194,11 @@ class ExportSettings:
             _refuse("thousands", "is the same as export.decimal", "give two different marks")
         if self.format != "long_csv" and self.time_of_day_column is not None:
             _refuse("time_of_day_column", f"does not go with {self.format}", "leave it out")
+        if (self.register_column is None) != (self.register is None):
+            missing = "register" if self.register is None else "register_column"
+            _refuse(missing, "is missing", "give both export.register_column and export.register, or neither")
+        if self.register_column is not None and self.format not in ("long_csv", "wide_csv", "parquet"):
+            _refuse("register_column", f"does not go with {self.format}", "leave it out")
         if self.format == "parquet" and self.meter_column is None:
             _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
         _check_zone(self.time_zone)
@@ -207,7 +215,7 @@ class ExportSettings:
             if getattr(self, name) != only:
                 _refuse(name, f"does not go with {self.format}, where the file says it", "leave it out")
         if self.format == "wide_csv" and self.wide_layout == "meters":
-            for name in ("circuit_column", "unit_column"):
+            for name in ("circuit_column", "unit_column", "register_column"):
                 if getattr(self, name) is not None:
                     _refuse(name, "cannot be read from a column per meter", "leave it out")
 

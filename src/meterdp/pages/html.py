@@ -57,4 +57,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FileSystemLoader(STYLE.parent),
+        finalize=_unbroken,
     )
+
+
+def _unbroken(value):
+    """Keep numbers and per cent signs on one line; Markup is left as it is."""
+    return value.replace(" %", "\u00a0%") if type(value) is str else value

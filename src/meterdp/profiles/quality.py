@@ -42,7 +42,7 @@ READING_RULES = {
     "stuck_readings": "readings in a long run of one non-zero value, taken as missing",
     "repaired_readings": "slots with a repaired value",
     "zero_readings": "readings of exactly zero, kept",
-    "negative_readings": "readings below zero and the public bounds, at the lower bound if repaired, else missing",
+    "negative_readings": "readings below zero and the public bounds, moved to the bound if repaired, else missing",
 }
 ROW_RULES = {
     "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",

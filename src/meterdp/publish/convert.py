@@ -505,7 +505,7 @@ They are {are}: the mean power of each interval is its energy over its length.{s
 What is protected:
 {hides}
 
-What it does not hide:
+What anybody can learn from it:
 {does_not_hide}
 
 `{PROVENANCE}` is the manifest of the release these files were made from, as it was released; making them took

@@ -47,14 +47,14 @@ _MEDIA_TYPES = {
     ".html": "text/html",
     ".jsonld": "application/ld+json",
 }
-# What a Parquet file is of it says itself.
+# A Parquet file says itself what it holds.
 _SAYS = {
     "manifest.json": "The guarantee, all public parameters and a checksum of every file with data.",
-    "README.md": "What is in this folder and what protects households, on one page in plain words.",
+    "README.md": "What is in this folder and how households are protected, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
     "feeders.csv": "The totals of feeders.parquet as text.",
-    PAGE: "The same with pictures of what is in the folder, and how to load it.",
-    CUSTODIAN: "For whoever signs the release: what an attacker can learn, and drafts to fill in.",
+    PAGE: "The same with pictures of the data, and how to load them.",
+    CUSTODIAN: "For whoever signs the release: what an attacker can learn, and drafts of documents.",
     DCAT: "What is in this folder, for data catalogues (DCAT).",
     CROISSANT: "What is in this folder, for tools of machine learning (Croissant).",
     ENTRY: "An entry for the public registry of differential privacy deployments.",
@@ -115,14 +115,14 @@ def title_of(manifest: Mapping) -> str:
 
 
 def summary(manifest: Mapping) -> str:
-    """Say what a release protects, and what it does not."""
+    """Say what a release protects, and what anybody can learn from it."""
     privacy = manifest["privacy"]
     sentences = [
         "The households are simulated; they stand in for real ones." if manifest["simulated_data"] else "",
         f"Released with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} ({privacy['adjacency']}) for "
         f"{privacy['unit']}.",
-        f"It hides {'; '.join(privacy['hides'])}.",
-        f"It does not hide {'; '.join(privacy['does_not_hide'])}.",
+        f"Protected: {'; '.join(privacy['hides'])}.",
+        f"From it anybody can learn: {'; '.join(privacy['does_not_hide'])}.",
     ]
     return " ".join(filter(None, sentences))
 

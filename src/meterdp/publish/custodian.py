@@ -1,8 +1,8 @@
 """The page for whoever signs a release: what an attacker can learn, and drafts of what a custodian has to file.
 
-Everything on it follows from the manifest, from public settings and from ``resources/attacks.csv``, which holds
-attacks on simulated households; neither the readings nor what was drawn is attacked. What only the custodian knows is
-a marked blank.
+Everything on it follows from the manifest, from public settings and from ``resources/attacks.csv``, which has the
+results of attacks on simulated households; neither the readings nor the release is attacked. What only the custodian
+knows is a marked blank.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from meterdp.privacy.periods import days_of
 from meterdp.publish.crate import About, title_of
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
-from meterdp.publish.received import expected_error
+from meterdp.publish.page import expected_errors
 from meterdp.publish.registry_entry import product_of
 
 TEMPLATE = Path(__file__).with_name("custodian.html")
@@ -98,6 +98,7 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
         delta=plain(of.privacy["delta"]),
         unit=of.privacy["unit"],
         facts=_facts(of),
+        worth=expected_errors(manifest),
         guarantee=_guarantee(of),
         hides=of.privacy["hides"],
         does_not_hide=of.privacy["does_not_hide"],
@@ -149,27 +150,32 @@ def _guarantee(of: Signing) -> str:
 
 
 def _odds(of: Signing) -> dict | None:
-    """Return the table of odds, by the guarantee and as measured; None where nothing is claimed of readings."""
+    """Return how often attackers are right, by the guarantee and as measured; None if readings are not protected."""
     if not of.hides_readings:
         return None
     exact, found = of.exact, of.tried
     rows = []
     for attack, (asked, choices) in _ASKED.items():
         bounds = [percent(b.naming(choices)) if b else "–" for b in (of.stated, exact)]
-        rows.append((attack, asked, percent(1 / choices), *bounds, *_measured(found, attack)))
+        rows.append((attack, asked, _exactly(1 / choices), *bounds, *_measured(found, attack)))
     bounds = [percent(b.hitting(RARE)) if b else "–" for b in (of.stated, exact)]
-    asked = "What are its readings? A guess that succeeds once in 1,000 times"
-    rows.append(("reconstruction", asked, percent(RARE), *bounds, "–", "–"))
+    asked = "What are the readings? (a guess succeeds once in 1,000 times)"
+    rows.append(("reconstruction", asked, _exactly(RARE), *bounds, "–", "–"))
     return {
         "caption": "How often an attacker who must guess is right",
         "header": (
-            *("attack", "question", "without the release", "at most by (ε, δ)", "at most by its exact curve"),
-            *("measured: knows all others", "measured: has the files"),
+            *("attack", "question", "without the release", "at most, by (ε, δ)", "at most, by the exact curve"),
+            *("measured, knowing all others", "measured, from the files"),
         ),
         "rows": rows,
         "words": 2,
         "note": _measured_where(of),
     }
+
+
+def _exactly(share: float) -> str:
+    """Write a share that is known exactly."""
+    return f"{plain(100 * share)} %"
 
 
 def _measured(found: Tried | None, attack: str) -> list[str]:
@@ -187,11 +193,11 @@ def _measured_where(of: Signing) -> str:
     if found is None:
         return "No attack on simulated households was measured for this kind of release."
     return (
-        f"Measured on {count(found.trials)} releases of simulated households with the default settings of meterdp, "
-        f"at ε = {plain(found.epsilon)} and {count(found.meters)} meters, the case nearest to this release that was "
-        "tried; in brackets the limits of 95 %. One attacker knows the readings of all other meters and sees every "
-        "noisy answer, more than is released; the other has the files alone. Neither this release nor the readings "
-        "it was drawn from were attacked."
+        f"Measured on {count(found.trials)} releases of simulated households with default settings, at ε = "
+        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, the nearest to this release. "
+        "95 % confidence limits are in brackets. One attacker knows the readings of all other meters and sees every "
+        "noisy answer, which is more than is released; the other has the files alone. Neither this release nor its "
+        "readings were attacked."
     )
 
 
@@ -199,22 +205,22 @@ def _spoken(of: Signing) -> list[str]:
     stated, sharp = of.stated, of.exact or of.stated
     if not of.hides_readings:
         return [
-            "This release hides only which household a file belongs to. It claims nothing about the readings "
-            "themselves: whoever recognises a household's forecast learns it as it is, up to the noise.",
-            "Of two households of a neighbourhood, an attacker who knows both forecasts says which file is whose, "
-            f"and is right at most {percent(stated.naming(2))} of the time; a coin is right 50 %.",
+            "This release hides only which household a file belongs to. It does not protect the readings: whoever "
+            "recognises a household's forecast learns it, up to the noise.",
+            "An attacker who knows the forecasts of two households in a neighbourhood can tell whose file is whose "
+            f"at most {percent(stated.naming(2))} of the time; a coin is right 50 % of the time.",
         ]
     by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {percent(sharp.naming(2))}"
     return [
-        "An attacker knows everything about every other meter, has all of this folder, and must say which "
-        "of two equally likely sets of readings one meter had. The attacker is right at most "
-        f"{percent(stated.naming(2))} of the time{by_curve}. Without the release it is 50 %.",
-        "A yes-or-no property of one household, such as who is at home at noon, is no easier to tell. What is true "
-        "of most households is learnt from the release, with any one of them or without.",
+        "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
+        "equally likely sets of readings one meter had. The attacker is right at most "
+        f"{percent(stated.naming(2))} of the time{by_curve}; without the release, 50 % of the time.",
+        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to tell. "
+        "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
-        f"A customer with {SEVERAL} meters on the list is protected less: about all of them the attacker is right at "
-        f"most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time.",
+        f"A customer with {SEVERAL} meters on the list is protected less: of all three together, the attacker names "
+        f"the right readings at most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time.",
     ]
 
 
@@ -224,37 +230,37 @@ def _spoken(of: Signing) -> list[str]:
 def _intruder(of: Signing) -> dict:
     found = of.tried
     steps = [
-        "Choose the intruder: competent, with time and a reason, but without inside knowledge. The intruder has this "
-        "folder, the public list of meters, whatever the internet and public registers say, and ordinary tools; no "
-        "hacking, no bribery.",
-        "Choose the targets among simulated households (meterdp simulates as many as are asked for), release them "
-        "with the public settings of this release, and give the intruder for every target "
-        f"{CANDIDATES} sets of readings, one of which is the household's own. Never use the real readings, and never "
-        "test this release against them: the outcome would tell something of real households that ε does not cover.",
-        "Ask the three questions: was this household among those released, what is a property of it, which readings "
-        "are its own. Note every answer before the solution is opened.",
-        "Compare with the guess. The test is passed if no share of right answers lies above the guess by more than "
-        "three standard errors, and none above the bound of the guarantee by as much.",
-        "Repeat it before each release with other settings, and when a new source of public knowledge appears.",
+        "Choose the intruder: competent and motivated, with time but without inside knowledge. The intruder has this "
+        "folder, the public list of meters, the internet, public registers and ordinary tools, and neither hacks nor "
+        "bribes.",
+        "Choose the targets among simulated households (meterdp simulates as many as you ask for), release them with "
+        f"the public settings of this release, and give the intruder {CANDIDATES} sets of readings for every target, "
+        "one of which is the household's own. Never use the real readings, and never test this release against them: "
+        "the outcome would tell something about real households that ε does not cover.",
+        "Ask three questions: is this household among those released, does it have a certain property, and which "
+        "readings are its own? Write down every answer before you look at the solution.",
+        "Compare with guessing. The test is passed if no share of right answers exceeds the guess by more than three "
+        "standard errors, or the bound of the guarantee by as much.",
+        "Repeat the test before each release with other settings, and when new public sources appear.",
     ]
     return {"steps": steps, "result": _intruder_result(of, found)}
 
 
 def _intruder_result(of: Signing, found: Tried | None) -> str:
     if found is None:
-        return "meterdp has no measured result for this kind of release: the custodian makes the test."
+        return "meterdp has no measured result for this kind of release; the custodian has to make the test."
     said, above = [], []
     for attack, (_, choices) in _ASKED.items():
         right, low, high = found.right[FOLDER, attack]
-        said.append(f"{attack} {_with_limits(right, low, high)}, a guess {percent(1 / choices)}")
+        said.append(f"{attack} {_with_limits(right, low, high)}, a guess {_exactly(1 / choices)}")
         if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
     verdict = "Passed" if not above else f"Above the guess: {' and '.join(above)}"
     return (
-        f"{verdict}, by a program in the intruder's place: {'; '.join(said)} ({count(found.trials)} releases of "
+        f"{verdict}, with a program as the intruder: {'; '.join(said)} ({count(found.trials)} releases of "
         f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, the case nearest to this one). "
         "The program names the readings that look most like what was released. People may be cleverer, but the "
-        "guarantee bounds them as well."
+        "guarantee holds for them as well."
     )
 
 
@@ -263,10 +269,11 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
 
 def _assessment(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
-    stated = expected_error(manifest)
     meters = f"the households behind {count(of.meters)} listed meters" if of.meters else "the households of the list"
     minutes = manifest["public_parameters"]["export"]["interval_minutes"]
-    made = "is made once from the readings with random noise, then published. Whoever runs it sees all readings."
+    made = (
+        "is computed once from the readings with random noise, then published. Whoever runs this sees all readings."
+    )
     every = f", every {minutes} minutes" if minutes else ""
     return [
         ("Controller", about.publisher or BLANK),
@@ -282,7 +289,6 @@ def _assessment(of: Signing) -> list[tuple]:
         ),
         ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
         ("Recipients", "everybody, for any use the licence allows"),
-        ("What the release is worth", stated or "not known from public numbers"),
         ("Necessity and proportionality: why this release, why this ε", BLANK),
         ("Views of the households or of those who speak for them", BLANK),
     ]
@@ -293,9 +299,9 @@ def _risks(of: Signing) -> dict:
     rows: list[tuple] = []
     if of.hides_readings:
         two = f"an attacker is right at most {percent(of.stated.naming(2))} of the time, a coin 50 %"
-        ten = f"the right one of {CANDIDATES} sets of readings is named at most "
-        ten += f"{percent(of.stated.naming(CANDIDATES))} of the time, by a guess {percent(1 / CANDIDATES)}"
-        noise = "noise in proportion to what one meter can change, drawn by the operating system, with a proof"
+        ten = f"an attacker names the right one of {CANDIDATES} sets of readings at most "
+        ten += f"{percent(of.stated.naming(CANDIDATES))} of the time, a guess {_exactly(1 / CANDIDATES)}"
+        noise = "noise in proportion to what one meter can change, from the operating system's entropy, with a proof"
         rows += [
             ("Somebody finds out that a household's readings were used", noise, two),
             ("Somebody infers a property of one household", "the same", two),
@@ -306,13 +312,15 @@ def _risks(of: Signing) -> dict:
             ),
         ]
     else:
-        rows.append(("Somebody recognises a household by its forecast", "none: only whose it is gets hidden", BLANK))
+        rows.append(
+            ("Somebody recognises a household by its forecast", "none: the release hides only whose it is", BLANK)
+        )
     limit = _limit(of)
     rows += [
         (
             "Several releases about the same meters add up",
             "a ledger that charges every listed meter and refuses what passes the limit",
-            f"at the limit, right at most {percent(limit.naming(2))} of the time",
+            f"at the limit, an attacker is right at most {percent(limit.naming(2))} of the time",
         ),
         (
             "What is true of most households is used against one",
@@ -321,12 +329,12 @@ def _risks(of: Signing) -> dict:
         ),
         (
             "Settings were chosen after somebody looked at the readings",
-            "settings and period are public (manifest.json); who saw results before is for the custodian to say",
+            "settings and period are public (manifest.json); only the custodian knows who saw results before",
             BLANK,
         ),
         ("The machine, its logs or its staff give readings away", "none in the released files", BLANK),
     ]
-    return {"caption": "", "header": ("risk", "measure", "what is left"), "rows": rows, "words": 3, "note": None}
+    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": None}
 
 
 def _limit(of: Signing) -> Bounds:
@@ -340,17 +348,18 @@ def _calendar(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
     budget = manifest.get("budget", {})
     most = budget.get("limit_epsilon", about.cap_epsilon)
-    keep = "keep the ledger with its key and its folder of files, and a copy elsewhere: without them nobody knows "
+    keep = "keep the ledger with its key and its folder of files, and a backup elsewhere: without them nobody knows "
+    named = manifest["budget_period"] and not manifest["simulated_data"]
     return [
         (of.day.isoformat(), f"drawn and charged to every listed meter, with ε = {plain(of.privacy['epsilon'])}"),
-        ("budget period", manifest["budget_period"] or "none was named"),
-        ("limit for everything about a meter in it", f"ε = {plain(most)} at δ = {plain(about.cap_delta)}"),
+        *([("budget period", manifest["budget_period"])] if named else []),
+        ("limit for all releases about a meter", f"ε = {plain(most)} at δ = {plain(about.cap_delta)}"),
         ("spent so far", _spent(budget, of.day)),
         *_next(of, budget),
         ("before each release", "repeat the motivated-intruder test if settings change; read the assessment again"),
         ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
         ("as long as a release is public", f"{keep}what has been spent"),
-        ("for ever", "this folder: copies of it cannot be called back, and the guarantee does not run out"),
+        ("for ever", "this folder stays public: copies cannot be called back, and the guarantee does not expire"),
         *_crosswalk(of.files),
         ("readings, and the rest of results/private", BLANK),
     ]
@@ -365,10 +374,10 @@ def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
 
 def _spent(budget: Mapping, day: date) -> str:
     if "spent_epsilon" not in budget:
-        return "ask the ledger: meterdp ledger show"
+        return "see meterdp ledger show"
     return (
-        f"ε = {plain(budget['spent_epsilon'])} on {day.isoformat()}, by the ledger, with this release; charges of "
-        "runs that died come on top (meterdp ledger show)"
+        f"ε = {plain(budget['spent_epsilon'])} on {day.isoformat()}, this release included; runs that were cut off "
+        "after their charge come on top (meterdp ledger show)"
     )
 
 
@@ -377,13 +386,13 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     rows = []
     left = budget.get("left_epsilon")
     if left is not None:
-        size = f"one more of at most ε = {plain(left)} fits, on any day" if left else "nothing more fits"
-        rows.append(("next release, readings of this budget period", size))
+        size = f"at most ε = {plain(left)} if it is the only one, on any day" if left else "nothing more fits"
+        rows.append(("next release from these readings", size))
     try:
         end = days_of(of.manifest["budget_period"])[-1][1]
     except (ValueError, AttributeError):  # simulated households may have no period, or one of another name
         return rows
     begins = (end + timedelta(days=1)).isoformat()
-    said = f"the full limit: a budget is of the days that were read, and this period ends with {end.isoformat()}"
-    rows.append((f"next release, readings from {begins} on", said))
+    said = f"the full limit: a budget belongs to the days of the readings, and this period ends on {end.isoformat()}"
+    rows.append((f"next release from readings of {begins} or later", said))
     return rows

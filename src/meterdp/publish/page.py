@@ -1,7 +1,7 @@
-"""The page of a released folder: what is in it, what it is worth, the guarantee, how to load it, and pictures.
+"""The page of a released folder: what it contains, how far it is off, the guarantee, how to load it, and pictures.
 
-It is made of files of the folder alone, so nothing is on it that does not leave with it. Its words are those of the
-folder's README; pictures are of what was released.
+It is made from the other files of the folder alone. Its text is that of the folder's README; pictures show what was
+released.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> byte
         unit=privacy["unit"],
         inside=_points(sections[_IN]),
         pictures=look.pictures(files, manifest),
-        worth=_worth(manifest),
+        worth=expected_errors(manifest),
         protected=_points(protected),
         means=[_inline(words) for words in protected if not words.startswith("- ")],
         odds=_odds(privacy),
@@ -93,22 +93,22 @@ def _inline(words: str) -> Markup:
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(words))))
 
 
-def _worth(manifest: Mapping) -> dict | None:
-    """Return the table of what the release is expected to be worth, as a template takes it."""
+def expected_errors(manifest: Mapping) -> dict | None:
+    """Return the table of expected errors, as a template takes it."""
     stated = manifest.get("expected_error")
     if not stated:
         return None
-    period = " to ".join(manifest["period"])
     rows = [
-        (one["of"], period, *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
+        (one["of"], *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
         for one in stated["quantities"]
     ]
     return {
         "caption": f"Expected error at ε = {plain(manifest['privacy']['epsilon'])}, from public numbers alone",
-        "header": ("quantity", "readings", "on average", "1 in 20 releases above", "a public guess"),
+        "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
-        "words": 2,
-        "note": f"Holds if at least {percent(stated['usable_share'])} of the listed meters have usable readings.",
+        "words": 1,
+        "note": f"Holds if at least {plain(100 * stated['usable_share'])} % of the listed meters have usable "
+        "readings. A public guess looks at no reading.",
     }
 
 
@@ -122,16 +122,17 @@ def _odds(privacy: Mapping) -> str | None:
         return None
     right = 1 - (1 - privacy["delta"]) / (1 + math.exp(min(privacy["epsilon"], 700.0)))
     return (
-        "In numbers: somebody who has all of this folder, knows everything about all other meters and must guess "
-        "which of two equally likely sets of readings one meter had is right at most "
-        f"{percent(right)} of the time; a coin is right 50 %."
+        "In numbers: suppose that somebody has this whole folder, knows everything about all other meters, and must "
+        "guess which of two equally likely sets of readings one meter had. The guess is right at most "
+        f"{percent(right)} of the time; a coin is right 50 % of the time."
     )
 
 
 def _footer(manifest: Mapping, about: About) -> str:
     who = f"Published by {about.publisher}. " if about.publisher else ""
     licence = f"Licence: {about.licence}. " if about.licence else ""
-    budget = f"Budget period: {manifest['budget_period']}. " if manifest["budget_period"] else ""
+    named = manifest["budget_period"] and not manifest["simulated_data"]
+    budget = f"Budget period: {manifest['budget_period']}. " if named else ""
     return f"{who}{licence}{budget}Made with meterdp {manifest['meterdp_version']}."
 
 
@@ -239,12 +240,12 @@ LOOKS: Mapping[str, Look] = {
 import pandas as pd
 
 profiles = np.stack(pd.read_parquet("synthetic_profiles.parquet")["energy_kwh"])
-print(profiles.mean(axis=0))  # kWh in every hour, of the mean household""",
+print(profiles.mean(axis=0))  # mean kWh of each hour""",
         "pypsa",
     ),
     "households": Look(
         _households,
-        """$ meterdp households draw . --n 100 --to readings.parquet    # --year 2027 for another year
+        """$ meterdp households draw . --n 100 --to readings.parquet  # --year 2027 for another year
 $ python
 >>> import pandas as pd
 >>> readings = pd.read_parquet("readings.parquet")""",

@@ -220,7 +220,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         size=round(meters),
         sized="meters on a feeder",
         expected=(Expected("energy of a feeder in an interval", error, NORMAL_95 * error, guess),),
-        found="by a public distribution of households",
+        found="computed from a public distribution of households",
         again=again,
     )
 
@@ -315,20 +315,20 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     return service.page(
         "Electricity used per feeder by",
         f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
-        f"together, in every {window.interval_minutes} minutes. It holds no household's readings. It covers "
-        f"{_window_sentence(window)}.",
+        f"together in each interval of {window.interval_minutes} minutes. It holds no household's readings. It "
+        f"covers {_window_sentence(window)}.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
             f"UTC. {_meters_sentence(public.count).capitalize()}",
             "`feeder_errors.parquet`: the standard error of the totals of every feeder. For half of the feeders it "
-            f"is more than {of_total:.0%} of what they use in a mean interval. There {sizes} feeder: the "
-            "fewer, the more a total follows what all meters of the list use, and the less that feeder",
-            f"Of a meter that used more than {largest:g} kWh a day, only so much is in the totals. Electricity that "
-            "households fed in is not taken off",
+            f"is more than {100 * of_total:.0f} % of their mean use in an interval. There {sizes} feeder: the fewer, "
+            "the more its total follows the mean of all listed meters",
+            f"A meter that used more than {largest:g} kWh a day counts with this much. Electricity that households "
+            "fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=made_by.plan.sentence,
+        expected=[*made_by.plan.said, made_by.plan.basis],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

@@ -68,9 +68,7 @@ from meterdp.release.weeks import columns_of, group_forecasts, intervals_ahead, 
 # Count up when the same parameters would give another release; version 1 of the group forecast was of one origin.
 VERSION, GROUP_VERSION = 1, 2
 WEEK_HOURS = 7 * HOURS
-ALONE = (
-    "{}. What a single household uses in an hour is far less sure, whatever epsilon is: the intervals say how much"
-)
+ALONE = "what a single household uses in an hour is far less certain, whatever epsilon is: see the intervals"
 SHAPE_FILE = PurePath(RELEASED_SHAPE.file_name).name
 GROUP_HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 GROUP_DOES_NOT_HIDE = (
@@ -154,7 +152,7 @@ def plan_of(public: GroupPublic) -> Plan | None:
     worth = worth_of(public, make_plan(public))
     found = {
         "energy of all households": (worth.energy, worth.guess_energy),
-        "energy of all in an hour": (worth.hour, worth.guess_hour),
+        "hourly energy of all households": (worth.hour, worth.guess_hour),
         "shape of a week": (worth.shape, worth.guess_shape),
     }
 
@@ -168,7 +166,7 @@ def plan_of(public: GroupPublic) -> Plan | None:
         size=public.records,
         sized="listed meters",
         expected=tuple(Expected(of, error, NORMAL_95 * error, guess) for of, (error, guess) in found.items()),
-        found="by the noise and a public distribution of households",
+        found="computed from the noise and a public distribution of households",
         again=again,
     )
 
@@ -244,7 +242,11 @@ class GroupForecasts(Calibrated):
     def _said(self, released: GroupRelease, days: int) -> Said:
         public, plan = self.mechanism.public, self.mechanism.plan
         count = len(released.expected_kwh)
-        groups = f"{count} groups, the circuits of the list" if public.circuits else "one group, all of them"
+        groups = (
+            f"Households are in {count} groups, the circuits of the list"
+            if public.circuits
+            else ("All households are in one group")
+        )
         facts = {
             "mechanism": {
                 "name": self.mechanism.name,
@@ -263,17 +265,17 @@ class GroupForecasts(Calibrated):
             what="what a household of a group is expected to use in every hour of a week, its median and intervals",
             covers="all files of this folder together",
             facts=facts | {"shape": {"file": SHAPE_FILE, "columns": shape}},
-            opening=f"Every hour has an expected energy, a median, and intervals that 50 and 90 % of hours of such "
-            f"households are expected to be in. They were made from the last {days} days of the readings. Weekends "
-            "and working days differ; holidays and the weather of the week are not known. What households fed in "
-            "counts as no energy. No file was made from one household's readings alone.",
-            file=f"Households are in {groups}; those of a group have the same forecast. Expected energies add up: "
-            "the sum over files is what all households are expected to use together",
+            opening="Every hour has an expected energy, a median, and intervals expected to hold 50 and 90 % of such "
+            f"hours. They were made from the last {days} days of the readings. Weekends and working days differ; "
+            "holidays and the weather of the week are not taken into account. Feed-in counts as no energy. No file "
+            "was made from one household's readings alone.",
+            file=f"{groups}, and those of a group have the same forecast. Expected energies add up: the sum over "
+            "files is what all households are expected to use together",
             inside=(
-                f"`{SHAPE_FILE}`: the same for a household whose mean energy in an hour is known: that mean times "
-                "the ratios of this file. It is nearer to the household than its own file, which knows nothing of it",
+                f"`{SHAPE_FILE}`: for a household whose mean energy per hour is known. Multiply it by the ratios of "
+                "this file: this is closer to the household than its own file, which knows nothing about it",
             ),
-            expected=None if self.plan is None else ALONE.format(self.plan.sentence),
+            expected=() if self.plan is None else [*self.plan.said, self.plan.basis, ALONE],
             hides=GROUP_HIDES,
             does_not_hide=GROUP_DOES_NOT_HIDE,
         )
@@ -371,13 +373,13 @@ class LabelForecasts(Calibrated):
             what="a household's forecast, moved towards those of its neighbourhood, with noise",
             covers="all files of a neighbourhood together",
             facts=facts,
-            opening="Each was moved towards the mean of its neighbourhood and got noise, which limits what it tells "
-            "of whose it is. The readings themselves are not protected by it.",
+            opening="Each forecast was moved towards the mean of its neighbourhood and got noise, which limits how "
+            "far it tells whose it is. This does not protect the readings.",
             file="It lies near the mean forecast of its neighbourhood",
             hides=LABEL_HIDES,
             does_not_hide=LABEL_DOES_NOT_HIDE,
             means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
-            f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of outcomes is looked at, "
+            f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of results is looked at, "
             f"its probability is at most {math.exp(guarantee.epsilon):.3g} times what it would be with the files "
             f"handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who knows "
             "every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
@@ -397,7 +399,7 @@ class Said:
     does_not_hide: Sequence[str]
     inside: Sequence[str] = ()  # what else is in the folder, in Markdown
     means: str | None = None  # the guarantee in plain words, where it is not that of replacing a meter's readings
-    expected: str | None = None  # how far forecasts are expected to be off, if that is known
+    expected: Sequence[str] = ()  # how far forecasts are expected to be off, if that is known
 
 
 def _guarantee(mechanism: GroupForecasts | LabelForecasts, covers: str) -> str:
@@ -446,9 +448,9 @@ def forecast_folder(
     page = service.page(
         "Forecasts for",
         f"This folder holds a {'forecast' if many else 'file'} for each of {len(ids):,} households: how much "
-        "electricity a household like it will use from "
-        f"{_spoken(manifest['time']['first_interval_start_local'])} on, in {manifest['time']['steps']} "
-        f"steps of {intervals.minutes:g} minutes. {different_forecasts(forecasts.different, len(ids), many)} "
+        f"electricity a household like it will use in {manifest['time']['steps']} intervals of "
+        f"{intervals.minutes:g} minutes, which begin at {_spoken(manifest['time']['first_interval_start_local'])}. "
+        f"{different_forecasts(forecasts.different, len(ids), many)} "
         f"{said.opening}",
         inside,
         guarantee=mechanism.guarantee,

@@ -157,7 +157,7 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
     said = {
         "mean": "mean energy of a home",
         "energy": f"quantiles of homes' energy, {low} to {high} %",
-        "peak": "quantiles of their largest readings",
+        "peak": "quantiles of homes' largest readings",
     }
     return Plan(
         what="households",
@@ -206,15 +206,14 @@ def _files(
     page = service.page(
         "A population of",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        "and what a household does again on the next day, in the next week and in the next season. It holds no "
-        "household's readings.",
+        "and how much a day, a week or a season of a household resembles the next. It holds no household's readings.",
         (
             f"`{FILE}`: a mixture{of_strata} of {len(settings.names)} numbers that describe a household",
-            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is anybody's. "
+            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None belongs to anybody. "
             "`meterdp households draw` makes readings of them, or of any number of others, for any year",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=made_by.plan.sentence,
+        expected=[*made_by.plan.said, made_by.plan.basis],
         guarantee=guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

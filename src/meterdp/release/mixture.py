@@ -149,10 +149,10 @@ def plan_of(public: PublicSettings) -> Plan:
     found, hours = tried(public), public.dimension
     low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
     said = {
-        "hours_of_mixture": "mean hour of the mixture",
-        "hours": "mean hour of synthetic profiles",
-        "energy": f"their energy in {hours} hours",
-        "quantiles": f"its quantiles between homes, {low} to {high} %",
+        "hours_of_mixture": "mean energy of an hour, mixture",
+        "hours": "mean energy of an hour, profiles",
+        "energy": f"energy in {hours} hours, mean of profiles",
+        "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
     }
     return Plan(
         what="mixture",
@@ -268,18 +268,18 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     days = {
-        "typical_day": f"on a working day from {period[0]} to {period[1]}, each on the one whose energy is "
-        "nearest to the mean of its own working days",
+        "typical_day": f"on a typical working day from {period[0]} to {period[1]}: for each household, the day whose "
+        "energy is nearest to the mean of its own working days",
         "mean": f"on the days from {period[0]} to {period[1]}, averaged",
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]
     share = mechanism.public.sound.marginal_share
-    beside = " so that single hours, energy and peak are those measured beside it" if share else ""
+    beside = " and reweighted to noisy distributions of single hours, energy and peak" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     large = sorted((share for share in mixture.weights if share >= SHOWN_SHARE), reverse=True)
-    shares = ", ".join(f"{share:.0%}" for share in large)
+    shares = ", ".join(f"{100 * share:.0f} %" for share in large)
     if rest := mixture.classes - len(large):
-        shares += f", and {rest} below {SHOWN_SHARE:.0%} each"
+        shares += f", and {rest} below {100 * SHOWN_SHARE:g} % each"
     title, typical = "Typical load profiles of", "the mean of its logarithm"
     if shared is not None and shared.holders == "nodes":
         title = f"{title} the households of {shared.shares.nodes} parties, among them"
@@ -291,13 +291,13 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
         "no household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
-            f"the typical energy per hour ({typical}) and how much households differ from it. Meters "
-            "without usable readings count as a household of one and the same, publicly known use",
+            f"the typical energy per hour ({typical}) and how much households differ from it. A meter without usable "
+            "readings counts as a public default household",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=made_by.plan.sentence,
+        expected=[*made_by.plan.said, made_by.plan.basis],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

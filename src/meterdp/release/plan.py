@@ -93,18 +93,22 @@ class Plan:
         return f"{why}; {on}"
 
     @property
-    def sentence(self) -> str:
-        said = [
-            f"{one.of} {_percent(one.error)}, in one release of 20 more than {_percent(one.error_q95)} "
-            f"(a public guess that looks at no reading {_percent(one.guess)})"
+    def said(self) -> list[str]:
+        """Say of every quantity how far it is expected to be off."""
+        return [
+            f"{one.of}: {_percent(one.error)} on average, above {_percent(one.error_q95)} in one release of 20 "
+            f"(a public guess: {_percent(one.guess)})"
             for one in self.expected
         ]
-        return f"expected to be off by: {'; '.join(said)}. {self.basis}"
+
+    @property
+    def sentence(self) -> str:
+        return f"expected to be off by: {'; '.join(self.said)}. {self.basis}"
 
     @property
     def basis(self) -> str:
         return (
-            f"This follows from public numbers alone ({self.found}) and holds if at least {_percent(USABLE)} of the "
+            f"This follows from public numbers alone ({self.found}), and holds if at least {_percent(USABLE)} of the "
             "listed meters have usable readings"
         )
 
@@ -183,8 +187,8 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     }
     return [
         *out,
-        f"By public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"Holds if at least {_percent(USABLE)} of the listed meters have usable readings.",
+        f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
+        f"This holds if at least {_percent(USABLE)} of the listed meters have usable readings.",
     ]
 
 

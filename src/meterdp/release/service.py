@@ -33,13 +33,15 @@ from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain
 PLACES = "places.json"
 # Of the export, what does not shape a release, and the list of meters, whose digest is a parameter.
 NO_PARAMETERS = ("path", "meters", "incremental")
+# Settings of the export that came later: parameters where they are set, so that other requests keep their keys.
+LATER_PARAMETERS = ("register_column", "register")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
     f"`{PAGE}`: this page with pictures and how to load the files; `{CUSTODIAN}`: for whoever signs the release, "
     f"what an attacker can learn and a draft of the impact assessment; `{CRATE}`, `{DCAT}`, `{CROISSANT}` and "
-    f"`{ENTRY}`: what archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the public "
-    "registry of differential privacy deployments ask for"
+    f"`{ENTRY}`: metadata for archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the "
+    "public registry of differential privacy deployments"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 
@@ -130,6 +132,9 @@ class ReleaseService:
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
+        for key in LATER_PARAMETERS:
+            if export.get(key) is None:
+                export.pop(key, None)
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property
@@ -242,7 +247,7 @@ class ReleaseService:
         does_not_hide: Sequence[str],
         covers: str = "",
         means: str | None = None,
-        expected: str | None = None,
+        expected: Sequence[str] = (),
     ) -> bytes:
         """Return one page that a customer could read.
 
@@ -257,14 +262,14 @@ class ReleaseService:
             opening,
             "## What is in it",
             _points((*inside, ABOUT)),
-            *(() if expected is None else ("## How far it is off", _points([expected]))),
+            *(("## How far it is off", _points(expected)) if expected else ()),
             "## What is protected",
             _points(hides),
             means
             or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
             "up; whoever publishes them keeps a ledger of the sum.",
-            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
-            "public and the same for everybody.",
+            f"Every reading counts as clipped to between {low:g} and {high:g} kWh per hour. These limits are public "
+            "and the same for everybody.",
             "## What can be learnt from it",
             _points(does_not_hide),
         ]

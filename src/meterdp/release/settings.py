@@ -176,7 +176,6 @@ def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
     return (
         "This is a mathematical guarantee, differential privacy with epsilon "
         f"{epsilon:g} and delta {delta:g}{covers}: "
-        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
-        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
-        "knows."
+        f"the probability of any set of results is at most {factor:.3g} times what it would be with other readings "
+        f"of any one meter, plus {delta:g}, whatever else somebody knows."
     )

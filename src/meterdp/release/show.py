@@ -49,7 +49,8 @@ class Statement:
     def title(self) -> str:
         who = self.budget
         name = self.entries[-1].event.get("label") or who.population
-        return f"{name}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
+        names = ", ".join(dict.fromkeys((name, who.period)))  # simulated households have one for both
+        return f"{names}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
 def statements(events: Sequence[dict]) -> list[Statement]:

@@ -64,13 +64,13 @@ def cards(tables: Tables) -> list[Card]:
     few, found = fewest_households(len(hours)), []
     for row, profile in zip(classes.itertuples(), profiles, strict=True):
         only = f" (only {count(row.household_count)})" if row.household_count < few else ""
-        words = f"{percent(row.share)} of households{only}, {significant(row.mean_energy_kwh, 2)} kWh an hour"
+        words = f"{percent(row.share)} of households{only}, {significant(row.mean_energy_kwh, 2)} kWh per hour"
         found.append(card(names[row.component], words, profile, hours["hour_of_day_local"].to_list()))
     return found
 
 
 def caution(tables: Tables) -> str | None:
-    """Say that there are more classes than the households carry, where there are, and what to do about it."""
+    """Say that there are too many classes for the households, if so, and what to do about it."""
     if "class_table" not in tables or "profile_hours" not in tables:
         return None
     sizes, hours = tables["class_table"]["household_count"].to_numpy(), len(tables["profile_hours"])
@@ -78,14 +78,14 @@ def caution(tables: Tables) -> str | None:
         return None
     total, few = int(sizes.sum()), fewest_households(hours)
     return (
-        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few}, "
-        f"five for each of the {count(hours)} hours; {count(np.count_nonzero(sizes < few))} have fewer and follow "
-        f"single households. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
-        "(profiles.hours)."
+        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few} "
+        f"(five for each of the {count(hours)} hours); {count(np.count_nonzero(sizes < few))} have fewer, and so "
+        f"follow single households. Set mixture.classes to {count(most_classes(total, hours))}, or profiles.hours "
+        "to fewer hours."
     )
 
 
 def few_households(tables: Tables) -> str:
-    """Say which number of households is called few, where a class has so few."""
+    """Explain the mark of classes with few households, if there are any."""
     sizes, few = tables["class_table"]["household_count"], fewest_households(len(tables["profile_hours"]))
     return f" “Only” marks fewer than {few} households: read such a profile with care." if (sizes < few).any() else ""

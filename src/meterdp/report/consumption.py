@@ -1,6 +1,6 @@
-"""The analyst's first questions: how much, when, who peaks, weekday against weekend, season, total load, coincidence.
+"""The analyst's first questions: how much is used and when, by weekday and season, and who causes the peak.
 
-Each has a figure and a sentence. Powers are those of the average household unless something else is said.
+Each has a figure and a sentence. Powers are means over households unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _HOURS = np.arange(0, 25, 6)
     PEAK_HOURS,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where mean and median differ, a few large households make the mean: plan with the distribution.",
+    look_for="If the mean is far above the median, a few large households raise it: plan with the distribution.",
     alternative="Histograms over households of daily energy and of the largest reading, and the hours of both peaks.",
 )
 def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> None:
@@ -81,7 +81,7 @@ def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> N
             _histogram(axes, quantiles[quantiles["statistic"] == statistic]["value"].to_numpy(), unit)
             axes.set_title(title)
         left.set_ylabel("% of households")
-        right.set_title("In which hour is it?")
+        right.set_title("At what hour is the peak?")
         shares = 100 * hours[["largest_reading_share", "highest_mean_share"]].to_numpy()
         right.bar(np.arange(24) + 0.5, shares[:, 0], width=0.9, color=LIGHT_GREY, label="largest reading")
         right.step(
@@ -168,7 +168,7 @@ def spoken_period(first: str, last: str, short: bool = False) -> str:
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where the lines part, weekends need another profile. Public holidays count as their weekday.",
+    look_for="Where the lines differ, weekends need their own profile. Public holidays count as ordinary weekdays.",
     alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:
@@ -189,7 +189,7 @@ def load_by_hour(load: pd.DataFrame, output) -> None:
             axes.set_xticks(_HOURS if columns > 1 else np.arange(0, 25, 3))
             _day_values(axes, mean.reset_index().pivot_table("mean_kw", "hour", "kind"))
         grid[0].set_ylim(bottom=min(0.0, grid[0].get_ylim()[0]))
-        grid[0].set_ylabel("kW a household")
+        grid[0].set_ylabel("kW per household")
         body.supxlabel("hour of the day", fontsize=10)
         legend_below(drawing, *grid[0].get_legend_handles_labels())
 
@@ -214,12 +214,15 @@ def _clock(hour: float) -> str:
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Blue is high load, yellow low; white is missing. On the right, how often the load is how high.",
+    look_for=(
+        "Left: blue hours have a high load, yellow ones a low load; gaps are missing readings. Right: the share of "
+        "the time with at least this load."
+    ),
     alternative="A map of mean power, days across and hours down, and a load-duration curve beside it.",
 )
 def load_over_period(load: pd.DataFrame, output) -> None:
-    """Draw the load of all over days and hours, and its duration curve."""
-    with canvas(output, "On which days and at which hours is the load of all high?", 3.4) as drawing:
+    """Draw total load over days and hours, and its duration curve."""
+    with canvas(output, "When is total load high, and for how long?", 3.4) as drawing:
         left, right = drawing.subplots(1, 2, width_ratios=(2.4, 1))
         known = load.dropna(subset=["mean_kw"])
         if known.empty:
@@ -230,9 +233,9 @@ def load_over_period(load: pd.DataFrame, output) -> None:
         right.plot(shares, curve, color=BLUE)
         right.set_xlim(0, 100)
         right.set_ylim(bottom=min(0.0, curve[-1]))
-        right.set_title("How often is it so high?")
+        right.set_title("For how long?")
         right.set_xlabel("% of the time")
-        right.set_ylabel("kW a household")
+        right.set_ylabel("kW per household")
         texts = [
             f"{plain(a)} % of the time at least {significant(kw)} kW"
             for a, kw in zip(shares[4::4], curve[4::4], strict=True)
@@ -250,13 +253,13 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
         table.to_numpy(), aspect="auto", cmap="cividis_r", extent=(0, len(days), 24, 0), interpolation="nearest"
     )
     axes.grid(False)
-    axes.set_title("When is it high?")
+    axes.set_title("When? (kW per household)")
     axes.set_yticks(_HOURS)
     axes.set_ylabel("hour of the day")
     step = max(1, len(days) // 4)
     shown = [(n + 0.5, date.fromisoformat(days[n])) for n in range(0, len(days), step)]
     axes.set_xticks([place for place, _ in shown], [f"{day.day} {day:%b}" for _, day in shown])
-    drawing.colorbar(image, ax=axes, label="kW a household", pad=0.01)
+    drawing.colorbar(image, ax=axes, pad=0.01)
 
 
 # --- coincidence and who causes the peak ----------------------------------------------------------------------------
@@ -271,8 +274,8 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
     category=CONSUMPTION,
     may_be_empty=True,
     look_for=(
-        "Left: the more households share a line, the less each adds to its peak; the shade spans the groups tried. "
-        "Right: a pattern whose diamond is right of its dot uses its energy when the load is high."
+        "Left: the more households share a line, the less each adds to its peak; the shaded area covers all groups "
+        "tried. Right: where the diamond is right of the dot, households use their energy when total load is high."
     ),
     alternative=(
         "Peak power per household over the size of a group, on a logarithmic axis; beside it, for each pattern of "
@@ -287,7 +290,7 @@ def peaks_together(
     profile_hours: pd.DataFrame,
     output,
 ) -> None:
-    """Draw how high groups of households peak together, and what each class contributes to the peak of all."""
+    """Draw how high groups of households peak together, and what each class contributes to the peak of the total."""
     with canvas(output, "How high do many households peak together, and who causes the peak?", 3.6) as drawing:
         left, right = drawing.subplots(1, 2, width_ratios=(1, 1.1))
         if groups.empty:
@@ -300,8 +303,8 @@ def peaks_together(
         plain_log_ticks(left.xaxis, [n for n in (1, 10, 100, 1000) if n <= groups["home_count"].max()])
         left.set_ylim(bottom=0)
         left.set_title("How high do groups peak?")
-        left.set_xlabel("households of a group")
-        left.set_ylabel("peak, kW a household")
+        left.set_xlabel("households in a group")
+        left.set_ylabel("peak, kW per household")
         texts = [
             f"{counted(row.home_count, 'household')}: {significant(row.peak_kw)} kW each, "
             f"{significant(row.lowest_kw)} to {significant(row.highest_kw)} kW over "
@@ -314,7 +317,7 @@ def peaks_together(
 
 
 def shares_of_classes(classes: pd.DataFrame) -> pd.DataFrame:
-    """Return by class its shares of households, of energy and of the load at the peak; classes 0 are left out."""
+    """Return the shares of every class in households, energy and load at the peak; class 0 is left out."""
     weight = classes["household_count"]
     shares = classes.assign(
         households=weight / weight.sum(),
@@ -343,7 +346,7 @@ def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> N
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_title("Which patterns cause the peak?")
-    axes.set_xlabel("% of all")
+    axes.set_xlabel("% of the total")
     axes.legend(fontsize=8, loc="lower right")
 
 
@@ -351,7 +354,7 @@ def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> N
 
 
 def answers(tables: Tables) -> dict[str, str]:
-    """Return a sentence or two for every question, by its name; only those the study can answer."""
+    """Return a sentence or two for every question that the study can answer, by the name of the question."""
     found = {
         "how much": _how_much(tables),
         "when": _when(tables),
@@ -370,8 +373,8 @@ def _how_much(tables: Tables) -> str:
     daily = data[data["statistic"] == "daily_kwh"]["value"].to_numpy()
     tenth, median, most = (significant(np.quantile(daily, share), 2) for share in (0.1, 0.5, 0.9))
     return (
-        f"The median household uses {median} kWh a day and the mean is {significant(daily.mean(), 2)} kWh; one in "
-        f"ten uses less than {tenth}, one in ten more than {most} kWh."
+        f"The median household uses {median} kWh a day; the mean is {significant(daily.mean(), 2)} kWh. One in ten "
+        f"uses less than {tenth} kWh, one in ten more than {most} kWh."
     )
 
 
@@ -390,7 +393,7 @@ def _when(tables: Tables) -> str:
     if len(said) == 2:
         week, weekend = (mean[kind].mean() for kind in _KINDS)
         change = weekend / week - 1
-        words += f", and a weekend day uses {percent(abs(change))} {'more' if change > 0 else 'less'} than a weekday"
+        words += f"; use at weekends is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
     return f"{words}."
 
 
@@ -400,10 +403,10 @@ def _season(tables: Tables) -> str:
         return ""
     seasons = {name: rows["mean_kw"].mean() for name, rows in _seasons(_days_of(data)).items()}
     if len(seasons) < 2:
-        return "The period covers a single season: do not carry these numbers over to another."
+        return "The period covers a single season, so these numbers do not hold for the others."
     high, low = max(seasons, key=seasons.get), min(seasons, key=seasons.get)
     return (
-        f"Load is highest from {high} ({significant(seasons[high], 2)} kW a household on average) and lowest from "
+        f"Load is highest from {high} ({significant(seasons[high], 2)} kW per household on average) and lowest from "
         f"{low} ({significant(seasons[low], 2)} kW)."
     )
 
@@ -416,8 +419,8 @@ def _total(tables: Tables) -> str:
     top = known.loc[known["mean_kw"].idxmax()]
     day = date.fromisoformat(top["day_local"])
     return (
-        f"The load of all peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
-        f"{_clock(top['minute_of_day_local'] / 60)} with {significant(top['mean_kw'])} kW a household, "
+        f"Total load peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
+        f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household, "
         f"{significant(top['mean_kw'] / known['mean_kw'].mean(), 2)} times the mean."
     )
 
@@ -427,10 +430,12 @@ def _coincidence(tables: Tables) -> str:
     if data is None or len(data) < 2:
         return ""
     at = data.set_index("home_count")["peak_kw"]
-    said = [f"{significant(at.iloc[0], 2)} kW alone"]
-    said += [f"{significant(at[size], 2)} kW each in groups of {size}" for size in (10, 100) if size in at.index]
-    every = f"{significant(at.iloc[-1], 2)} kW each all {count(at.index[-1])} together"
-    return f"Households peak at {', '.join(said)}, and at {every}."
+    groups = [f"{significant(at[size], 2)} kW in groups of {size}" for size in (10, 100) if size in at.index]
+    every = f"{significant(at.iloc[-1], 2)} kW for all {count(at.index[-1])} together"
+    return (
+        f"A household alone peaks at {significant(at.iloc[0], 2)} kW; the peak per household is "
+        f"{', '.join(groups)}{' and ' if groups else ''}{every}."
+    )
 
 
 def _who(tables: Tables) -> str:
@@ -443,7 +448,7 @@ def _who(tables: Tables) -> str:
         return ""
     most = shares["peak"].idxmax()
     return (
-        "In the hundredth of the time when the load of all is highest, the largest part "
-        f"({percent(shares['peak'][most])}) is from the pattern ‘{names[most]}’: "
-        f"{percent(shares['households'][most])} of households and {percent(shares['energy'][most])} of the energy."
+        f"In the 1 % of the time with the highest load, the pattern ‘{names[most]}’ contributes most: "
+        f"{percent(shares['peak'][most])} of the load, from {percent(shares['households'][most])} of households, "
+        f"which use {percent(shares['energy'][most])} of the energy."
     )

@@ -1,8 +1,8 @@
-"""What each mechanism costs against epsilon: log-likelihood of households it has not seen; most hold no guarantee.
+"""What each mechanism costs against epsilon: the log-likelihood that households lose which it has not seen.
 
-It is the one measure all mechanisms share; where no household could be held out it is that of the households of the
-fit, and the text says so. Lines tell families apart: solid where a guarantee is proven, broken with hollow markers
-where none holds. What cannot be drawn is named.
+It is the one measure that all mechanisms share. If there are too few households to hold any out, it is measured on
+those of the fit, and the text says so. Solid lines have a proven guarantee; broken lines with hollow markers have
+none. What cannot be drawn is named.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def _gap_columns(held_out: bool) -> tuple[str, str]:
     COST,
     category=WITHOUT_GUARANTEE,
     look_for=(
-        "Lower is better; below zero a release is better than the study’s mixture. Broken lines hold no guarantee, "
-        "so their ε is a label. The thin dotted line compares with a mixture of as many classes as released."
+        "Lower is better; below zero (shaded) a release is better than the study’s mixture. Broken lines have no "
+        "guarantee, so their ε is only a name. The thin dotted line compares with a mixture that has as many classes "
+        "as the release."
     ),
     alternative=(
         "Curves over epsilon, one per mechanism, solid where a guarantee is proven and broken where none holds: "
@@ -79,7 +80,7 @@ def kl_curve(data: pd.DataFrame, output) -> None:
         plain_log_ticks(axes.xaxis, epsilons)
         axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
         draws = f"{count_range(data['draw_count'])} draws a point, mean ± SE"
-        axes.set_xlabel(f"ε the mechanism was calibrated to (log scale); {draws}")
+        axes.set_xlabel(f"ε for which the mechanism was calibrated; {draws}")
         _legend(drawing, data, names)
         if notes:
             drawing.supxlabel("\n".join(dict.fromkeys(notes)), fontsize=9, x=0.01, ha="left")
@@ -115,8 +116,6 @@ def _gap_axis(axes: Axes) -> None:
     axes.set_yticks([], minor=True)
     axes.axhline(0, color=GREY, linewidth=1.1, zorder=1)
     axes.axhspan(low, 0, color="#EAF4EF", linewidth=0, zorder=0)
-    words = {"fontsize": 8, "color": GREY, "ha": "right", "va": "top", "transform": axes.get_yaxis_transform()}
-    axes.text(0.99, -0.03, "better than the study’s mixture", **words)
     axes.set_ylabel(f"nats per household\n(linear up to ±{plain(LINEAR_NATS)}, then log)")
 
 
@@ -167,7 +166,7 @@ def _legend(drawing: Drawing, data: pd.DataFrame, names: list[str]) -> None:
             labels.append(style.label)
     if _differs(data):
         handles.append(line_key(color=GREY, **_SAME_LINE))
-        labels.append("against a mixture of as\nmany classes as released")
+        labels.append("against a mixture of as\nmany classes as the release")
     place = {"loc": "outside right center", "alignment": "left", "handlelength": 2.6}
     legend = drawing.legend(handles, labels, **place)
     for row in headings:
@@ -192,7 +191,7 @@ def cost_grid(tables: Tables, epsilon: float | None, period: str) -> Grid | None
         unit = row["unit"].replace("the whole profile of one household", "one household’s profile")
         rows.append((look(name).label, described, guarantee, unit, plus_minus(row[mean], row[error])))
     whose = (
-        "households it has not seen" if was_held_out(data) else "the households of the fit, too few to hold any out"
+        "households it has not seen" if was_held_out(data) else "the households of the fit (too few to hold any out)"
     )
     header = ("mechanism", "implemented", "guarantee", "what a neighbour changes", "loss, nats ± SE")
     return Grid(

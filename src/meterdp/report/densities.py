@@ -25,7 +25,7 @@ _PROVEN = "sound"
     MARGINALS,
     PROFILE_HOURS,
     category=RELEASES,
-    look_for="Where the line leaves the grey bars, the release has too many or too few households that use so much.",
+    look_for="Where line and grey bars differ, the release has too many or too few households that use so much.",
     alternative="Small panels, one an hour: a histogram of the energy of real households, a line of synthetic ones.",
 )
 def marginal_densities(data: pd.DataFrame, profile_hours: pd.DataFrame, output) -> None:
@@ -47,7 +47,7 @@ def marginal_densities(data: pd.DataFrame, profile_hours: pd.DataFrame, output) 
         body.supylabel("share of households", fontsize=10)
         keys = {"real households": area_key(color=LIGHT_GREY)}
         if len(released):
-            keys["synthetic ones of a release"] = line_key(color=look(released["source"].iloc[0]).colour)
+            keys["synthetic households of a release"] = line_key(color=look(released["source"].iloc[0]).colour)
         legend_below(drawing, list(keys.values()), list(keys))
 
 

@@ -1,4 +1,4 @@
-"""What feeder totals cost against the size of a feeder, and what the rules of regulators withhold and give away."""
+"""The error of feeder totals by size of the feeder, and what regulators' rules withhold and give away."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OTHERS = {
     "laplace": ("Laplace on every total, ε = {}", ORANGE, "s", "--"),
     "gaussian": ("Gaussian on every total, ε = {}", PURPLE, "D", "--"),
     "laplace_one_reading": ("Laplace, hides one reading only, ε = {}", VERMILION, "v", ":"),
-    "mean_profile": ("mean profile of all, no privacy", GREY, "x", ":"),
+    "mean_profile": ("mean profile of all households, no privacy", GREY, "x", ":"),
 }
 _WINDOWS = {
     "days": "How far off is every {interval}\nof {days}?",
@@ -52,9 +52,10 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
     category=RELEASES,
     may_be_empty=True,
     look_for=(
-        "Above: a total is of use where a green line, which hides all a household uses, comes below the grey dotted "
-        "one, which gives everybody the mean profile. Right of the lines are the export’s own circuits. Below: of "
-        "exact totals that regulators’ rules let pass, most give away single readings when a household moves."
+        "Above: a private total is worth having where its green line is below the grey dotted one, for which every "
+        "household has the mean profile. “Own” are the circuits of the export. Below: regulators’ rules for exact "
+        "totals. 15/15 wants 15 customers or more, none of them above 15 %; 4/50 likewise. Most totals that they "
+        "let pass give away single readings when a household moves."
     ),
     alternative=(
         "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "
@@ -83,9 +84,7 @@ def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
         windows = [name for name in _WINDOWS if (drawn["window"] == name).any()]
         for axes, window in zip(panels, windows, strict=True):
             axes.set_title(_WINDOWS[window].format(**words))
-            axes.set_xlabel(
-                f"households on the feeder, or own circuits,\nand kWh a feeder uses in a {words['interval']}"
-            )
+            axes.set_xlabel(f"households on the feeder,\nand kWh that a feeder uses in a {words['interval']}")
             _lines(axes, errors[errors["window"] == window])
         panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
         legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)
@@ -137,8 +136,8 @@ def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> N
     ]
     rules["row"] = [_SHARE_OF[row.share_of].format(rule=row.rule, **words) for row in rules.itertuples()]
     left, right = drawing.subplots(1, 2, sharey=True)
-    left.set_title("How many totals (%)\ndoes a rule withhold?")
-    right.set_title("How many readings (%)\ndoes a difference give away?")
+    left.set_title("% of totals that\na rule withholds")
+    right.set_title("% of readings that\na difference gives away")
     _strip(left, rules, "withheld_total_share")
     _strip(right, rules, "exposed_reading_share")
 

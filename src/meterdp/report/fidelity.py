@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 # Measure, title of its panel, label of its axis. Distances have a logarithmic axis.
 _DISTANCES = (
-    ("ks_mean", "Is each hour by itself right?", "Kolmogorov-Smirnov, mean"),
-    ("sliced_wasserstein", "Are all hours together?", "sliced Wasserstein (log kWh)"),
-    ("peak_hour_tv", "Is the hour of the peak?", "total variation"),
-    ("peak_wasserstein", "Is the size of the peak?", "Wasserstein (kWh)"),
-    ("energy_wasserstein", "Is the energy of all hours?", "Wasserstein (kWh)"),
+    ("ks_mean", "Are single hours right?", "Kolmogorov-Smirnov, mean"),
+    ("sliced_wasserstein", "Are all hours jointly right?", "sliced Wasserstein (log kWh)"),
+    ("peak_hour_tv", "Is the peak hour right?", "total variation"),
+    ("peak_wasserstein", "Is the peak’s size right?", "Wasserstein (kWh)"),
+    ("energy_wasserstein", "Is the energy right?", "Wasserstein (kWh)"),
 )
 # This one has a linear axis: below 0 for an R^2 worse than the mean.
 _SHARES = (("prediction_r2", "Can later hours be predicted?", "R² on real households"),)
@@ -61,8 +61,8 @@ _OFFSET = 0.2  # rows the companion of a measure stands below it
     FIDELITY,
     category=RELEASES,
     look_for=(
-        "Lower is better, R² higher. In the grey area a source is no worse than a random half of the real "
-        "households. The mixtures have seen the households that they are judged on."
+        "Lower is better; for R², higher. In the grey area synthetic profiles are as near as a random half of the "
+        "real households. The mixtures were fitted to the households that they are judged on."
     ),
     alternative=(
         "A grid of dot plots, one panel a measure and one row a source: real households, the fit and the proven "
@@ -166,8 +166,8 @@ def _point(axes: Axes, place: int, style: Look, cells: pd.DataFrame, companions:
 def _key(drawing: Drawing, drawn: list) -> None:
     """Explain marks below the panels."""
     handles = [area_key(color=LIGHT_GREY, alpha=0.5), line_key(color=GREY, marker="o")]
-    labels = ["no worse than other real households", "value ± deviation over halves"]
+    labels = ["as near as other real households", "value ± deviation over halves"]
     if "prediction_r2" in {panel[0] for panel in drawn}:
         handles.append(line_key(color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle=""))
-        labels.append("trained on real and synthetic ones")
+        labels.append("trained on real and synthetic households")
     legend_below(drawing, handles, labels, columns=3)

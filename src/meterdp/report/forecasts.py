@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 HARDLY_BETTER = 0.97  # of the error of a public guess: above, a forecast says little more
 _METHODS = {
-    "own_mean": "the household’s own mean of the hour, no privacy",
-    "own_level_public_shape": "its own level times a public shape",
-    "scaled": "its own level times the released shape",
+    "own_mean": "the household’s own mean of the hour (no privacy)",
+    "own_level_public_shape": "the household’s own level times a public shape",
+    "scaled": "the household’s own level times the released shape",
     "group": "the released file of its group",
     "public_shape": "a public level and shape",
-    "public_level": "one public number",
+    "public_level": "one public number for every hour",
 }
 
 
@@ -56,7 +56,7 @@ def forecasters_grid(tables: Tables, settings: Mapping, period: str) -> Grid | N
         f"error, kWh per {interval_words(interval) if interval else 'interval'}",
         "relative to the study’s",
         "error of the sum",
-        "in its 90 % interval",
+        "readings in the 90 % interval",
     )
     return Grid(caption, header, rows)
 
@@ -83,11 +83,11 @@ def group_grid(tables: Tables, settings: Mapping) -> Grid | None:
         f"Forecasts of single hours{words}: {count_range(data['household_count'])} households, the last "
         f"{counted(data['hour_count'].max(), 'hour')} of the export"
     )
-    return Grid(caption, ("forecast", "error, kWh", "energy of all", "in its 90 % interval"), rows)
+    return Grid(caption, ("forecast", "error, kWh", "total energy", "readings in the 90 % interval"), rows)
 
 
 def _more_or_less(bias: float) -> str:
-    return "as much" if abs(bias) < 5e-4 else f"{percent(abs(bias))} {'more' if bias > 0 else 'less'}"
+    return "equal" if abs(bias) < 5e-4 else f"{percent(abs(bias))} {'more' if bias > 0 else 'less'}"
 
 
 def _chosen(data: pd.DataFrame, settings: Mapping) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -111,20 +111,19 @@ def forecast_sentence(tables: Tables) -> str | None:
     if by.empty:
         return None
     own = by.iloc[0]
-    words = f"A forecast from a household’s own past misses by {significant(own['mae'])} kWh an interval on average"
+    words = f"A forecast from a household’s own past is off by {significant(own['mae'])} kWh per interval on average"
     if "rolling_mean" in by.index:
-        words += (
-            f"; the mean of its last seven days by {significant(by.loc['rolling_mean', 'mae_ratio'])} times as much"
-        )
+        ratio = significant(by.loc["rolling_mean", "mae_ratio"])
+        words += f", and the mean of its last seven days by {ratio} times as much"
     return (
-        f"{words}. The sum over {counted(own['household_count'], 'household')} is off by "
-        f"{percent(own['sum_rmse_kwh'] / own['sum_kwh'])}; add up means, as the sum of medians is "
+        f"{words}. The forecast sum over {counted(own['household_count'], 'household')} is off by "
+        f"{percent(own['sum_rmse_kwh'] / own['sum_kwh'])}. Add up means, not medians: the sum of the medians is "
         f"{off(own['sum_of_medians_bias_kwh'], own['sum_kwh'])}."
     )
 
 
 def group_sentence(tables: Tables, settings: Mapping) -> str | None:
-    """What the released shape of a week is worth to somebody who knows a household's level."""
+    """What the released shape of a week is worth to somebody who knows the level of a household."""
     data = tables.get(GROUP_FORECAST_ERRORS.name)
     if data is None:
         return None
@@ -133,14 +132,14 @@ def group_sentence(tables: Tables, settings: Mapping) -> str | None:
         return None
     scaled, own, guess = at.loc[["scaled", "own_mean", "own_level_public_shape"], "mae_kwh"]
     than = (
-        f"about as much as a public shape ({significant(guess / own, 2)} times)"
+        f"A public shape does about as well ({significant(guess / own, 2)} times)"
         if scaled > HARDLY_BETTER * guess
-        else f"a public shape by {significant(guess / own, 2)} times"
+        else f"With a public shape it is {significant(guess / own, 2)} times"
     )
     return (
-        "The proven release protects all readings. Its shape of a week "
-        f"(ε = {plain(released['epsilon'].iloc[0])}), times a household’s own level, misses by "
-        f"{significant(scaled / own, 2)} times as much as the household’s own past, {than}."
+        "The proven release protects all readings. Somebody who knows a household’s mean use and multiplies it by "
+        f"the released shape of a week (ε = {plain(released['epsilon'].iloc[0])}) is off by "
+        f"{significant(scaled / own, 2)} times as much as a forecast from the household’s own past. {than}."
     )
 
 

@@ -39,9 +39,9 @@ def interval_words(minutes: int) -> str:
     HIDE_AMONG_YARDSTICKS,
     category=FORECASTS,
     look_for=(
-        "Forecasts of at least k similar households are changed until they hardly tell to whom they belong. Below "
-        "the lower dotted line that adds less than the error the forecast has anyway; above the upper one the "
-        "forecast says little. What the group uses, and who is in it, stays visible."
+        "Forecasts of at least k similar households are changed until they hardly tell which household each belongs "
+        "to. Below the lower dotted line this adds less than the error that the forecast has anyway; above the upper "
+        "one the forecast says little. What the group uses, and who is in it, stays visible."
     ),
     alternative=(
         "Curves of the error of the released forecast in kWh over the size of the groups, one curve per way of "
@@ -79,7 +79,7 @@ def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
         sizes = sorted(drawn["size"].unique())
         axes.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
         plain_log_ticks(axes.xaxis, sizes)
-        axes.set_xlabel("k: number of similar households that each is hidden among, at least")
+        axes.set_xlabel("k: smallest number of similar households among which each is hidden")
         axes.set_ylabel(f"change of the median forecast\n(kWh per {interval})")
         _label(axes, drawn, curves, yardsticks[yardsticks["median_kwh"] > 0])
 
@@ -182,8 +182,9 @@ def hiding_sentence(tables: Tables) -> str | None:
     costs = " and ".join(f"{significant(error, 2)} kWh among {count(size)}" for size, error in ends.items())
     typical = marks.set_index("yardstick")["median_kwh"]
     return (
-        "To hide whose a forecast is among similar households, the cheapest noise design changes that of the median "
-        f"household by {costs}, per {interval_words(int(marks['interval_minutes'].iloc[0]))}. The household uses "
+        "A forecast can be hidden among those of similar households. The cheapest noise design then changes the "
+        f"forecast of the median household by {costs}, per "
+        f"{interval_words(int(marks['interval_minutes'].iloc[0]))}. That household uses "
         f"{significant(typical['energy'], 2)} kWh in that time, and its own forecast is off by "
         f"{significant(typical['forecast_error'], 2)} kWh."
     )

@@ -1,4 +1,4 @@
-"""Input and exclusions, counted by reason; which hours of which days the profiles are of."""
+"""Rows, households and readings by what became of them; and which hours of which days a profile covers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def intake_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     load = tables.get(TOTAL_LOAD.name)
     period = "" if load is None else f", {period_of(load, short=True)}"
     return Grid(
-        f"Every row, household and reading is accounted for{period}",
+        f"What became of every row, household and reading{period}",
         ("", "what became of them", "number", "share"),
         rows,
         words=2,
@@ -43,10 +43,10 @@ def _part(what: str, data: pd.DataFrame, good: str) -> list[tuple[str, str, str,
     by = data.set_index("reason")
     used = int(by["item_count"].get(good, 0))
     total = max(used if good == "expected_readings" else int(by["item_count"].sum()), 1)
-    names = {"used": "used", "kept": "studied", "expected_readings": "intervals of the period, for the listed meters"}
+    names = {"used": "Used", "kept": "Studied", "expected_readings": "Intervals of the period, for the listed meters"}
     others = by[(by.index != good) & (by["item_count"] > 0)].sort_values("item_count", ascending=False, kind="stable")
     found = [(names[good], used), *zip(others["meaning"].str.rstrip("."), others["item_count"], strict=True)]
-    return [(what, words, count(number), percent(number / total)) for words, number in found]
+    return [(what, words[0].upper() + words[1:], count(number), percent(number / total)) for words, number in found]
 
 
 GRIDS = {"intake": intake_grid}

@@ -1,7 +1,7 @@
 """The ledger as a page: budget over time, every charge, and the released mixtures of different months side by side.
 
-``meterdp ledger draw`` writes it, and every release does. Everything on it was released or is public except lost
-attempts; the page is internal all the same, because it is no release.
+``meterdp ledger draw`` and every release write it. Except for lost attempts, everything on it is public; the page is
+internal all the same, because no policy has checked it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,22 @@ _MONTH_COLOURS = (BLUE, VERMILION, look("sound").colour, look("arma").colour, lo
 @figure(
     category="",
     look_for=(
-        "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed "
-        "line is released."
+        "What all charges cost together, after each charge; lost attempts count. A release that would cross the "
+        "dashed line is refused."
     ),
     alternative="Steps that rise with every charge, below a dashed line, one panel for each budget.",
 )
 def budget_over_time(statements: Sequence[Statement], output) -> None:
     """Draw the epsilon spent of each privacy budget after every charge, against its limit."""
+    from matplotlib.dates import AutoDateLocator
+
     with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as drawing:
         for axes, statement in zip(panels(drawing, len(statements), 1), statements, strict=True):
             when = [datetime.fromisoformat(e.event["at_utc"]) for e in statement.entries]
             # A first release is one point in time; days around it make it a date.
             margin = max((when[-1] - when[0]) * 0.05, timedelta(days=5))
             axes.set_xlim(when[0] - margin, when[-1] + margin)
+            axes.xaxis.set_major_locator(AutoDateLocator(maxticks=6))
             axes.step(
                 [when[0], *when, when[-1] + margin],
                 [0, *(e.total_epsilon for e in statement.entries), statement.entries[-1].total_epsilon],
@@ -73,8 +76,8 @@ def typical_energy(mixture: Mapping) -> np.ndarray:
 @figure(
     category="",
     look_for=(
-        "The mean log energy of each released mixture, in kWh. A difference between two of them holds the noise of "
-        "both; the smaller epsilon, the more."
+        "The typical energy of each released mixture: that of its mean log energy. Differences contain the noise of "
+        "both; the smaller epsilon, the more noise."
     ),
     alternative="A line for each period, energy by hour of the day.",
 )

@@ -1,7 +1,7 @@
-"""The study's report: one HTML file that asks for nothing outside itself and can be shown to a colleague.
+"""The study's report: one HTML file that loads nothing from elsewhere.
 
-Every number comes from a Parquet artefact through the topics beside this file; the template ``page.html`` holds text
-only. Ids and seeds cannot get in: no table with ids is accepted, and of the settings only those that the text names.
+Every number comes from a Parquet table through the modules beside this file; the template ``page.html`` holds text
+only. Ids and seeds cannot get in: tables with ids are refused, and only settings that the text names are shown.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def facts(tables: Tables, settings: Mapping) -> list[tuple[str, str]]:
         days = (date.fromisoformat(last) - date.fromisoformat(first)).days + 1
         found.append((count(days), f"{'day' if days == 1 else 'days'}, {consumption.spoken_period(first, last)}"))
     if "interval_minutes" in export:
-        found.append((count(export["interval_minutes"]), "minutes an interval"))
+        found.append((count(export["interval_minutes"]), "minutes per interval"))
     return found
 
 
@@ -112,6 +112,6 @@ def _cards_note(tables: Tables, settings: Mapping) -> str:
     if hours is None or "profiles" not in settings or "class_table" not in tables:
         return ""
     return (
-        f"Means of {intake.profile_days(settings)} of each household, {intake.span_text(hours)}, each drawn from "
-        f"zero to its own largest value.{classes.few_households(tables)}"
+        f"Mean profiles of each pattern, from {intake.profile_days(settings)} of each household, "
+        f"{intake.span_text(hours)}. Each has its own scale.{classes.few_households(tables)}"
     )

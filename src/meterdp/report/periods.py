@@ -32,7 +32,7 @@ _LIGHT, _DARK = np.array([0.35, 0.72, 0.56]), np.array([0.0, 0.32, 0.24])
 _DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DASHED = "--"
 _MOST_TICKS, _APART = 5, 1.6
-_NONE = "there are no readings of eight weeks, of twenty households or more, to compare"
+_NONE = "there are no eight weeks of readings from twenty households or more to compare"
 
 
 @figure(
@@ -42,8 +42,8 @@ _NONE = "there are no readings of eight weeks, of twenty households or more, to 
     category=RELEASES,
     may_be_empty=True,
     look_for=(
-        "Above: a week of ten real and ten synthetic households on the same axes, from little use to much; neither "
-        "is made of the other. Below: green lines should follow the black one; the lighter, the smaller ε."
+        "Above: a week of ten real and ten synthetic households on the same axes, from low to high use; no row is a "
+        "pair. Below: the nearer the green lines are to the black one, the better; light green is the smallest ε."
     ),
     alternative=(
         "Twenty small curves of power over a week in two columns, ten real and ten synthetic homes; below them three "
@@ -76,11 +76,11 @@ def _period(scores: pd.DataFrame) -> str:
 
 
 def _weeks(drawing: SubFigure, weeks: pd.DataFrame) -> None:
-    """Draw a row for every home, real left and synthetic right, on one axis."""
+    """Draw a row for every home, a real one left and a synthetic one right, on one axis."""
     epsilon = plain(weeks["epsilon"].dropna().iloc[0])
     sources = {
-        REAL_HOMES: "What does a week of ten real households look like?",
-        RELEASED: f"And of ten synthetic ones (ε = {epsilon})?",
+        REAL_HOMES: "A week of ten real households",
+        RELEASED: f"A week of ten synthetic households (ε = {epsilon})",
     }
     homes = sorted(weeks["home"].unique())
     grid = drawing.subplots(len(homes), 2, sharex=True, sharey="row", squeeze=False)
@@ -149,7 +149,7 @@ def _diversity(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_ylim(bottom=0)
     axes.set_title("How high do many\nhouseholds peak together?")
     axes.set_xlabel("households")
-    axes.set_ylabel("kW a household")
+    axes.set_ylabel("kW per household")
 
 
 def _duration(axes: Axes, rows: pd.DataFrame) -> None:
@@ -165,9 +165,9 @@ def _duration(axes: Axes, rows: pd.DataFrame) -> None:
         for n, share in enumerate(shares[1:], start=1)
     ]
     show_strips(axes, 100 * shares, texts)
-    axes.set_title("How much of the time\nis the load so high?")
+    axes.set_title("How much of the time\nis load that high?")
     axes.set_xlabel("% of the time")
-    axes.set_ylabel("kW a household")
+    axes.set_ylabel("kW per household")
 
 
 def _energy(axes: Axes, rows: pd.DataFrame) -> None:
@@ -185,5 +185,5 @@ def _energy(axes: Axes, rows: pd.DataFrame) -> None:
     step = -(-len(days) // _MOST_TICKS)
     shown = range(0, len(days), step)
     axes.set_xticks(list(shown), [f"{days[n]:%b}" if monthly else f"{days[n].day} {days[n]:%b}" for n in shown])
-    axes.set_title(f"How much do they use\nin every {'month' if monthly else 'week'}?")
-    axes.set_ylabel("kWh a household and day")
+    axes.set_title(f"How much do they use\nin each {'month' if monthly else 'week'}?")
+    axes.set_ylabel("kWh per household and day")

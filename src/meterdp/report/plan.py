@@ -1,4 +1,4 @@
-"""What releases are expected to be worth, drawn: error against the number of meters, for several epsilons."""
+"""The expected errors of releases, drawn against the number of meters for several epsilons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TICKS = (10, 100, 1000, 10_000)
 
 def draw_plans(plans: Sequence[Plan], output) -> None:
     """Draw a panel for every release: the quantity that is hardest to get, beside a public guess."""
-    with canvas(output, "What a release is expected to be worth, by public numbers alone", 3.4) as figure:
+    with canvas(output, "How far off a release is expected to be, from public numbers alone", 3.4) as figure:
         panel, below = figure.subfigures(2, 1, height_ratios=(1, 0.12))
         for axes, plan in zip(panels(panel, len(plans), len(plans), sharey=True), plans, strict=True):
             _draw(axes, plan)

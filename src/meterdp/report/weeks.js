@@ -20,7 +20,7 @@
     at.setUTCMinutes(60 * (24 * 7 * week + hour));
     return at;
   };
-  const words = (at, more) => at.toLocaleString("en-GB", {timeZone: "UTC", weekday: "short", day: "numeric", month: "short", ...more});
+  const words = (at, more) => at.toLocaleString("en-GB", {timeZone: "UTC", weekday: "short", day: "numeric", month: "short", ...more}).replace(",", "");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   let plot = null;
 

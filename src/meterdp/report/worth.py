@@ -1,7 +1,7 @@
-"""What may be released and what it would be worth: by public numbers alone, and as measured in this study.
+"""What may be released, and how far off it would be: from public numbers alone, and as measured in this study.
 
-The first is what ``meterdp plan`` says before anything runs. The second looks at readings, so it is for the house
-alone; a choice made by it uses the data.
+The first is what ``meterdp plan`` says before anything runs. The second looks at readings, so it must not be
+published, and a choice that is made by it uses the data.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ def _distinct(rows: Iterable) -> list[float]:
 
 def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
     rows = [
-        (plan.what, one.of, period, *(f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess)))
+        (plan.what, one.of, *(f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess)))
         for plan in plans
         for one in plan.expected
     ]
     not_asked = [plan.what for plan in plans if plan.what not in settings["release"]["what"]]
-    other = f" Not asked for in release.what: {' and '.join(not_asked)}." if not_asked else ""
+    other = f" Not in release.what: {' and '.join(not_asked)}." if not_asked else ""
     return Grid(
-        f"Expected error of a release at ε = {plain(plans[0].epsilon)}, from public numbers alone",
-        ("release", "quantity", "period", "on average", "1 in 20 above", "a public guess"),
+        f"Expected error of a release at ε = {plain(plans[0].epsilon)}, {period}, from public numbers alone",
+        ("release", "quantity", "on average", "1 in 20 above", "public guess"),
         rows,
-        words=3,
+        words=2,
         note=f"Useful from: {'; '.join(map(_useful_from, plans))}.{other}",
     )
 
@@ -82,8 +82,8 @@ def _useful_from(plan: Plan) -> str:
     epsilon, size = plan.useful_from
     there = [] if epsilon is None else [f"ε = {plain(epsilon)}"]
     there += [] if size is None else [f"{count(size)} {plan.sized}"]
-    refused = f", refused for {count(plan.size)} unless release.insist is set" if plan.too_little else ""
-    return f"{plan.what} {' or '.join(there) or 'never'}{refused}"
+    refused = f" (refused for {count(plan.size)} unless release.insist is set)" if plan.too_little else ""
+    return f"{' or '.join(there) or 'never'} for {plan.what}{refused}"
 
 
 def export_period(tables: Tables, settings: Mapping) -> str:
@@ -140,8 +140,8 @@ def _sampled(tables: Tables) -> str:
     if "class_table" not in tables or tables["class_table"]["household_count"].sum() <= MOST_HOUSEHOLDS:
         return ""
     return (
-        f"Profiles are those of a release of {count(MOST_HOUSEHOLDS)} of the households, chosen without looking at "
-        "readings: a release of all is off by less."
+        f"Measured on a release of {count(MOST_HOUSEHOLDS)} of the households, chosen without looking at readings. "
+        "A release of all households is off by less."
     )
 
 
@@ -161,7 +161,7 @@ def _mean_use(tables: Tables, settings: Mapping) -> Measured | None:
     energy = row["mean_energy_kwh"]
     return Measured(
         row["epsilon"],
-        "mean use in an hour, of the mixture",
+        "mean use per hour of the mixture",
         _profile_period(tables, settings),
         f"{significant(energy)} kWh",
         _share(row["energy_error_kwh_fit"], energy),
@@ -239,7 +239,7 @@ def _home(what: str, rows: pd.DataFrame, epsilon: float, tables: Tables) -> Meas
         epsilon,
         what,
         household_period(rows.iloc[0], tables),
-        f"{significant(own['real'])} {own['unit'].replace('home', 'household')}",
+        f"{significant(own['real'])} {own['unit'].replace('a home', 'per household')}",
         *off,
     )
 
@@ -260,7 +260,7 @@ def together(data: pd.DataFrame) -> tuple[int, pd.DataFrame]:
 
 
 def attack_sentence(tables: Tables) -> str | None:
-    """Say with what odds an attacker is right who asks whether a home is among those that were used."""
+    """Say how often an attacker is right who asks whether a home is among those that were used."""
     scores = tables.get(HOUSEHOLD_SCORES.name)
     if scores is None:
         return None
@@ -268,8 +268,9 @@ def attack_sentence(tables: Tables) -> str | None:
     own, released = rows[rows.index.isna()].iloc[0], rows[rows.index.notna()].sort_index(ascending=False)
     at = " and ".join(f"{odds:.1f} to 1 at ε = {plain(epsilon)}" for epsilon, odds in released.items())
     return (
-        "Somebody who knows a household’s vector and asks whether it was among those used is right with odds of "
-        f"{own:.1f} to 1 without privacy, and {at}; guessing gives 1 to 1."
+        "An attacker knows what a household uses and asks whether it was among those that synthetic households were "
+        f"made from. The odds of being right are {own:.1f} to 1 without privacy, and against a release {at}; for a "
+        "guess they are 1 to 1."
     )
 
 

@@ -306,6 +306,8 @@ _LAYOUT = {
     "energy_column": "kwh",
     "circuit_column": "circuit",
     "unit_column": None,
+    "register_column": None,
+    "register": None,
     "delimiter": ",",
     "skip_rows": 0,
     "skip_rows_after_header": 0,

@@ -92,7 +92,7 @@ def test_the_command_rewrites_a_file_and_says_so(tmp_path, capsys):
     assert path.read_text() == NOW and (tmp_path / "my.yaml.old").read_text() == EARLIER
     said = capsys.readouterr().out
     assert "Changed: mechanisms.sound.library is now mechanisms.sound.prior_mixture.\n" in said
-    assert said.endswith(f"{path} is up to date; what it was is in {path}.old.\n")
+    assert said.endswith(f"{path} is up to date; its old content is in {path}.old.\n")
     assert main(["config", "upgrade", str(path)]) == 0
     assert capsys.readouterr().out == f"{path} is up to date.\n"
 

@@ -92,14 +92,21 @@ def left_out(rows) -> tuple[list, int]:
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
     st.sampled_from([1, 2, 3]),
+    st.sampled_from([None, "n"]),
 )
-@example(["A,F1,kWh,,2025-10-26 00:00,0.5"] * 3, "refuse", "ISO8601", 60, "\n", True, 2)
+@example(["A,F1,kWh,,2025-10-26 00:00,0.5"] * 3, "refuse", "ISO8601", 60, "\n", True, 2, None)
+@example(["A,F1,Wh,,x,y", "A,F1,kWh,n,2025-10-26 00:00,0.5", HEADER], "missing", "ISO8601", 60, "\n", True, 2, "n")
+@example(
+    ["A,F1,kWh,n,2025-10-26T00:00Z,1", "A,F1,kWh,,2025-10-26 00:00,1"], "refuse", "ISO8601", 60, "\n", True, 1, "n"
+)
 def test_all_lines_are_read_alike(
-    tmp_path_factory, lines, bad_rows, time_format, batch_bytes, ending, ended, threads
+    tmp_path_factory, lines, bad_rows, time_format, batch_bytes, ending, ended, threads, register
 ):
     folder = tmp_path_factory.mktemp("plain")
     export = ending.join([HEADER, *lines]) + (ending if ended else "")
     settings = replace(SETTINGS, bad_rows=bad_rows, time_format=time_format)
+    if register is not None:
+        settings = replace(settings, register_column="note", register=register)
     ours, _ = readings(export, settings, batch_bytes, folder, plain=True, threads=threads)
     theirs, _ = readings(export, settings, batch_bytes, folder, plain=False)
     if isinstance(theirs[0] if theirs else None, str):

@@ -45,6 +45,7 @@ LAYOUTS = {
     "newest first": {},
     "ISO8601": {"time_format": "ISO8601"},
     "with unit and circuit": {"unit_column": "unit", "circuit_column": "circuit"},
+    "of one register": {"register_column": "unit", "register": "kWh", "circuit_column": "circuit"},
     "quoted": {"delimiter": ";"},
     "wide": {"format": "wide_csv"},
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
@@ -56,6 +57,7 @@ LAYOUTS = {
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 HEADERS = {
     "with unit and circuit": ["meter_id", "interval_start", "kwh", "circuit", "unit", "remark"],
+    "of one register": ["meter_id", "interval_start", "kwh", "circuit", "unit", "remark"],
     "wide": ["meter_id", "date", *(f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, MINUTES)), "remark"],
     "numbered": ["meter_id", "date", *(f"HH{n:02d}" for n in range(1, 51)), "remark"],
     "file per meter": ["interval_start", "kwh", "remark"],
@@ -83,7 +85,7 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
             for day, row in zip(wide.index, wide.to_numpy(), strict=True)
         ]
     else:
-        rest = ["north", "kWh"] if layout == "with unit and circuit" else []
+        rest = ["north", "kWh"] if layout in ("with unit and circuit", "of one register") else []
         named = [] if layout == "file per meter" else [meter]
         table = [[*named, stamp, str(value), *rest, ""] for stamp, value in zip(local, kwh, strict=True)]
         if layout == "decimal comma":

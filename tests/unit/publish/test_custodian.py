@@ -15,7 +15,7 @@ from meterdp.privacy.ledger import Ledger
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
-from meterdp.publish.received import expected_error, verify
+from meterdp.publish.received import verify
 from meterdp.release.mixture import ReleasedMixture
 from tests import chromium
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
@@ -41,33 +41,33 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     assert f"Unit of protection {manifest['privacy']['unit']}." in words
     for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
         assert said in words
-    if "expected_error" in manifest:
-        assert expected_error(manifest) in words
+    for one in manifest.get("expected_error", {"quantities": []})["quantities"]:
+        assert f"{one['of']} {100 * one['error']:.0f} %" in words
 
 
 def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
     privacy = manifest["privacy"]
     right = Bounds.stated(privacy).naming(2)
-    assert f"right at most {percent(right)} of the time" in words
+    assert f"at most {percent(right)} of the time" in words
     if privacy["adjacency"] != "replace_one":
-        assert "It claims nothing about the readings themselves" in words and "measured:" not in words
+        assert "It does not protect the readings" in words and "measured," not in words
         return
     sharp = Bounds.exact(privacy).naming(2)
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert f"at ε = {found.epsilon:g} and {found.meters} meters, the case nearest to this release" in words
+    assert f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest" in words
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
     assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
     words, budget = words_of(files[CUSTODIAN]), manifest_of(files)["budget"]
-    assert f"limit for everything about a meter in it ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵" in words
+    assert f"limit for all releases about a meter ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵" in words
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
-    assert f"one more of at most ε = {budget['left_epsilon']:g} fits" in words
-    assert "readings from 2026-01-01 on the full limit" in words
+    assert f"at most ε = {budget['left_epsilon']:g} if it is the only one" in words
+    assert "readings of 2026-01-01 or later the full limit" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
 

@@ -119,7 +119,7 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
     out, err = said(capsys, release / "mixture")
     assert not err and "mixture: 2 declared files, all as the manifest says" in out
     assert f"\n  {GUARANTEE}\n" in out and "made-up town, 2025-01-01 to 2025-01-28, simulated" in out
-    assert "  protects: what one meter read\n  does not protect: who is on the list\n" in out
+    assert "  protected: what one meter read\n  anybody can learn: who is on the list\n" in out
     out, err = said(capsys, release)
     assert not err and out.count(GUARANTEE) == 2, "earlier ones, too"
 
@@ -262,4 +262,4 @@ def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys
     stated(release / "mixture", hides=["everything\r\x9b1A"])
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
-    assert "  of town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  protects: everything\\r\\x9b1A\n" in out
+    assert "  of town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  protected: everything\\r\\x9b1A\n" in out

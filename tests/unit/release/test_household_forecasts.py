@@ -71,7 +71,8 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
     assert len(different) == folder["mechanism"]["group_count"] == 1
     page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
-    assert folder["expected_error"]["in_words"][1:] in page
+    for one in folder["expected_error"]["quantities"]:
+        assert f"- {one['of'].capitalize()}: {100 * one['error']:.0f} % on average" in page
 
 
 def test_rows_are_those_of_the_hours_they_are_named_by_and_the_shape_goes_with_them(call):
@@ -234,7 +235,7 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(call, ledger)
     assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
     assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
     page = files["README.md"].decode()
-    assert "The readings themselves are not protected" in page and "in any other order" in page
+    assert "This does not protect the readings" in page and "in any other order" in page
     assert "had any one meter's readings been others" not in page
     rows = np.array(
         [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["released_log_kwh"].to_numpy() for i in release_id]

@@ -41,7 +41,7 @@ def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(re
     assert (manifest["privacy"]["epsilon"], manifest["privacy"]["delta"]) == (epsilon, delta)
     assert charged["mu"] == pytest.approx(gaussian.mu_for(epsilon, delta), rel=1e-3)
     assert ("marginals" in manifest) == (share > 0)
-    assert ("measured beside it" in files["README.md"].decode()) == (share > 0)
+    assert ("reweighted to noisy distributions" in files["README.md"].decode()) == (share > 0)
 
 
 SIGNED = {"clip_kwh_per_hour": [-8, 30], "log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.2}}

@@ -30,6 +30,6 @@ def test_what_is_hidden_is_hidden_as_far_as_both_numbers_say(hides):
 
 def test_the_plain_words_bound_the_probability_of_every_set_of_outcomes():
     said = plain_sentence(1.0, 1e-5, ", for all files")
-    assert "epsilon 1 and delta 1e-05, for all files: whatever set of outcomes is looked at, its probability" in said
-    assert "at most 2.72 times its probability with others in their place, plus 1e-05" in said
+    assert "epsilon 1 and delta 1e-05, for all files: the probability of any set of results is at most 2.72" in said
+    assert "2.72 times what it would be with other readings of any one meter, plus 1e-05" in said
     assert list(_in_text(said)) == [("1", "1e-05")], "as whoever verifies a folder reads it"

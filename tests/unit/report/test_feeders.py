@@ -33,7 +33,10 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
     # Circuits right of the largest feeders, for the five epsilons and four other ways.
     alone = [xy for label, xy in panels[0].items() if label.startswith("_child") and len(xy) == 1]
     assert len(alone) == 9 and all(xy[0, 0] == 1000 for xy in alone)
-    assert "Laplace, hides one reading only, ε = 2" in panels[0] and "mean profile of all, no privacy" in panels[0]
+    assert (
+        "Laplace, hides one reading only, ε = 2" in panels[0]
+        and "mean profile of all households, no privacy" in panels[0]
+    )
     assert (
         "How far off is every half hour\nof 7 days?" in words
         and "15/15, over 7 days" in words

@@ -78,10 +78,10 @@ def test_every_panel_has_a_point_per_source_in_one_order(shown):
 def test_the_grey_area_reaches_two_deviations_past_the_real_households(shown):
     figure = shown(made_up_fidelity())
     near = (
-        panel(figure, "Is each hour by itself right?")
+        panel(figure, "Are single hours right?")
         .patches[0]
         .get_extents()
-        .transformed(panel(figure, "Is each hour by itself right?").transData.inverted())
+        .transformed(panel(figure, "Are single hours right?").transData.inverted())
     )
     assert near.x1 == pytest.approx(0.04 + 2 * 0.01)
     scores = panel(figure, "Can later hours be predicted?")
@@ -94,7 +94,7 @@ def test_values_off_the_axis_are_drawn_at_its_edge_with_their_number(shown):
     data.loc[(data["source"] == "sound") & (data["measure"] == "prediction_r2"), "value"] = -37.0
     data.loc[(data["source"] == "fit") & (data["measure"] == "peak_hour_tv"), "value"] = 0.0
     figure = shown(data)
-    for title, place, words in (("Can later hours be predicted?", 2, "−37"), ("Is the hour of the peak?", 1, "0")):
+    for title, place, words in (("Can later hours be predicted?", 2, "−37"), ("Is the peak hour right?", 1, "0")):
         axes = panel(figure, title)
         assert points(axes)[place][0] == pytest.approx(axes.get_xlim()[0])
         arrows = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "<"]
@@ -104,7 +104,7 @@ def test_values_off_the_axis_are_drawn_at_its_edge_with_their_number(shown):
 def test_what_was_not_measured_is_a_dash(shown):
     data = made_up_fidelity()
     data.loc[(data["source"] == "sound") & (data["measure"] == "ks_mean"), "value"] = np.nan
-    axes = panel(shown(data), "Is each hour by itself right?")
+    axes = panel(shown(data), "Are single hours right?")
     assert len(points(axes)) == 2 and axes.texts[-1].get_text() == "–"
 
 

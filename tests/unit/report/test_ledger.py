@@ -89,7 +89,7 @@ def test_one_month_has_nothing_to_be_compared_with(tmp_path):
     release(ledger, 1, -1.0)
     page.write_ledger_page(ledger, tmp_path / "ledger.html")
     text = (tmp_path / "ledger.html").read_text()
-    assert text.count("<figure><svg role=") == 1 and "made-up town" in text
+    assert text.count("<figure><svg role=") == 1 and "Made-up town" in text
 
 
 def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):

@@ -60,7 +60,8 @@ def page_of(folder, inputs, figures=None, **changed):
 def rows_of(path) -> list[tuple[str, ...]]:
     """The rows of all printed tables, a tuple of cells each."""
     rows = re.findall(r"<tr[^>]*>(<td.*?)</tr>", path.read_text(encoding="utf-8"))
-    return [tuple(html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)) for row in rows]
+    cells = [[html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+    return [tuple(cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row) for row in cells]
 
 
 def captions_of(path) -> list[str]:
@@ -85,7 +86,7 @@ def test_questions_come_in_the_order_of_an_analyst(report):
         "When, on weekdays",
         "Total load: how high",
         "Patterns of use",
-        "Input and exclusions Every row",
+        "Input and exclusions What became of",
     )
     order += ("What may be released, and", "Expected error of a release", "as measured in this study")
     order += ("Forecasts without privacy", "Appendix: mechanisms without a guarantee", "Terms ε")
@@ -98,20 +99,18 @@ def test_how_much_and_when_is_said_in_numbers(report):
     daily = made_up.consumption_quantiles().query("statistic == 'daily_kwh'")["value"]
     low, median, high = (numbers.significant(daily.quantile(share), 2) for share in (0.1, 0.5, 0.9))
     assert (
-        f"The median household uses {median} kWh a day and the mean is {numbers.significant(daily.mean(), 2)} kWh; "
-        f"one in ten uses less than {low}, one in ten more than {high} kWh." in words
+        f"The median household uses {median} kWh a day; the mean is {numbers.significant(daily.mean(), 2)} kWh. "
+        f"One in ten uses less than {low} kWh, one in ten more than {high} kWh." in words
     )
-    assert (
-        "highest at 18:30 from Monday to Friday and at 18:30 at weekends, and a weekend day uses 10.0 % less" in words
-    )
+    assert "highest at 18:30 from Monday to Friday and at 18:30 at weekends; use at weekends is 10.0 % lower" in words
     assert "The period covers a single season" in words
     top = made_up.total_load()["mean_kw"].max()
-    assert f"on Monday, 20 October 2025, at 18:30 with {numbers.significant(top)} kW a household" in words
+    assert f"on Monday, 20 October 2025, at 18:30, with {numbers.significant(top)} kW per household" in words
     peaks = made_up.coincidence().set_index("home_count")["peak_kw"]
     alone, ten, hundred, every = (numbers.significant(peaks[size], 2) for size in (1, 10, 100, 1421))
     assert (
-        f"Households peak at {alone} kW alone, {ten} kW each in groups of 10, {hundred} kW each in groups of 100, "
-        f"and at {every} kW each all 1,421 together." in words
+        f"A household alone peaks at {alone} kW; the peak per household is {ten} kW in groups of 10, {hundred} kW in "
+        f"groups of 100 and {every} kW for all 1,421 together." in words
     )
 
 
@@ -129,34 +128,34 @@ def test_who_causes_the_peak_is_the_pattern_with_the_largest_part_of_it(report):
     energy, peak = (part / part.sum() for part in parts.to_numpy())
     most = int(peak[1:].argmax()) + 1
     households = data["household_count"][most] / data["household_count"].sum()
-    said = (
-        f"is from the pattern ‘.*’: {numbers.percent(households)} of households and {numbers.percent(energy[most])}"
-    )
-    assert re.search(
-        rf"largest part \({re.escape(numbers.percent(peak[most]))}\) {said} of the energy", words_of(report)
-    )
+    said = f"{numbers.percent(peak[most])} of the load, from {numbers.percent(households)} of households, which use "
+    said += f"{numbers.percent(energy[most])} of the energy"
+    assert re.search(f"the pattern ‘.*’ contributes most: {said}", words_of(report))
 
 
 def test_what_was_dropped_is_counted_and_what_was_not_is_left_out(report):
     rows = rows_of(report)
-    assert ("rows", "used", "3,787,392", "99.9 %") in rows and ("households", "studied", "1,421", "98.5 %") in rows
-    assert ("households", "left out: too many readings missing", "17", "1.2 %") in rows
-    assert ("readings", "slots without a usable row in the export", "88,704", "2.3 %") in rows
+    assert ("rows", "Used", "3,787,392", "99.9 %") in rows and ("households", "Studied", "1,421", "98.5 %") in rows
+    assert ("households", "Left out: too many readings missing", "17", "1.2 %") in rows
+    assert ("readings", "Slots without a usable row in the export", "88,704", "2.3 %") in rows
     assert not any("every reading is zero" in cell for row in rows for cell in row)
-    assert "accounted for, 20 Oct to 16 Nov 2025" in " ".join(captions_of(report))
+    assert "and reading, 20 Oct to 16 Nov 2025" in " ".join(captions_of(report))
 
 
-def test_a_plan_is_a_row_for_each_quantity_with_its_period(report):
+def test_a_plan_is_a_row_for_each_quantity_under_its_period(report):
     found = plans({**settings(), "release": {**settings()["release"], "what": ["mixture", "forecasts"]}}, 1442, 12)
     rows = rows_of(report)
     for plan in found:
         for one in plan.expected:
             errors = (f"{100 * share:.0f} %" for share in (one.error, one.error_q95, one.guess))
-            assert (plan.what, one.of, "20 Oct to 16 Nov 2025", *errors) in rows
+            assert (plan.what, one.of, *errors) in rows
     words = words_of(report)
-    assert "Not asked for in release.what: feeders." in words, "households need eight weeks and are left out"
-    assert not any(row[0] == "households" and "Nov" in row[2] for row in rows if len(row) > 2)
-    assert re.search(r"Useful from: mixture ε = [\d.]+ or \d+ listed meters; forecasts ε = ", words)
+    assert "Expected error of a release at ε = 1, 20 Oct to 16 Nov 2025, from public numbers alone" in words
+    assert "Not in release.what: feeders." in words, "households need eight weeks and are left out"
+    assert not any(row[0] == "households" and len(row) == 5 for row in rows)
+    assert re.search(
+        r"Useful from: ε = [\d.]+ or \d+ listed meters for mixture; ε = [\d.]+ or \d+ .* forecasts", words
+    )
 
 
 def test_every_table_has_one_epsilon_and_every_row_its_period(report):
@@ -175,7 +174,7 @@ def test_what_was_measured_is_that_of_the_epsilon_of_the_release(report):
         f"{numbers.significant(100 * cost[f'energy_error_kwh_{name}'] / 1.85, 2)} %" for name in ("mean", "q95")
     )
     period = "a typical working day, 12:00 to 24:00, 20 Oct to 16 Nov 2025"
-    assert rows["mean use in an hour, of the mixture"][1:] == (
+    assert rows["mean use per hour of the mixture"][1:] == (
         period,
         "1.85 kWh",
         "4.4 %",
@@ -183,10 +182,9 @@ def test_what_was_measured_is_that_of_the_epsilon_of_the_release(report):
         "6.0 %",
     )
     together = rows["highest load of 50 households together"]
-    assert together[1:] == ("a simulated year", "4.44 kW a household", "0.46 %", "23 %", "12 %")
-    assert "right with odds of 9.5 to 1 without privacy, and 1.2 to 1 at ε = 4 and 1.0 to 1 at ε = 1;" in words_of(
-        report
-    )
+    assert together[1:] == ("a simulated year", "4.44 kW per household", "0.46 %", "23 %", "12 %")
+    odds = "9.5 to 1 without privacy, and against a release 1.2 to 1 at ε = 4 and 1.0 to 1 at ε = 1;"
+    assert f"The odds of being right are {odds}" in words_of(report)
 
 
 def test_a_measured_epsilon_that_is_not_that_of_the_release_has_a_table_of_its_own(write, tmp_path):
@@ -203,7 +201,7 @@ def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, 
     assert "3,000" not in words_of(report)
     many = made_up.class_table().assign(household_count=lambda table: 10 * table["household_count"])
     inputs = {"cost": write("cost", made_up.cost()), "class_table": write("class_table", many)}
-    assert "those of a release of 3,000 of the households, chosen without" in words_of(page_of(tmp_path, inputs))
+    assert "on a release of 3,000 of the households, chosen without" in words_of(page_of(tmp_path, inputs))
 
 
 def test_a_difference_within_its_error_is_called_none(write, tmp_path):
@@ -220,9 +218,12 @@ def test_forecasts_are_told_for_a_household_and_for_the_sum(report):
     words, rows = words_of(report), rows_of(report)
     data = made_up.forecaster_comparison().query("scale == 'kwh'").set_index("forecaster")
     own, mean = data.loc["arma"], data.loc["rolling_mean"]
-    assert f"misses by {numbers.significant(own['mae'])} kWh an interval on average; the mean of its last" in words
-    assert f"seven days by {numbers.significant(mean['mae_ratio'])} times as much." in words
-    assert f"off by {numbers.percent(9.46 / 60.1)}; add up means, as the sum of medians is 21.3 % low" in words
+    assert f"is off by {numbers.significant(own['mae'])} kWh per interval on average, and the mean of its" in words
+    assert f"last seven days by {numbers.significant(mean['mae_ratio'])} times as much." in words
+    assert (
+        f"off by {numbers.percent(9.46 / 60.1)}. Add up means, not medians: the sum of the medians is 21.3 % low"
+        in words
+    )
     ratio = numbers.plus_minus(mean["mae_ratio"], mean["mae_ratio_se"])
     share = numbers.percent(mean["sum_rmse_kwh"] / mean["sum_kwh"])
     assert (mean["label"], numbers.significant(mean["mae"]), ratio, share, "–") in rows
@@ -232,7 +233,7 @@ def test_forecasts_are_told_for_a_household_and_for_the_sum(report):
 def test_the_proven_forecast_is_at_the_epsilon_nearest_to_that_of_the_release(report):
     rows = {row[0]: row[1:] for row in rows_of(report)}
     assert rows["the released file of its group"] == (numbers.significant(1.1 * 0.69), "3.4 % more", "93.5 %")
-    assert rows["one public number"] == ("0.760", "21.0 % less", "–")
+    assert rows["one public number for every hour"] == ("0.760", "21.0 % less", "–")
     assert "released once at ε = 0.5" in " ".join(captions_of(report))
 
 
@@ -241,15 +242,13 @@ def test_a_shape_no_better_than_a_public_one_is_said_to_be_so(write, tmp_path, m
     errors = made_up.group_forecast_errors()
     errors.loc[errors["method"] == "scaled", "mae_kwh"] = mae
     words = words_of(page_of(tmp_path, {"group_forecast_errors": write("group_forecast_errors", errors)}))
-    assert ("about as much as a public shape" in words) is said
+    assert ("A public shape does about as well" in words) is said
 
 
 def test_hiding_is_said_beside_what_a_household_uses(report):
     least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
     words = words_of(report)
-    assert (
-        f"changes that of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
-    )
+    assert f"forecast of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
 
 
 def test_the_appendix_is_one_figure_and_one_table_that_says_what_holds_no_guarantee(report):
@@ -262,7 +261,9 @@ def test_the_appendix_is_one_figure_and_one_table_that_says_what_holds_no_guaran
             (name,) = (n for n in cost.index if numbers.plus_minus(*cost.loc[n, GAP]) == row[4])
             assert (row[2] == "proven") == (cost.loc[name, "family"] == "sound")
     assert sum(row[2:3] == ("invalid",) for row in rows_of(report)) == 6
-    assert "nothing they make may be released" in " ".join(html.unescape(re.sub(r"<[^>]+>", " ", appendix)).split())
+    assert "nothing they produce may be released" in " ".join(
+        html.unescape(re.sub(r"<[^>]+>", " ", appendix)).split()
+    )
 
 
 GAP = ["heldout_gap_mean", "heldout_gap_se"]
@@ -275,7 +276,7 @@ def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_
     assert numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"]) in {
         cell for r in rows_of(path) for cell in r
     }
-    assert "on the households of the fit, too few to hold any out" in " ".join(captions_of(path))
+    assert "on the households of the fit (too few to hold any out)" in " ".join(captions_of(path))
 
 
 def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
@@ -299,19 +300,19 @@ def test_what_is_missing_for_a_release_is_listed(tmp_path):
 def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
     release = {"population": "Springfield", "budget_period": "2025", "epsilon": 0.5}
     words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
-    assert "The policy allows it with these settings" in words and "release/mixture/" in words
+    assert "With these settings it is allowed" in words and "release/mixture/" in words
     assert (
         "Typical load profiles of Springfield, made from readings from 2025-10-20 to 2025-11-16. This is a "
-        "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: whatever set of outcomes is "
-        "looked at, its probability with the readings of any one meter is at most 1.65 times its probability with "
-        "others in their place, plus 1e-05, whatever else somebody knows. Releases about the same households add up."
+        "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: the probability of any set "
+        "of results is at most 1.65 times what it would be with other readings of any one meter, plus 1e-05, "
+        "whatever else somebody knows. Releases about the same households add up."
     ) in words
     assert "Forecasts of Springfield" in words and "2.72 times" in words
 
 
 def test_an_epsilon_beyond_all_bounds_is_a_sentence_too(tmp_path):
     words = words_of(page_of(tmp_path, {}, settings=settings(release={"what": ["mixture"], "epsilon": 1000})))
-    assert "at most inf times its probability" in words
+    assert "at most inf times what it would be" in words
 
 
 def test_too_few_households_for_a_release_are_said(write, tmp_path):
@@ -336,7 +337,7 @@ def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, t
     figures = {"synthetic_homes": drawn["synthetic_homes"]}
     empty = {"household_scores": write("household_scores", made_up.household_scores().iloc[:0])}
     page = page_of(tmp_path, empty, figures)
-    assert "need eight weeks of readings, of twenty households or more." in words_of(page)
+    assert "need eight weeks of readings from twenty households or more." in words_of(page)
     assert "<figure" not in page.read_text("utf-8"), "no empty figure"
     scores = {"household_scores": write("household_scores", made_up.household_scores())}
     assert "<figure" in page_of(tmp_path, scores, figures).read_text("utf-8")
@@ -347,8 +348,8 @@ def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, t
 
 def test_patterns_say_how_many_households_and_of_which_hours(report):
     words = words_of(report)
-    assert "48.8 % of households, 0.41 kWh an hour" in words and "1.0 % of households (only 14)" in words
-    assert "Means of a typical working day of each household, 12:00 to 24:00" in words
+    assert "48.8 % of households, 0.41 kWh per hour" in words and "1.0 % of households (only 14)" in words
+    assert "from a typical working day of each household, 12:00 to 24:00" in words
     assert "“Only” marks fewer than 60 households" in words
 
 
@@ -368,7 +369,7 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
 
 def test_it_says_that_it_is_not_for_release(report):
     words = words_of(report)
-    for sentence in ("NOT FOR RELEASE", "SIMULATED EXPORT", "Nothing of this report may be released."):
+    for sentence in ("NOT FOR RELEASE", "SIMULATED EXPORT", "Nothing in this report may be released."):
         assert sentence in words
 
 

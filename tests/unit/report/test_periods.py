@@ -26,7 +26,7 @@ def test_ten_real_weeks_are_beside_ten_synthetic_ones_on_the_same_axis(shown):
         expected = data[(data["source"] == source) & (data["home"] == home)]["power_kw"].to_numpy(float)
         assert axes.get_lines()[0].get_ydata() == pytest.approx(expected, nan_ok=True)
         assert axes.get_ylim() == weeks[number - number % 2].get_ylim() and axes.get_xlim() == (0, 168)
-    assert {"What does a week of ten real households look like?", "And of ten synthetic ones (ε = 1)?", "kW"} <= set(
+    assert {"A week of ten real households", "A week of ten synthetic households (ε = 1)", "kW"} <= set(
         words_of(shown["synthetic_homes"])
     )
 
@@ -62,7 +62,7 @@ def test_weeks_take_the_place_of_months_in_a_short_period_of_an_export(draw):
     days = [f"2025-{month:02d}-{day:02d}" for month in (1, 2) for day in (6, 13, 20, 27)]
     scores = made_up.household_scores("export").assign(day_count=56)
     words = words_of(draw(synthetic_homes, made_up.household_weeks(), made_up.household_curves(days), scores))
-    assert "How much do they use\nin every week?" in words and "6 Jan" in words
+    assert "How much do they use\nin each week?" in words and "6 Jan" in words
     assert "Do synthetic households live like real ones over 56 days of the export?" in words
 
 
@@ -85,4 +85,4 @@ def test_weeks_with_feed_in_have_a_line_at_zero(draw):
 def test_what_cannot_be_compared_is_said_instead_of_drawn(draw):
     made = (made_up.household_weeks(), made_up.household_curves(), made_up.household_scores())
     figure = draw(synthetic_homes, *(data.iloc[:0] for data in made), saved=True)
-    assert "there are no readings of eight weeks, of twenty households or more, to compare" in words_of(figure)
+    assert "there are no eight weeks of readings from twenty households or more to compare" in words_of(figure)

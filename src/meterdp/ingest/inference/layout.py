@@ -55,6 +55,12 @@ _OTHER_NUMBER = (
     r"|quality|flag|code|received|surplus|inje|inye|verti|einspeis|teruglever|reactive|frequency|postcode|\bzip\b"
 )
 _PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
+# Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
+_CONSUMPTION = re.compile(
+    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?"
+    r"|(?:k?wh[ _-]*)?(?:import|consumption|bezug|verbruik|afname|a\+)(?:[ _-]*k?wh)?",
+    re.IGNORECASE,
+)
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
@@ -157,7 +163,7 @@ def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
     _time_format(date, out)
     meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
     cells = [c for i, c in enumerate(table.columns) if i in intervals]
-    _refuse_registers(path, [date], [c for c in others if c is not date], meter, cells[len(cells) // 2])
+    _register(path, [date], [c for c in others if c is not date], meter, cells[len(cells) // 2], out)
     _notation(cells, out)
     if times:
         order = sorted(times.values())
@@ -218,7 +224,7 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
-    _refuse_registers(path, [stamp], [c for c in rest if c is not energy], meter, energy)
+    _register(path, [stamp], [c for c in rest if c is not energy], meter, energy, out)
     _notation([energy], out)
     circuit = _best(rest, _CIRCUIT, lambda c: c not in (meter, energy) and re.search(_CIRCUIT, c.name, re.IGNORECASE))
     if circuit is not None:
@@ -348,8 +354,13 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     return next((c for c in named if not _only_rises(c, meter)), named[0])
 
 
-def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column) -> None:
-    """Refuse several rows per meter and interval that a column tells apart: registers, directions, quantities."""
+def _register(
+    path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column, out: Layout
+) -> None:
+    """Keep one of several rows per meter and interval that a column tells apart: registers, flows or quantities.
+
+    They are refused where no entry, or more than one, surely means the consumption.
+    """
     given = [i for i, entry in enumerate(energy.entries) if has_digit(entry)]
 
     def repeats(columns: list[Column]) -> float:
@@ -360,12 +371,21 @@ def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: C
         return
     for column in others:
         if column is not meter and 2 <= len(column.tokens) <= 20 and repeats([*key, column]) < repeats(key) / 2:
+            surely = [entry for entry in column.tokens if _CONSUMPTION.fullmatch(entry)]
+            if len(surely) == 1:
+                out.settings |= {"register_column": column.name, "register": surely[0]}
+                out.to_check.append(
+                    f"rows of the register '{surely[0]}' are read, and of {len(column.tokens) - 1} others not "
+                    "(export.register)"
+                )
+                return
             raise InputError(
                 "has several rows per meter and interval, distinguished by this column: registers, flows or "
                 "quantities",
                 file=path,
                 field=column.name,
-                hint="keep the rows of one of them, or sum those that are parts of the consumption",
+                hint="name it in export.register_column and the entry to keep in export.register, or sum those that "
+                "are parts of the consumption",
             )
 
 

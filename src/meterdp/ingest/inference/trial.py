@@ -231,8 +231,8 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
     if len(hour) > _MANY_CONTRADICT * trial.counts[USED]:
         yield (
             f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
-            "registers or flows of a meter, such as feed-in, keep the rows of one; if it sends corrected readings "
-            "again, export.conflicting_rows says which count"
+            "registers or flows of a meter, such as feed-in, keep the rows of one (export.register_column, "
+            "export.register); if it sends corrected readings again, export.conflicting_rows says which count"
         )
 
 

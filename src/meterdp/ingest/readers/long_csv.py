@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.ingest.batch import BATCH_BYTES, Batch
-from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers
+from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers, rows_of_other_registers
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
 from meterdp.ingest.settings import ExportSettings
@@ -67,18 +67,18 @@ def file_batches(
             yield batch
             continue
         columns = dict(zip(names, batch.fields, strict=True))
-        rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated)
+        others = rows_of_other_registers(columns, settings)
+        rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated, others)
         stamp = columns[settings.time_column]
         if of_day:
             stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
-        stamp_us, stamps_are_utc = parse_stamps(stamp, rejects)
+        stamp_us, stamps_are_utc = parse_stamps(stamp.without(others), rejects)
+        energy = columns[settings.energy_column].without(others)
         yield Batch(
             first_row=batch.fields[0].first_row,
             stamp_us=stamp_us,
             stamps_are_utc=stamps_are_utc,
-            energy=numbers(
-                columns[settings.energy_column], settings.missing_words, rejects, notation=settings.notation
-            ),
+            energy=numbers(energy, settings.missing_words, rejects, notation=settings.notation),
             **keys(columns, settings, rejects, rows.member.meter_id),
             unreadable=rejects.marks,
             left_out=batch.left_out,

@@ -21,7 +21,16 @@ import pyarrow.parquet as pq
 from meterdp.core.regular import check_file, empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
+from meterdp.ingest.fields import (
+    Field,
+    Rejects,
+    StampParser,
+    key_columns,
+    keys,
+    number_words,
+    numbers,
+    rows_of_other_registers,
+)
 from meterdp.ingest.members import Member
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import ahead, file_by_file, files_of, telling_damage
@@ -75,15 +84,16 @@ def _file_batches(
 
 
 def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: StampParser) -> Batch:
-    rejects = Rejects(settings, (len(columns[settings.meter_column].values),))
     ids = {name: _as_text(columns[name], LONGEST_ID_BYTES) for name in key_columns(settings)}
+    others = rows_of_other_registers(ids, settings)
+    rejects = Rejects(settings, (len(columns[settings.meter_column].values),), other_register=others)
     key = keys(ids, settings, rejects)
-    stamp_us, stamps_are_utc = _stamps(columns[settings.time_column], parse_stamps, rejects)
+    stamp_us, stamps_are_utc = _stamps(columns[settings.time_column].without(others), parse_stamps, rejects)
     return Batch(
         first_row=columns[settings.meter_column].first_row,
         stamp_us=stamp_us,
         stamps_are_utc=stamps_are_utc,
-        energy=_energy(columns[settings.energy_column], settings, rejects),
+        energy=_energy(columns[settings.energy_column].without(others), settings, rejects),
         **key,
         unreadable=rejects.marks,
     )

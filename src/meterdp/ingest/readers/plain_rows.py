@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meterdp.ingest.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, Batch, Names, Seen
-from meterdp.ingest.fields import Field, Rejects, StampParser, numbers
+from meterdp.ingest.batch import NO_CODE, NO_STAMP, OTHER_REGISTER, STAMP_UNREADABLE, Batch, Names, Seen
+from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, numbers
 from meterdp.ingest.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Words, count_lines, read_plain
 from meterdp.ingest.settings import ExportSettings
 
@@ -44,8 +44,7 @@ class PlainRows:
 
     def __init__(self, settings: ExportSettings, parse_stamps: StampParser, table_bytes: int = TABLE_BYTES):
         self._settings, self._parse_stamps, self._table_bytes = settings, parse_stamps, table_bytes
-        of_rows = (settings.meter_column, settings.circuit_column, settings.unit_column)
-        self._texts = [name for name in of_rows if name is not None] + [settings.time_column]
+        self._texts = [*key_columns(settings), settings.time_column]
         self._missing_numbers = _missing_numbers(settings)
         self._forget()
 
@@ -72,10 +71,11 @@ class PlainRows:
             if name is not None
         }
         self._unit_differs = np.empty(0, bool)
+        self._other_register = np.empty(0, bool)
         self._stamp_us, self._is_utc = np.empty(0, np.int64), np.empty(0, bool)
         self._stamp_unreadable = np.empty(0, bool)
         self._odd_values = np.empty(0)
-        self._odd_unreadable = np.empty(0, bool)
+        self._odd_unreadable, self._odd_is_name = np.empty(0, bool), np.empty(0, bool)
 
     def roles(self, header: list[str]) -> np.ndarray:
         """Return (F,) what the fields of a line are, for :func:`read_plain`; each column wanted is there once."""
@@ -118,23 +118,37 @@ class PlainRows:
 
     def _batch(self, scan: Scan, first_row: int, file_meter: str) -> Batch | None:
         settings, rows = self._settings, len(scan.energy)
+        others = self._rows_of_other_registers(scan)
+        if others is not None:
+            if self._odd_is_name[scan.odd_code].any():
+                return None  # a header in mid-file
+            scan.energy[others] = np.nan
         if any((scan.energy == number).any() for number in self._missing_numbers):
             return None  # whether it is written like the missing word, its text says
         if len(scan.odd_row):
-            if self._odd_unreadable[scan.odd_code].any():
+            row, code = scan.odd_row, scan.odd_code
+            if others is not None:
+                row, code = row[~others[row]], code[~others[row]]
+            if self._odd_unreadable[code].any():
                 return None
-            scan.energy[scan.odd_row] = self._odd_values[scan.odd_code]
+            scan.energy[row] = self._odd_values[code]
         stamp = scan.codes[settings.time_column]
-        unreadable = np.zeros(rows, np.int8)
+        unreadable, stamp_us = np.zeros(rows, np.int8), self._stamp_us[stamp]
         if self._stamp_unreadable.any():
             unreadable[self._stamp_unreadable[stamp]] = STAMP_UNREADABLE
+        if others is not None:
+            stamp_us[others], unreadable[others] = NO_STAMP, OTHER_REGISTER
+        if settings.register_column is not None and settings.bad_rows == "refuse":
+            if not self._parse_stamps.all_alike(self._is_utc[stamp[stamp_us != NO_STAMP]]):
+                return None
         if settings.meter_column is None:
             keys = {"meter_ids": [file_meter], "meter": np.zeros(rows, np.int32)}
         else:
             names = self._names[settings.meter_column]
             keys = {"meter_ids": names.seen(), "meter": names.numbers(scan.codes[settings.meter_column])}
         if settings.unit_column is not None and self._unit_differs.any():
-            if (self._unit_differs[scan.codes[settings.unit_column]] & (keys["meter"] != NO_CODE)).any():
+            differs = self._unit_differs[scan.codes[settings.unit_column]] & (keys["meter"] != NO_CODE)
+            if (differs if others is None else differs & ~others).any():
                 return None
         if settings.circuit_column is not None:
             names = self._names[settings.circuit_column]
@@ -142,12 +156,20 @@ class PlainRows:
         one_kind = len(self._is_utc) and (self._is_utc == self._is_utc[0]).all()
         return Batch(
             first_row=first_row,
-            stamp_us=self._stamp_us[stamp],
+            stamp_us=stamp_us,
             stamps_are_utc=bool(self._is_utc[0]) if one_kind else self._is_utc[stamp],
             energy=scan.energy,
             **keys,
             unreadable=unreadable,
         )
+
+    def _rows_of_other_registers(self, scan: Scan) -> np.ndarray | None:
+        """Return which rows are of no register that is wanted, (n,) bool; None if there are none."""
+        column = self._settings.register_column
+        if column is None:
+            return None
+        others = self._other_register[scan.codes[column]]
+        return others if others.any() else None
 
     def _learn(self) -> bool:
         """Find out what new texts mean; return whether the file may go on like this."""
@@ -160,6 +182,9 @@ class PlainRows:
                 units = self._new(number, len(self._unit_differs))
                 differs = [unit.lower() != settings.unit.lower() for unit in units]
                 self._unit_differs = np.append(self._unit_differs, np.array(differs, bool))
+            elif name == settings.register_column:
+                other = [text != settings.register for text in self._new(number, len(self._other_register))]
+                self._other_register = np.append(self._other_register, np.array(other, bool))
             elif (stamps := self._new(number, len(self._stamp_us))) and not self._learn_stamps(stamps):
                 return False
         odd = self._new(len(self._texts), len(self._odd_values))
@@ -169,15 +194,17 @@ class PlainRows:
             values = numbers(field, settings.missing_words, rejects, notation=settings.notation)
             self._odd_values = np.append(self._odd_values, values)
             self._odd_unreadable = np.append(self._odd_unreadable, rejects.marks != 0)
+            self._odd_is_name = np.append(self._odd_is_name, [text == settings.energy_column for text in odd])
         return True
 
     def _learn_stamps(self, stamps: list[str]) -> bool:
         stamp_us, present, is_utc = self._parse_stamps.read_words(stamps)
         unreadable = present & (stamp_us == NO_STAMP)
-        if self._settings.bad_rows == "refuse" and (
-            unreadable.any() or not self._parse_stamps.all_alike(is_utc[present])
-        ):
-            return False
+        if self._settings.bad_rows == "refuse":
+            # Of rows of several registers only those that are wanted must be alike, which is seen row by row.
+            every = self._settings.register_column is None
+            if unreadable.any() or (every and not self._parse_stamps.all_alike(is_utc[present])):
+                return False
         self._stamp_us = np.append(self._stamp_us, stamp_us)
         self._is_utc = np.append(self._is_utc, is_utc)
         self._stamp_unreadable = np.append(self._stamp_unreadable, unreadable)

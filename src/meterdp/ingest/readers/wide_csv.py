@@ -17,7 +17,7 @@ import numpy as np
 
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.clock import elapsed_us
-from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, numbers
+from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, numbers, rows_of_other_registers
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.settings import ExportSettings
 
@@ -48,8 +48,9 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
     for batch in rows.batches([*positions, *intervals], batch_bytes):
         fields, cells = batch.fields[: len(names)], batch.fields[len(names) :]
         columns = dict(zip(names, fields, strict=True))
-        rejects = Rejects(settings, (len(fields[0].values), width), batch.header_repeated)
-        date_us = parse_dates(columns[settings.date_column], rejects)[0][:, None]
+        others = rows_of_other_registers(columns, settings)
+        rejects = Rejects(settings, (len(fields[0].values), width), batch.header_repeated, others)
+        date_us = parse_dates(columns[settings.date_column].without(others), rejects)[0][:, None]
         if numbered:
             stamp_us = elapsed_us(date_us, each, settings)
         else:
@@ -61,7 +62,7 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             first_row=fields[0].first_row,
             stamp_us=stamp_us.ravel(),
             stamps_are_utc=numbered,
-            energy=_cells(cells, settings, rejects),
+            energy=_cells([cell.without(others) for cell in cells], settings, rejects),
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,

@@ -1,0 +1,119 @@
+"""Of rows of several registers those of one are read, as if there were no others."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from meterdp.__main__ import main
+from meterdp.errors import InputError
+from meterdp.ingest.settings import ExportSettings
+from tests.unit.ingest.made_up import ingested, two_days
+from tests.unit.ingest.made_up_exports import plain, readings
+
+ZONE = "Europe/Zurich"
+KEPT, OTHERS = "1-1:1.8.0", ["1-1:2.8.0", "", "1-1:1.8.0*1", "kvarh"]
+REGISTER = {"register_column": "obis", "register": KEPT, "time_zone": ZONE}
+# What a row of another register may hold: nothing of it is looked at.
+JUNK = {"interval_start": ["2021-06-01 00:00", "x", "", "2021-06-01T00:00Z"], "kwh": ["9.5", "x", "", "1e999"]}
+
+
+def with_others(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The rows, between them some of other registers of the same meters and of one more."""
+    generator = np.random.default_rng(seed)
+    more = frame.sample(frac=1.5, replace=True, random_state=seed).assign(
+        obis=lambda rows: generator.choice(OTHERS, len(rows)),
+        unit="kvarh",
+        **{name: generator.choice(words, int(1.5 * len(frame))) for name, words in JUNK.items()},
+    )
+    place = np.concatenate([np.arange(len(frame)), generator.uniform(0, len(frame), len(more))])
+    both = pd.concat([frame, more]).iloc[np.argsort(place, kind="stable")]
+    return both.reset_index(drop=True)
+
+
+def rows_of_one() -> pd.DataFrame:
+    frame = two_days()
+    text = ["" if np.isnan(kwh) else str(kwh) for kwh in frame["kwh"]]
+    return pd.DataFrame({"meter_id": frame["meter"], "interval_start": frame["local"], "kwh": text}).assign(
+        obis=f" {KEPT}", unit="kWh"
+    )
+
+
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+@pytest.mark.parametrize("time_format", ["%Y-%m-%d %H:%M", "ISO8601"])
+@pytest.mark.parametrize("unit_column", [None, "unit"])
+def test_readings_are_those_of_the_export_without_the_other_rows(tmp_path, bad_rows, time_format, unit_column):
+    """Oracle: the rows of the register alone."""
+    alone = rows_of_one()
+    both = with_others(alone, seed=1)
+    alone.to_csv(tmp_path / "alone.csv", index=False)
+    both.to_csv(tmp_path / "both.csv", index=False)
+    own = {"time_format": time_format, "unit_column": unit_column, "bad_rows": bad_rows}
+    expected = ingested(tmp_path / "alone.csv", ExportSettings(time_zone=ZONE, **own))
+    found = ingested(tmp_path / "both.csv", ExportSettings(**REGISTER, **own))
+    pd.testing.assert_frame_equal(found.energy_kwh, expected.energy_kwh, check_exact=True)
+    assert found.counts == expected.counts | {"other_register": len(both) - len(alone)}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_parquet_and_csv_of_the_same_rows_agree(tmp_path_factory, seed):
+    folder = tmp_path_factory.mktemp("registers")
+    both = with_others(rows_of_one(), seed)
+    both.to_csv(folder / "e.csv", index=False)
+    pq.write_table(pa.Table.from_pandas(both.replace("", None), preserve_index=False), folder / "e.parquet")
+    by_csv = ingested(folder / "e.csv", ExportSettings(**REGISTER))
+    by_parquet = ingested(folder / "e.parquet", ExportSettings(format="parquet", **REGISTER))
+    pd.testing.assert_frame_equal(by_csv.energy_kwh, by_parquet.energy_kwh, check_exact=True)
+    assert by_csv.counts == by_parquet.counts
+
+
+def test_days_of_other_registers_are_left_out_cell_by_cell(tmp_path):
+    times = [f"{minute // 60:02d}:{minute % 60:02d}" for minute in range(0, 1440, 15)]
+    rows = [
+        [meter, obis, day, *(["x"] * 96 if obis != KEPT else [str(k / 100) for k in range(96)])]
+        for meter in ("A", "B")
+        for day in ("2021-06-01", "2021-06-02")
+        for obis in (KEPT, "1-1:2.8.0")
+    ]
+    pd.DataFrame(rows, columns=["meter_id", "obis", "date", *times]).to_csv(tmp_path / "e.csv", index=False)
+    found = ingested(tmp_path / "e.csv", ExportSettings(format="wide_csv", time_format="%Y-%m-%d", **REGISTER))
+    assert found.counts == {"used": 2 * 2 * 96, "other_register": 2 * 2 * 96}
+    assert found.energy_kwh["A"].tolist() == [k / 100 for k in range(96)] * 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"register_column": "obis"},
+        {"register": KEPT},
+        {"register_column": "obis", "register": KEPT, "format": "nem12"},
+        {"register_column": "obis", "register": KEPT, "format": "wide_csv", "wide_layout": "meters"},
+    ],
+)
+def test_settings_that_say_half_or_do_not_fit_are_refused(given):
+    with pytest.raises(InputError, match=r"export\.register"):
+        ExportSettings(**given)
+
+
+@pytest.mark.parametrize(
+    ("register", "proposed"),
+    [(KEPT, True), ("1.8.0", True), ("kWh import", True), ("Bezug", True), ("1-1:1.8.1", False), ("T1", False)],
+)
+def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path, capsys, register, proposed):
+    frame = plain(readings(days=14))
+    both = pd.concat([frame.assign(register=register), frame.assign(register="kWh export", kwh=frame["kwh"] / 7)])
+    both.to_csv(tmp_path / "e.csv", index=False)
+    code = main(
+        ["check", str(tmp_path / "e.csv"), "--time-zone", "Europe/London", "--write", str(tmp_path / "my.yaml")]
+    )
+    out, error = capsys.readouterr()
+    if not proposed:
+        assert code == 1 and "export.register_column" in error and register not in error
+        return
+    assert code == 0 and f"register: {register}" in (tmp_path / "my.yaml").read_text()
+    assert f"rows of the register '{register}' are read, and of 1 others not" in out
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
