@@ -291,7 +291,7 @@ def _window_sentence(window: Window) -> str:
     days = f"{window.day_count} local days, {window.first_day} to {window.last_day} ({window.time_zone})"
     if window.kind == DAYS:
         _, cell = window.ends_utc()
-        twice = "; of the hour that comes twice, both passes have their mean" if len(set(cell)) < len(cell) else ""
+        twice = "; the hour that comes twice has the mean of both" if len(set(cell)) < len(cell) else ""
         return f"every interval of the {days}{twice}"
     return f"the mean of the {days} at every time of day, stamped as the last of them"
 
