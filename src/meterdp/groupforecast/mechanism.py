@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -192,7 +193,8 @@ class GroupForecast:
         # Both day types share the bins of an hour, which are around the public shape.
         both = (ratio * np.repeat([5 / 7, 2 / 7], HOURS)).reshape(2, HOURS).sum(axis=0)
         moved = np.log(np.tile(public.cell_shape[:HOURS] / both, 2) * ratio)[:, None]
-        hours = [Distribution.of_bins(SPREAD_EDGES, b, SPREAD_ENDS) for b in bins]
+        of_hours = Distribution.of_bins(SPREAD_EDGES, bins, SPREAD_ENDS)
+        hours = [Distribution(of_hours.at, weight) for weight in of_hours.weight]
         within = np.array([hour.quantiles(QUANTILES) for hour in hours])
         across = np.array([levels.distribution.plus(hour).quantiles(QUANTILES) for hour in hours])
         return GroupRelease(
@@ -270,12 +272,12 @@ class Levels:
         level, weight = self.points
         return np.maximum(level - bound[:, None], 0.0) @ weight
 
-    @property
+    @cached_property
     def distribution(self) -> Distribution:
         """Of the log of levels over the public one."""
         return Distribution.of_bins(LEVEL_EDGES, self.bins, (LEVEL_ENDS[0], self.log_high))
 
-    @property
+    @cached_property
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """Levels in medians and their probabilities."""
         among = self.distribution
@@ -325,16 +327,19 @@ class Distribution:
 
     @classmethod
     def of_bins(cls, edges: np.ndarray, bins: np.ndarray, ends: tuple[float, float]) -> Distribution:
-        """Spread the probability of each bin evenly; that of the open ones falls off to the ends."""
+        """Spread the probability of each bin evenly; that of the open ones falls off to the ends.
+
+        ``bins`` may be of several distributions, (k, B); then ``weight`` is (k, n).
+        """
         at = np.arange(ends[0], ends[1] + _STEP / 2, _STEP)
         place = np.digitize(at, edges)
-        bins = bins[: place[-1] + 1]
+        bins = bins[..., : place[-1] + 1]
         form = np.ones(len(at))
         low, high = place == 0, place == len(edges)
         form[low] = np.exp((at[low] - edges[0]) / 0.5)
         form[high] = np.exp((edges[-1] - at[high]) / 0.3)
-        per = np.bincount(place, weights=form, minlength=len(bins))
-        return cls(at, form * (bins / per)[place])
+        per = np.bincount(place, weights=form, minlength=bins.shape[-1])
+        return cls(at, form * (bins / per)[..., place])
 
     def plus(self, other: Distribution) -> Distribution:
         """Return the distribution of the sum of independent logs."""
