@@ -89,6 +89,9 @@ def run(words, environment, streams, executable):
             del sys.argv[0]
             sys.path.insert(0, words[0])
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        elif sys.argv[0] == "-c":
+            program = sys.argv.pop(1)
+            exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
         else:
             sys.path.insert(0, os.path.dirname(sys.argv[0]))
             runpy.run_path(sys.argv[0], run_name="__main__")
