@@ -194,7 +194,8 @@ class GroupForecast:
         # Both day types share the bins of an hour, which are around the public shape.
         both = (ratio * np.repeat([5 / 7, 2 / 7], HOURS)).reshape(2, HOURS).sum(axis=0)
         moved = np.log(np.tile(public.cell_shape[:HOURS] / both, 2) * ratio)[:, None]
-        hours = [Distribution.of_bins(SPREAD_EDGES, b, SPREAD_ENDS) for b in bins]
+        of_hours = Distribution.of_bins(SPREAD_EDGES, bins, SPREAD_ENDS)
+        hours = [Distribution(of_hours.at, weight) for weight in of_hours.weight]
         within = np.array([hour.quantiles(QUANTILES) for hour in hours])
         across = np.array([levels.distribution.plus(hour).quantiles(QUANTILES) for hour in hours])
         return GroupRelease(
@@ -327,7 +328,7 @@ class Levels:
         """Of the log of levels over the public one."""
         return Distribution.of_bins(LEVEL_EDGES, self.bins, (LEVEL_ENDS[0], self.log_high))
 
-    @property
+    @cached_property
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """Levels in medians and their probabilities."""
         among = self.distribution
@@ -377,9 +378,12 @@ class Distribution:
 
     @classmethod
     def of_bins(cls, edges: np.ndarray, bins: np.ndarray, ends: tuple[float, float]) -> Distribution:
-        """Return that of the bins between and beyond edges."""
+        """Return that of the bins between and beyond edges.
+
+        ``bins`` may be of several distributions, (k, B); then ``weight`` is (k, n).
+        """
         at, place, share = within_bins(edges, ends)
-        return cls(at, share * bins[place])
+        return cls(at, share * bins[..., place])
 
     def plus(self, other: Distribution) -> Distribution:
         """Return the distribution of the sum of independent logs."""
