@@ -306,7 +306,7 @@ def test_a_bad_row_is_a_missing_value_and_counted(line, reason):
 
 def test_a_second_circuit_or_another_unit_refuses_nothing():
     layout = "with unit and circuit"
-    changed = [line.replace(b"north", b"south").replace(b"kWh", b"MWh") for line in ORDINARY[layout][VICTIM][:5]]
+    changed = [line.replace(b"north", b"south").replace(b"kWh", b"m3") for line in ORDINARY[layout][VICTIM][:5]]
     rows = [*changed, *ORDINARY[layout][VICTIM][5:]]
     found = records(export_of(ORDINARY[layout] | {VICTIM: rows}, layout), layout)
     assert found[""]["unit_differs"] == 5

@@ -22,7 +22,7 @@ from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.table import Table, kind_of, read_table
+from meterdp.ingest.inference.table import kind_of, sample_of
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     FirstReadings,
@@ -45,7 +45,6 @@ from meterdp.ingest.streams import files_of
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
-_SAMPLE_ROWS = 4000
 _STEP_BATCHES = 8
 # What a row or column of sums is called where others name a meter.
 _TOTAL = re.compile(
@@ -71,13 +70,14 @@ class Finding:
     odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
 
 
-def examine(path, *, time_zone: str | None = None) -> Finding:
+def examine(path, *, time_zone: str | None = None, known: Mapping | None = None) -> Finding:
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
-    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Raises ``InputError`` if the file
+    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
+    ``known``, only what no file can say counts: which register is wanted. Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is.
     """
-    layout = _layout(path)
+    layout = _layout(path, known or {})
     given, said, to_check = layout.settings, layout.said, layout.to_check
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
@@ -150,14 +150,14 @@ def _settings(given: dict, zone: str) -> ExportSettings:
     return ExportSettings.from_config({**given, "time_zone": zone})
 
 
-def _layout(path) -> Layout:
-    """Return the layout of any kind of file."""
+def _layout(path, given: Mapping) -> Layout:
+    """Return the layout of any kind of file; see :func:`examine`."""
     kind, head = kind_of(path)
     if kind == "csv":
         members = files_of(path)
-        return infer_layout(path, read_table(path, head), several_files=len(members) > 1)
+        return infer_layout(path, sample_of(path, kind, head), several_files=len(members) > 1, given=given)
     if kind == "parquet":
-        return _parquet(path)
+        return _parquet(path, given)
     out = Layout({"format": kind})
     found = re.findall(rb"<(?:\w+:)?(?:intervalLength|duration)>(\d+)<", head) if kind == "green_button" else []
     minutes = [int(s) // 60 for s in found if 0 < int(s) < 24 * 3600]
@@ -175,14 +175,9 @@ def _layout(path) -> Layout:
     return out
 
 
-def _parquet(path) -> Layout:
+def _parquet(path, given: Mapping) -> Layout:
     """Guess from the first records as if they stood in a CSV."""
-    records = parquet.first_records(path, _SAMPLE_ROWS)
-    if records is None:
-        raise InputError("holds no readings", file=path, hint="export the readings again")
-    columns = [_text(records.column(i)) for i in range(records.num_columns)]
-    table = Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
-    out = infer_layout(path, table, several_files=False)
+    out = infer_layout(path, sample_of(path, "parquet", b""), several_files=False, given=given)
     if out.settings.get("format", "long_csv") != "long_csv":
         raise InputError(
             "is a Parquet file with a column per meter or interval",
@@ -190,17 +185,10 @@ def _parquet(path) -> Layout:
             hint="write a row per reading: meter, time stamp and energy",
         )
     out.settings["format"] = "parquet"
-    stamp = records.schema.field(out.settings.get("time_column", "interval_start"))
-    if pa.types.is_timestamp(stamp.type):
+    schema = parquet.first_records(path, 1).schema
+    if pa.types.is_timestamp(schema.field(out.settings.get("time_column", "interval_start")).type):
         out.settings.pop("time_format", None)
     return out
-
-
-def _text(column: pa.Array) -> list[str]:
-    if pa.types.is_timestamp(column.type):
-        stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
-        return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
-    return ["" if v is None else str(v).strip() for v in column.to_pylist()]
 
 
 def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
@@ -291,6 +279,9 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
     daily = abs(daily_kwh(trial.energy_kwh, given["interval_minutes"]))
     low, high = TYPICAL_DAILY_KWH
     if np.isnan(daily) or daily == 0 or (named and low <= daily <= high) or only_rises(trial.energy_kwh):
+        return trial
+    if "unit_column" in given:  # which counts, whatever the unit of the settings is
+        to_check.append("no meter uses so much or little as the column of units says (export.unit_column)")
         return trial
     unit = likely_unit(daily, trial.settings)
     if named and unit != given["unit"]:

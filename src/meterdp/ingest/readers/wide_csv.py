@@ -17,7 +17,16 @@ import numpy as np
 
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.clock import elapsed_us
-from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, numbers, rows_of_other_registers
+from meterdp.ingest.fields import (
+    Field,
+    Rejects,
+    StampParser,
+    in_unit,
+    key_columns,
+    keys,
+    numbers,
+    rows_of_other_registers,
+)
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.settings import ExportSettings
 
@@ -55,6 +64,7 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             stamp_us = elapsed_us(date_us, each, settings)
         else:
             stamp_us = np.where(date_us == NO_STAMP, NO_STAMP, date_us + each)
+        energy = _cells([cell.without(others) for cell in cells], settings, rejects)
         key = keys(columns, settings, rejects, rows.member.meter_id)
         for name in {"meter", "circuit"} & set(key):
             key[name] = np.repeat(key[name], width)
@@ -62,7 +72,7 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             first_row=fields[0].first_row,
             stamp_us=stamp_us.ravel(),
             stamps_are_utc=numbered,
-            energy=_cells([cell.without(others) for cell in cells], settings, rejects),
+            energy=in_unit(energy, columns, settings).ravel(),
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
@@ -153,7 +163,7 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
             meter=np.tile(np.arange(width, dtype=np.int32), len(stamp.values)),
             stamp_us=np.repeat(stamp_us, width),
             stamps_are_utc=np.repeat(stamps_are_utc, width),
-            energy=_cells(cells, settings, rejects),
+            energy=_cells(cells, settings, rejects).ravel(),
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
@@ -161,8 +171,8 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
 
 
 def _cells(columns: list[Field], settings: ExportSettings, rejects: Rejects) -> np.ndarray:
-    """Return the readings of all columns, row after row."""
+    """Return the readings of all columns, (rows, columns)."""
     read = [
         numbers(column, settings.missing_words, rejects, at, settings.notation) for at, column in enumerate(columns)
     ]
-    return np.stack(read, axis=1).ravel()
+    return np.stack(read, axis=1)
