@@ -14,7 +14,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import REASONS
-from meterdp.ingest.inference.layout import units_not_read
+from meterdp.ingest.inference.layout import not_read
 from meterdp.ingest.settings import UNITS, ExportSettings
 
 # Rows that are not used and yet are no sign of a wrong setting.
@@ -50,7 +50,7 @@ def findings(
     every :func:`sample_step`-th meter, NaN where there is none. ``minutes_apart`` returns how far neighbouring stamps
     of a meter are usually apart; called where it matters.
     """
-    yield from units_not_read(path, settings)
+    yield from not_read(path, settings)
     yield from _unusable(path, settings, counts, minutes_apart)
     yield from _coarser(path, settings, energy_kwh)
     yield from _register(path, energy_kwh)

@@ -52,6 +52,7 @@ _TOTAL = re.compile(
     r"(?:[\s_(\[:.-].*)?",
     re.IGNORECASE,
 )
+_ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
 
@@ -81,7 +82,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     given, said, to_check = layout.settings, layout.said, layout.to_check
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
-    proposed = given.pop("time_zone", None)
+    proposed = given.pop("time_zone", None) or next(iter(layout.zones), None)
     first_settings = _settings(given, time_zone or proposed or "UTC")
     first = FirstReadings(path, first_settings)
     _read(path, first, _FIRST_LOOK)
@@ -101,6 +102,8 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
+    if layout.zones and time_zone is None:
+        to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
         _standard_time(given, batches, to_check)
@@ -194,7 +197,7 @@ def _parquet(path, given: Mapping) -> Layout:
 def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     if clock is not None and clock.changes:
         zone = clock.zones[0]
-        to_check.append(f"{zone} is one of several zones with the same clock changes: write the zone of the homes")
+        to_check.append(_ONE_OF_SEVERAL.format(zone))
         return zone
     if clock is not None and clock.carries_offset:
         to_check.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,10 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
 from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit, kind_of, sample_of
+from meterdp.ingest.inference.zone import CLOCKS, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
-from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
+from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_not_read, times_of_day_us
 from meterdp.ingest.settings import (
     CER_ZONE,
     HALF_HOUR_MINUTES,
@@ -86,6 +88,7 @@ class Layout:
     said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
+    zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
 
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
@@ -162,7 +165,8 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     )
     if not times and not numbers:
         return False
-    intervals = set(times or numbers)
+    repeated = {} if times else repeated_columns(table.header, numbers)
+    intervals = {*(times or numbers), *repeated}
     others = [c for i, c in enumerate(table.columns) if i not in intervals]
     date = _best(others, _TIME, lambda c: bool(c.time_formats))
     if date is None:
@@ -188,7 +192,30 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     else:
         out.settings["wide_columns"] = "numbers"
         out.settings["interval_minutes"] = 24 * 60 // per_day
+        longer = [position for position, number in numbers.items() if number > per_day]
+        _days_of_25_hours(table, date, repeated, longer, out)
+    among = [table.header[p] for p in range(min(intervals), max(intervals)) if p not in intervals]
+    if among:
+        more = f" and {len(among) - 1} others are" if len(among) > 1 else " is"
+        out.to_check.append(f"'{among[0]}'{more} not read, though among the columns of intervals")
     return True
+
+
+def _days_of_25_hours(table: Table, date: Column, repeated: dict, longer: list[int], out: Layout) -> None:
+    """Find zones by the days with readings in columns of a 25th hour, and by when it begins if they repeat one."""
+    columns = [table.columns[position] for position in [*repeated, *longer]]
+    cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
+    days = sorted({day for day, entry in cells if re.search("[1-9]", entry)})
+    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(days)
+    begin_us = None
+    if repeated:
+        begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
+        names = ", ".join(f"'{table.header[position]}'" for position in repeated)
+        out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+    out.zones = set_back_on(day_us, begin_us)
+    if out.zones:
+        names = " or ".join(CLOCKS[zone] for zone in out.zones)
+        out.said.append(f"days of 25 hours are those on which {names} clocks are set back")
 
 
 def _meters(path, table: Table, out: Layout, several_files: bool, given: Mapping) -> bool:
@@ -384,13 +411,17 @@ class Rows:
 
         return Rows([some(c) for c in self.key], [some(c) for c in self.others], some(self.energy))
 
-    def distinguished_by(self, least_repeated: float) -> Column | None:
-        """Return the column that distinguishes several rows of a meter and interval, if so many rows are several."""
-        repeated = _repeats(self.key)
-        if repeated < least_repeated:
+    @cached_property
+    def repeated(self) -> float:
+        """Share of rows of a meter and interval that is there before."""
+        return _repeats(self.key)
+
+    def distinguished_by(self) -> Column | None:
+        """Return the column that distinguishes several rows of a meter and interval, if there are such rows."""
+        if not self.repeated:
             return None
         possible = (c for c in self.others if 2 <= len(c.tokens) <= 20 and c.name not in {k.name for k in self.key})
-        return next((c for c in possible if _repeats([*self.key, c]) < repeated / 2), None)
+        return next((c for c in possible if _repeats([*self.key, c]) < self.repeated / 2), None)
 
 
 def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
@@ -399,6 +430,7 @@ def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
     A column of units tells energy from what is none. The rest is refused where no entry, or more than one, surely
     means the consumption, and ``given`` names none.
     """
+    rows = rows.kept()
     unit = _unit_column(rows.others)
     if unit is not None:
         out.settings["unit_column"] = unit.name
@@ -407,25 +439,34 @@ def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
     if wanted is not None and given.get("register") in wanted.tokens and (unit is None or wanted.name != unit.name):
         out.settings |= {key: given[key] for key in ("register_column", "register")}
         rows = rows.kept(wanted, lambda entry: entry == given["register"])
-    column = rows.distinguished_by(_MOST_REPEATED)
+    column = rows.distinguished_by()
     if column is None:
         return
     surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
-    if len(surely) != 1 or "register" in out.settings:
+    if len(surely) == 1 and "register" not in out.settings:
+        register, others = surely[0], len(column.tokens) - 1
+        out.settings |= {"register_column": column.name, "register": register}
+        out.to_check.append(f"rows of the register '{register}' are read, of {others} others not (export.register)")
+        return
+    hint = "keep the rows of one in the export, or sum those that are parts of the consumption"
+    if "register" not in out.settings:
+        hint = (
+            "name it in export.register_column and the entry to keep in export.register and check again with that "
+            "configuration, or sum those that are parts of the consumption"
+        )
+    if rows.repeated >= _MOST_REPEATED:
         raise InputError(
             f"has several rows per meter and interval, distinguished by this column{entries_of(column)}: registers, "
             "flows or quantities",
             file=path,
             field=column.name,
-            hint="keep one in the export, or sum those that are parts of the consumption"
-            if "register" in out.settings
-            else "name it in export.register_column and the entry to keep in export.register and check again with "
-            "that configuration, or sum those that are parts of the consumption",
+            hint=hint,
         )
-    out.settings |= {"register_column": column.name, "register": surely[0]}
-    out.to_check.append(
-        f"rows of the register '{surely[0]}' are read, and of {len(column.tokens) - 1} others not (export.register)"
-    )
+    if rows.repeated >= _SELDOM:
+        out.to_check.append(
+            f"'{column.name}' distinguishes several rows per meter and interval: if these are registers or flows, "
+            f"{hint}"
+        )
 
 
 def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:
@@ -462,21 +503,30 @@ def _has_units(column: Column) -> bool:
     return re.search(_UNIT, column.name, re.IGNORECASE) is not None or any(len(w) > 1 for w in known)
 
 
-def _is_of_days(settings: ExportSettings) -> bool:
-    return settings.format == "wide_csv" and settings.wide_layout == "days"
-
-
-def units_not_read(path, settings: ExportSettings) -> Iterator[InputError]:
-    """Yield an error if the first rows name units in a column that is not read, and other ones than that of the
-    settings.
-    """
-    has_rows = settings.format in ("long_csv", "parquet") or _is_of_days(settings)
-    if settings.unit_column is not None or not has_rows:
+def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
+    """Yield what the first rows hold beside the columns that are read, if it changes what numbers or hours mean."""
+    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
+    if not of_days and settings.format not in ("long_csv", "parquet"):
         return
     try:
-        columns = sample_of(path, *kind_of(path)).columns
+        table = sample_of(path, *kind_of(path))
     except InputError:
         return
+    if settings.unit_column is None:
+        yield from _units_not_read(path, table.columns, settings)
+    times = times_of_day_us(table.header, ends=False)
+    for name in times_not_read(table.header, times) if of_days else ():
+        yield InputError(
+            "looks like one more interval and is not read",
+            file=path,
+            field=name,
+            hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
+            "the hour with an X behind its number: HE01, HE02, HE02X",
+        )
+
+
+def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
+    """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
     register = next((c for c in columns if c.name == settings.register_column), None)
     odd = None
     for column in filter(_has_units, columns):
