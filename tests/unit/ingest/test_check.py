@@ -161,7 +161,9 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
-    assert capsys.readouterr().out == f"The settings describe {path}: a study can run.\n"
+    assert capsys.readouterr().out == (
+        f"The settings describe {path} (4 meters, 4 of them with readings): a study can run.\n"
+    )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
     proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])

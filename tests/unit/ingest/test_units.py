@@ -133,3 +133,78 @@ def test_units_that_nobody_reads_end_a_study_that_has_no_list_of_meters(tmp_path
         assert ("names units" in capsys.readouterr().out) == refused
     # What is in the rows never ends a study of a public list.
     ingested(tmp_path / "e.csv", section | days, listed=["M000", "M001"])
+
+
+def test_registers_nobody_can_be_sure_of_are_shown_and_the_advice_leads_to_a_configuration(tmp_path, capsys):
+    frame = plain(readings(days=14)).rename(columns={"kwh": "Value"})
+    both = pd.concat([frame.assign(Channel=name, Value=frame["Value"] * n) for n, name in ((1, "T1"), (2, "T2"))])
+    both.sort_values(["meter_id", "interval_start"], kind="stable").to_csv(tmp_path / "e.csv", index=False)
+    words = ["check", str(tmp_path / "e.csv")]
+    assert main(words) == 1
+    assert "field 'Channel': has several rows per meter and interval" in (said := capsys.readouterr().err)
+    assert "(T1, T2)" in said and "check again with that configuration" in said
+    chosen = {"register_column": "Channel", "register": "T1"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": chosen}))
+    assert main([*words, "--config", str(tmp_path / "my.yaml")]) == 1
+    said = capsys.readouterr().out
+    assert "has several rows" not in said and "contradict" not in said
+    proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
+    assert proposed["export"].items() >= chosen.items() and proposed["export"]["energy_column"] == "Value"
+    (tmp_path / "proposed.yaml").write_text(yaml.safe_dump(proposed))
+    assert main(["check", "--config", str(tmp_path / "proposed.yaml")]) == 0
+    assert "(4 meters, 4 of them with readings): a study can run" in capsys.readouterr().out
+
+
+def test_a_column_of_units_taken_for_registers_leads_to_both_settings(tmp_path, capsys):
+    """Half of the meters are in WH, so that rows of KWH leave them out and mix what they deliver and receive."""
+    wide(readings()).to_csv(tmp_path / "e.csv", index=False)
+    export = {"format": "wide_csv", "time_format": "%Y-%m-%d", "interval_minutes": 30, "time_zone": ZONE}
+    registers = {"register_column": "UOM", "register": "KWH"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | registers}))
+    assert main(["check", str(tmp_path / "e.csv"), "--config", str(tmp_path / "my.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert "of 4 meters, 2 have no reading that is used" in said
+    assert "another column than export.register_column must distinguish them" in said
+    assert "set export.unit_column to UOM, export.register_column to Chan, export.register to Del" in said
+    both = {"unit_column": "UOM", "register_column": "Chan", "register": "Del"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | both}))
+    assert main(["check", str(tmp_path / "e.csv"), "--config", str(tmp_path / "my.yaml")]) == 0
+    assert "(4 meters, 4 of them with readings): a study can run" in capsys.readouterr().out
+
+
+def test_listed_meters_without_a_reading_are_counted(tmp_path, capsys):
+    plain(readings()).to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\nX1\nX2\nX3\n")
+    export = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"meters": str(tmp_path / "list.csv")}}))
+    assert main(["check", str(tmp_path / "e.csv"), "--config", str(tmp_path / "my.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert "of 5 listed meters, 3 have no reading that is used" in said
+    assert "(5 listed meters, 2 of them with readings), except for" in said and "X1" not in said
+
+
+@pytest.mark.parametrize(
+    ("entries", "sure"),
+    [
+        (["Del", "Rec"], "Del"),
+        (["DELIVERED", "RECEIVED"], "DELIVERED"),
+        (["Import", "Export"], "Import"),
+        (["E1", "B1"], "E1"),
+        (["E1", "E2", "B1"], None),
+        (["kWh", "pulses"], "kWh"),
+        (["Active Import", "Reactive"], "Active Import"),
+        (["Import", "Import T2"], None),
+        (["1.8.0", "1.8.1", "2.8.0"], "1.8.0"),
+        (["Consumption", "Import"], None),
+        (["1", "2"], None),
+    ],
+)
+def test_entries_that_surely_mean_what_a_home_takes(tmp_path, capsys, entries, sure):
+    frame = plain(readings(days=14))
+    rows = pd.concat([frame.assign(Flow=entry, kwh=frame["kwh"] / n) for n, entry in enumerate(entries, start=1)])
+    rows.sort_values(["meter_id", "interval_start"], kind="stable").to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--write", str(tmp_path / "my.yaml")]) == (sure is None)
+    if sure is None:
+        assert f"({', '.join(sorted(entries))})" in capsys.readouterr().err
+    else:
+        assert yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]["register"] == sure

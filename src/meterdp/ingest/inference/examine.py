@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from meterdp.ingest.inference.trial import (
     begin_strictly,
     first_batches,
     first_refusal,
+    many_contradict,
     read_strictly,
     remarks,
     try_out,
@@ -316,9 +317,17 @@ def _days(found: Finding) -> dict:
     return {"first_day": first.isoformat(), "last_day": last.isoformat()}
 
 
-def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
-    """Return what contradicts the section ``export`` of a complete configuration, from the first readings, and
-    what else is odd about them, from :func:`remarks`. With a public list of meters nothing of it may end a run.
+@dataclass(frozen=True)
+class Look:
+    """What the first readings say about settings."""
+
+    findings: list[InputError]  # what contradicts the settings; with a public list of meters nothing may end a run
+    odd: list[str] = field(default_factory=list)  # what else is to be checked
+    meters: str = ""  # how many there are
+
+
+def looked_at(path, export: dict) -> Look:
+    """Look at an export by the section ``export`` of a complete configuration.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -326,13 +335,41 @@ def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
-        return trial.findings(path), remarks(trial, export["time_zone"])
+        found = trial.findings(path)
+    else:
+        try:
+            begin_strictly(path, settings)  # the header, before all rows are read
+            trial = try_out(path, settings, *first_batches(path, settings))
+        except InputError as error:
+            return Look([error])
+        found = trial.findings(path) or first_refusal(path, trial)
+    counted = listed_without_rows = 0
+    if meter_list is not None and trial.whole:
+        named = {*trial.survey.meter_ids}
+        listed_without_rows = sum(meter not in named for meter in meter_list.circuit_of)
+    without = int(np.isnan(trial.energy_kwh).all(axis=1).sum()) + listed_without_rows
+    counted = len(trial.energy_kwh) + listed_without_rows
+    what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
+    odd = remarks(trial, export["time_zone"])
+    if without:
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
+    if without or many_contradict(trial):
+        odd += _other_columns(path, settings)
+    return Look(found, odd, f"{counted:,} {what}, {counted - without:,} of them with readings")
+
+
+def _other_columns(path, settings: ExportSettings) -> list[str]:
+    """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
+    own = {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
     try:
-        begin_strictly(path, settings)  # the header, before all rows are read
-        trial = try_out(path, settings, *first_batches(path, settings))
+        found = _layout(path, own).settings
     except InputError as error:
-        return [error], []
-    return trial.findings(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])
+        return [str(error)]
+    other = {key: found[key] for key in own if key in found}
+    if not other or other == {key: value for key, value in own.items() if value is not None}:
+        return []
+    written = ", ".join(f"export.{key} to {value}" for key, value in other.items())
+    return [f"by its first rows, set {written}"]
 
 
 def format_words(settings: Mapping) -> str:

@@ -253,12 +253,22 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             "there (export.stamp_time_zone, export.conflicting_rows)"
         )
         return
-    if len(hour) > _MANY_CONTRADICT * trial.counts[USED]:
+    if many_contradict(trial):
+        registers = (
+            "keep the rows of one (export.register_column, export.register)"
+            if trial.settings.register_column is None
+            else "another column than export.register_column must distinguish them, too"
+        )
         yield (
             f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
-            "registers or flows of a meter, such as feed-in, keep the rows of one (export.register_column, "
-            "export.register); if it sends corrected readings again, export.conflicting_rows says which count"
+            f"registers or flows of a meter, such as feed-in, {registers}; if it sends corrected readings again, "
+            "export.conflicting_rows says which count"
         )
+
+
+def many_contradict(trial: Trial) -> bool:
+    """Whether more rows contradict another of the same meter and interval than corrections explain."""
+    return trial.counts[[SUPERSEDED_BY_LATER_ROW, CONFLICTING_ROWS]].sum() > _MANY_CONTRADICT * trial.counts[USED]
 
 
 def _contradicting_hours(trial: Trial) -> np.ndarray:
