@@ -268,6 +268,9 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     if first == step and last == 0 and not named:
         given["stamp"] = "end"
         said.append("days run from the end of the first interval to midnight: stamps are ends")
+    elif last == 0 and first != 0 and not named:
+        given["stamp"] = "end"
+        to_check.append("the last stamp is midnight, so stamps are probably ends of intervals (export.stamp)")
     elif first == 0 and last != 0:
         said.append("days begin at midnight: stamps are starts")
     elif named:
@@ -423,10 +426,10 @@ def _period(found: Finding) -> list[str]:
 
 
 def _rows(trial: Trial) -> list[str]:
-    lines = []
+    lines, what = [], "readings" if trial.settings.format == "wide_csv" else "rows"
     for (reason, tokens), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
         if count and reason != "used":
-            lines.append(f"  {count:,} rows: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
+            lines.append(f"  {count:,} {what}: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
     return lines
 
 
