@@ -4,8 +4,9 @@ A run of the workflow starts Snakemake and a process per job, and each would loa
 server loads them once and forks for every program that a client asks for; processes of pytest-xdist share that of
 their controller (conftest.py). The client is what Snakemake knows as
 ``sys.executable``: it hands over its arguments, folder, environment and standard streams, passes signals on and ends
-with the status of the fork. Nothing of meterdp is loaded before the fork, so every run has the source of its own
-checkout. `make study`, tests of killed runs and those on Slurm start processes as users do.
+with the status of the fork. The source of this checkout is loaded before the fork, too, and given to runs that would
+load the same files; a run of another checkout loads its own. `make study`, tests of killed runs and those on Slurm
+start processes as users do.
 """
 
 from __future__ import annotations

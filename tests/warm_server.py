@@ -4,7 +4,9 @@ import array
 import atexit
 import gc
 import importlib
+import importlib.machinery
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -12,7 +14,7 @@ import socket
 import sys
 import threading
 
-# What jobs and Snakemake load, found by -X importtime on a study. Nothing of meterdp.
+# What jobs and Snakemake load, found by -X importtime on a study.
 LIBRARIES = """
 cvxpy docutils.core dpath jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure nbformat numba
 numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.dataset pyarrow.parquet pygments requests
@@ -20,6 +22,40 @@ scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.da
 sklearn.mixture smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage
 sqlite3 statsmodels.tsa.api threadpoolctl yte zmq
 """.split()
+
+
+# The packages of this project.
+OWN = ("meterdp", "meterdp_papers")
+
+
+class Own:
+    """Gives the modules of a package of this project, loaded before the fork, where Python would load the same files.
+
+    A copy of the source, or another that is installed, is loaded as always.
+    """
+
+    def __init__(self):
+        for package in map(importlib.import_module, OWN):
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                if not module.name.endswith("__main__"):
+                    importlib.import_module(module.name)
+        self._modules = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in OWN}
+        self._specs = {name: self._modules[name].__spec__ for name in OWN}
+
+    def find_spec(self, name, path, target=None):
+        found = importlib.machinery.PathFinder.find_spec(name) if name in OWN else None
+        if found is None or found.origin != self._specs[name].origin:
+            return None
+        found.loader = self
+        return found
+
+    def create_module(self, spec):
+        return self._modules[spec.name]
+
+    def exec_module(self, module):
+        name = module.__name__
+        module.__spec__ = self._specs[name]
+        sys.modules.update({key: own for key, own in self._modules.items() if key.split(".")[0] == name})
 
 
 def received(client):
@@ -53,6 +89,9 @@ def run(words, environment, streams, executable):
             del sys.argv[0]
             sys.path.insert(0, words[0])
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        elif sys.argv[0] == "-c":
+            program = sys.argv.pop(1)
+            exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
         else:
             sys.path.insert(0, os.path.dirname(sys.argv[0]))
             runpy.run_path(sys.argv[0], run_name="__main__")
@@ -95,10 +134,13 @@ def main(address, executable):
     """Serve until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
-    # The first compilation sets the compiler up, and the first fit looks for plug-ins.
+    # The first compilation sets the compiler up; the first fit and Snakemake's parser look for plug-ins, and what
+    # counts threads looks for the files of libraries.
     sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)
+    sys.modules["snakemake.cli"].get_argument_parser()
+    sys.modules["threadpoolctl"].threadpool_info()
     sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
-    assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
+    sys.meta_path.insert(0, Own())
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
     gc.set_threshold(50_000)  # as in the process of the tests: drawing makes little garbage and many objects
     listening = socket.socket(socket.AF_UNIX)

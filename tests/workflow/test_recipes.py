@@ -4,10 +4,10 @@ chosen, planned and run. Each is added to a copy of the project, as a copy of on
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
+from tests.warm import warm_python
 from tests.workflow.conftest import ROOT, Planner
 
 PACKAGE = "src/meterdp"
@@ -106,5 +106,5 @@ def test_a_recipe_touches_two_files_and_gives_a_choice_that_works(kind, tmp_path
     plan = Planner(tmp_path, checkout).plan({"shards": 1, **config})
     assert {"ingest", "vary_mixture", "design_noise", "forecast_files"} <= set(plan)
     program = f"import sys; sys.path.insert(0, {str(checkout / 'src')!r})\n{use}"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([warm_python(), "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

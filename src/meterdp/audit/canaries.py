@@ -176,6 +176,7 @@ def released_scores(fleet: Fleet, planted: Planted, epsilon: float) -> np.ndarra
         "population": "canaries",
         "budget_period": None,
         "insist": True,
+        "synthetic_profiles": 1,  # nobody looks at them
         "epsilon": epsilon,
         "cap_epsilon": 1.1 * epsilon,
         "ledger": str(fleet.folder / f"ledger-{epsilon:g}.sqlite"),

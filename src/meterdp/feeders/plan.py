@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import product
@@ -263,10 +263,11 @@ def public_distribution(public: FeederPublic) -> Distribution:
 class Choice:
     """One way to weigh and clip K records' coefficients for a sensitivity of one, or C of them at once.
 
-    ``shape_radius`` and ``level_share`` are numbers or (C,); the share is that of the square of the sensitivity.
+    ``coefficients``, ``shape_radius`` and ``level_share`` are numbers or (C,); the share is that of the square of the
+    sensitivity.
     """
 
-    coefficients: int
+    coefficients: int | np.ndarray
     level_limit: float
     shape_radius: float | np.ndarray
     level_share: float | np.ndarray
@@ -289,16 +290,23 @@ class Choice:
     def weights(self, household: np.ndarray, unit_kwh: float) -> np.ndarray:
         """Return the weights (K,) or (C, K) of the level, which a record moves across its interval, and of the shape.
 
+        Of C choices with different numbers of coefficients K is the largest, and what a choice leaves out weighs 0.
         Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits a ball, w_k^2 proportional to
         1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums
         is at least (sum s_k)^2.
         """
-        shape = household[1 : self.coefficients]
+        count = np.asarray(self.coefficients)[..., None]
+        shape, measured = household[1 : count.max()], np.arange(1, count.max()) < count
+        total = (measured * shape).sum(axis=-1, keepdims=True)
         level = np.sqrt(self.level_share) / (self.level_limit * unit_kwh)
-        scale = self.radius / self.shape_radius
+        scale = measured * np.asarray(self.radius / self.shape_radius)[..., None]
         return np.concatenate(
-            [np.asarray(level)[..., None], np.asarray(scale)[..., None] / np.sqrt(shape * shape.sum())], axis=-1
+            [np.asarray(level)[..., None], scale / np.sqrt(shape * np.where(count > 1, total, 1))], axis=-1
         )
+
+    def __getitem__(self, at: int | slice) -> Choice:
+        """Return one or some of C choices."""
+        return Choice(self.coefficients[at], self.level_limit, self.shape_radius[at], self.level_share[at])
 
 
 def make_plan(public: FeederPublic) -> FeederPlan:
@@ -309,22 +317,20 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     """
     mu = gaussian.mu_for(public.epsilon, public.delta_of_curve)
     distribution = public_distribution(public)
-    best = None
-    for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
-        stds = [1 / (mu * math.sqrt(s)) for s in (share, 1 - share)]
-        alone = [
-            _best(c, predicted_error(public, distribution, (c, stds[0]), None))
-            for c in _choices(public.intervals, limit)
-        ]
-        _, common = min(alone, key=itemgetter(0))
-        both = [
-            _best(c, predicted_error(public, distribution, (common, stds[0]), (c, stds[1])))
-            for c in _choices(common.coefficients, limit)
-        ]
-        error, own = min(both, key=itemgetter(0))
-        if best is None or error < best[0]:
-            best = error, share, common, own
-    error, share, common, own = best
+    shares = np.array(COMMON_SHARES)
+    common_std, own_std = 1 / (mu * np.sqrt(shares)), 1 / (mu * np.sqrt(1 - shares))
+    found = []
+    for limit in LEVEL_LIMITS:
+        choices = _choices(public.intervals, limit)
+        of_count = [choices[choices.coefficients == k] for k in np.unique(choices.coefficients)]
+        alone = [predicted_error(public, distribution, (c, common_std[:, None]), None) for c in of_count]
+        for number, at in enumerate(np.concatenate(alone, axis=1).argmin(axis=1)):
+            common = choices[at]
+            narrower = choices[choices.coefficients <= common.coefficients]
+            both = (common, common_std[number]), (narrower, own_std[number])
+            errors = predicted_error(public, distribution, *both)
+            found.append((errors.min(), COMMON_SHARES[number], common, narrower[errors.argmin()]))
+    error, share, common, own = min(found, key=itemgetter(0))
     k = common.coefficients
     return FeederPlan(
         mu=mu,
@@ -358,17 +364,13 @@ def _measurement(
     return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
 
 
-def _choices(most: int, limit: float) -> Iterator[Choice]:
-    radius, share = np.array(list(product(SHAPE_RADII, LEVEL_SHARES))).T
-    for count in sorted({min(n, most) for n in COEFFICIENTS}):
-        yield Choice(count, limit, radius, share) if count > 1 else Choice(1, limit, np.ones(1), np.ones(1))
-
-
-def _best(choices: Choice, error: np.ndarray) -> tuple[float, Choice]:
-    """Return the smallest of C errors and the choice it is of."""
-    at = int(error.argmin())
-    radius, share = float(choices.shape_radius[at]), float(choices.level_share[at])
-    return float(error[at]), replace(choices, shape_radius=radius, level_share=share)
+def _choices(most: int, limit: float) -> Choice:
+    """Return all choices up to so many coefficients, by their number."""
+    of_shape = list(product(SHAPE_RADII, LEVEL_SHARES))
+    counts = sorted({min(n, most) for n in COEFFICIENTS})
+    rows = [(n, *one) for n in counts for one in (of_shape if n > 1 else [(1.0, 1.0)])]
+    count, radius, share = np.array(rows).T
+    return Choice(count.astype(int), limit, radius, share)
 
 
 Measured = tuple[Choice, float]
@@ -381,18 +383,18 @@ def predicted_error(
     kWh^2.
 
     Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured. ``common``
-    and ``own`` are what is measured of all meters together and of each feeder's; one of them may be C choices at
-    once.
+    and ``own`` are what is measured of all meters together and of each feeder's. One of them may be C choices at
+    once, those of ``common`` of the same number of coefficients, for S standard deviations (S, 1) of its noise.
     """
     choice, std = common
-    k, feeders = choice.coefficients, public.feeders
+    k, feeders = np.max(choice.coefficients), public.feeders
     n = len(public.feeder) / feeders
     household, mean = distribution.household[:k], distribution.mean[:k]
     precision = np.zeros(k)
     if own is not None:
         measured = (own[0].weights(distribution.household, public.unit_kwh) / own[1]) ** 2
         precision = np.concatenate([measured, np.zeros((*measured.shape[:-1], k - measured.shape[-1]))], axis=-1)
-    sum_variance = (std / choice.weights(distribution.household, public.unit_kwh)) ** 2
+    sum_variance = (np.asarray(std)[..., None] / choice.weights(distribution.household, public.unit_kwh)) ** 2
     # As in posterior.conditional, for feeders of one size.
     sampling = spread(n) * household**2
     left = 1 / (1 + sampling * precision)
@@ -406,9 +408,8 @@ def predicted_error(
     shape_loss = lost_share(choice.shape_radius, -(TAIL_STD_LOG**2)) ** 2 * (mean[1:] ** 2).sum()
     unmeasured = n * (distribution.household[k:] ** 2).sum() + n**2 * (distribution.mean[k:] ** 2).sum()
     if own is not None:
-        at = slice(1, own[0].coefficients)
         loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
-        shape_loss = shape_loss + loss**2 * (mean[at] ** 2 * (1 - left[..., at]) ** 2).sum(axis=-1)
+        shape_loss = shape_loss + loss**2 * (mean[1:] ** 2 * (1 - left[..., 1:]) ** 2).sum(axis=-1)
     return variance.sum(axis=-1) + n**2 * (level_loss**2 + shape_loss) + unmeasured
 
 

@@ -11,6 +11,7 @@ import io
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -61,8 +62,8 @@ class Drawn:
 class DrawnOnce:
     """A :class:`~meterdp.privacy.noise.ResponseSource` that repeats the answers of a folder, then adds to them.
 
-    Raises InputError if a query is not the one that was answered in its place, as after an upgrade in between: what
-    was drawn is of no use then, and the attempt is lost.
+    Raises InputError if a query is not the one that was answered in its place, or was asked by another version of
+    meterdp: what was drawn is of no use then, and the attempt is lost.
     """
 
     def __init__(self, folder: Path, noise: ResponseSource):
@@ -79,7 +80,7 @@ class DrawnOnce:
     def _once(self, asked: str, exact: np.ndarray, draw: Callable[[], np.ndarray]) -> np.ndarray:
         path, mark = self._folder / f"{self._count}.npz", self._folder / _DRAWING
         self._count += 1
-        asked = f"{asked}, shape {np.shape(exact)}"
+        asked = f"{asked}, shape {np.shape(exact)}, meterdp {version('meterdp')}"
         if path.exists() and (answer := _answer_to(asked, path)) is not None:
             return answer
         with cannot_write(path):

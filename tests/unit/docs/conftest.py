@@ -11,6 +11,7 @@ import pytest
 
 from meterdp.report.registry import FIGURES
 from meterdp_papers.registry import PAPERS
+from tests.warm import warm_python
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><title>A title &amp; *stars*</title></svg>'
 
@@ -35,7 +36,7 @@ def site(repository, tmp_path_factory):
     results = results_with_every_figure(folder / "results")
     words = ("--quiet", "--fail-on-warning", "--keep-going", "--conf-dir", "docs", "--doctree-dir")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *words, str(folder / "doctrees"), ".", str(folder / "html")],
+        [warm_python(), "-m", "sphinx", *words, str(folder / "doctrees"), ".", str(folder / "html")],
         cwd=repository,
         env=os.environ | {"METERDP_RESULTS": str(results), "METERDP_NOTEBOOKS": "off"},
         capture_output=True,

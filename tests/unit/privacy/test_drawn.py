@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
+from meterdp.privacy import drawn
 from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
@@ -124,8 +125,8 @@ def test_a_run_killed_at_any_moment_draws_an_answer_once_for_every_charge(ledger
         process.join()
         assert len(Noted.notes.read_text().splitlines()) <= kinds(ledger).count(CHARGED)
     one_release(ledger)
-    drawn = Noted.notes.read_text().splitlines()
-    assert released(ledger)["1"].hex() == drawn[-1] and len(drawn) <= kinds(ledger).count(CHARGED)
+    noted = Noted.notes.read_text().splitlines()
+    assert released(ledger)["1"].hex() == noted[-1] and len(noted) <= kinds(ledger).count(CHARGED)
 
 
 def lost_in_a_draw(ledger, monkeypatch):
@@ -147,13 +148,24 @@ def lost_by_damage(ledger, monkeypatch):
         released(ledger)
 
 
-def lost_by_an_upgrade(ledger, monkeypatch):
+def lost_by_another_question(ledger, monkeypatch):
     died(ledger, 2)
     with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
         released(ledger, std=3.0)
 
 
-@pytest.mark.parametrize("lost", [lost_in_a_draw, lost_folder, lost_by_damage, lost_by_an_upgrade])
+def lost_by_a_new_version(ledger, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(drawn, "version", lambda package: "0.0.1")
+        died(ledger, 2)
+    with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
+        released(ledger)
+
+
+LOST = (lost_in_a_draw, lost_folder, lost_by_damage, lost_by_another_question, lost_by_a_new_version)
+
+
+@pytest.mark.parametrize("lost", LOST)
 def test_an_attempt_of_which_not_all_is_known_is_lost(ledger, lost, monkeypatch):
     lost(ledger, monkeypatch)
     before = {path.read_bytes() for path in ledger.path.parent.rglob("*.npz")}

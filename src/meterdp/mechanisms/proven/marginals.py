@@ -56,6 +56,10 @@ class Reference:
         return self.clip(x)
 
     @cached_property
+    def pool_features(self) -> np.ndarray:
+        return self.features(self.pool)
+
+    @cached_property
     def energy(self) -> np.ndarray:
         """Energies over all hours of the pool, increasing, (POOL,) kWh."""
         return np.sort(self.energy_of(self.pool))
@@ -104,6 +108,10 @@ class LinearReference:
     def pool(self) -> np.ndarray:
         """The same records of the mixture for everybody, (POOL, d)."""
         return sample(self.mixture, POOL, FixedNumbers())[0]
+
+    @cached_property
+    def pool_features(self) -> np.ndarray:
+        return self.features(self.pool)
 
     def features(self, x: np.ndarray) -> np.ndarray:
         """Return sqrt(2/j) cos(pi j u), j = 1..LINEAR_COSINES, for every linear function."""
@@ -206,7 +214,7 @@ class Marginals:
     @cached_property
     def exponents(self) -> np.ndarray:
         """Exponents t of the reweighted mixture, (q,) float64."""
-        return fit_exponents(features(self.reference.pool, self.reference), self.means, self.noise_std)
+        return fit_exponents(self.reference.pool_features, self.means, self.noise_std)
 
 
 def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.ndarray:
@@ -245,30 +253,35 @@ def sample_reweighted(
     Chance is kept small: of ``CANDIDATES`` independent profiles of neighbouring energies, the one stays that brings
     the mean features of all that stay nearest to those of all candidates. The order is random.
     """
-    z = features(reference.pool, reference) @ exponents
+    z = reference.pool_features @ exponents
     top = np.quantile(z, 1 - CUT_SHARE)
     rate = np.exp(np.minimum(z - top, 0.0)).mean()
     blocks = [np.empty((0, reference.mixture.dimension))]
     for first in range(0, n, _PROFILES_AT_ONCE):
         size = min(_PROFILES_AT_ONCE, n - first)
-        x = _independent(reference, exponents, top, rate, CANDIDATES * size, noise)
-        x = x[reference.order_of(x).argsort(kind="stable")]
-        blocks.append(x[_balanced(features(x, reference), noise.uniform((size,)).argsort())])
+        x, of = _independent(reference, exponents, top, rate, CANDIDATES * size, noise)
+        order = reference.order_of(x).argsort(kind="stable")
+        blocks.append(x[order][_balanced(of[order], noise.uniform((size,)).argsort())])
     return np.concatenate(blocks)
 
 
 def _independent(
     reference: Reference | LinearReference, exponents: np.ndarray, top: float, rate: float, n: int, noise: NoiseSource
-) -> np.ndarray:
-    """Draw independent profiles by rejection: exponents above ``top`` count as that, ``rate`` are kept."""
-    kept, missing = [], n
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw independent profiles and their features by rejection: exponents above ``top`` count as that, ``rate`` are
+    kept.
+    """
+    kept, kept_features, missing = [], [], n
     while missing > 0:
         x, _ = sample(reference.mixture, min(int(1.1 * missing / rate) + 100, _DRAWN_AT_ONCE), noise)
         x = reference.clip(x)
-        chance = np.exp(np.minimum(features(x, reference) @ exponents - top, 0.0))
-        kept.append(x[noise.uniform((len(x),)) < chance][:missing])
-        missing -= len(kept[-1])
-    return np.concatenate(kept)
+        of = features(x, reference)
+        chance = np.exp(np.minimum(of @ exponents - top, 0.0))
+        taken = np.flatnonzero(noise.uniform((len(x),)) < chance)[:missing]
+        kept.append(x[taken])
+        kept_features.append(of[taken])
+        missing -= len(taken)
+    return np.concatenate(kept), np.concatenate(kept_features)
 
 
 def _balanced(of: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -72,7 +72,7 @@ def contribution(parameters, weights, d, k=2):
 
 
 def largest(d, distance, size):
-    """Brute force: random records and known extremes, the worst refined by Nelder and Mead."""
+    """Brute force: random records and known extremes, the worst refined by random steps."""
     rng = np.random.default_rng(d)
     random = rng.normal(size=(300, size)) * 3
     starts = list(random[np.argsort(distance(random))[-3:]])

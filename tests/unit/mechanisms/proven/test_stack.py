@@ -55,7 +55,7 @@ def length(stacks):
 
 
 def largest(d, distance, size):
-    """Brute force: random records, hard labels and opposite points, the worst refined by Nelder and Mead."""
+    """Brute force: random records, hard labels and opposite points, the worst refined by random steps."""
     random = np.random.default_rng(d).normal(size=(300, size)) * 3
     starts = list(random[np.argsort(distance(random))[-3:]])
     e = np.eye(d)[0] * 1.0
