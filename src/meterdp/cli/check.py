@@ -7,9 +7,13 @@ import copy
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from meterdp.cli import Command, configurations, take_configurations
 from meterdp.errors import REFUSAL, InputError
+
+if TYPE_CHECKING:
+    from meterdp.ingest.inference.examine import Finding
 
 EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings.csv.gz --config my.yaml")
 
@@ -43,11 +47,11 @@ def _check(arguments: argparse.Namespace) -> int:
     print(finding_words(arguments.export, found))
     print("\n`meterdp plan N` says what a release about N listed meters would be worth.")
     if arguments.write is None:
-        print(f"\nA configuration that reads it:\n\n{proposed}", end="")
+        print(f"\n{_title(found)}:\n\n{proposed}", end="")
     else:
         with open(arguments.write, "x", encoding="utf-8") as file:
             file.write(proposed)
-        print(f"\nA configuration that reads it is in {arguments.write}.")
+        print(f"\n{_title(found)} is in {arguments.write}.")
     return int(bool(found.findings))
 
 
@@ -146,7 +150,11 @@ def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> N
             print(f"{REFUSAL} {error}")
         return
     print(f"\nThe export by itself looks like this:\n\n{finding_words(path, found)}")
-    print(f"\nA configuration that reads it:\n\n{config_text(path, found)}", end="")
+    print(f"\n{_title(found)}:\n\n{config_text(path, found)}", end="")
+
+
+def _title(found: Finding) -> str:
+    return "A configuration for it once this is corrected" if found.findings else "A configuration that reads it"
 
 
 # numba looks for BLAS in SciPy, a third of a second.

@@ -25,7 +25,7 @@ _INNOCENT = {
 _HINTS = {
     "off_grid_stamp": "correct export.interval_minutes, or export.time_format",
     "nonexistent_local_time": (
-        "the stamps do not follow this local clock: correct export.stamp_time_zone or time_zone"
+        "if stamps are in UTC or standard time, set export.stamp_time_zone to that, else correct export.time_zone"
     ),
 }
 # A home; to find the unit that makes sense, not to refuse one that does not.
@@ -53,8 +53,10 @@ def findings(
     yield from not_read(path, settings)
     yield from _unusable(path, settings, counts, minutes_apart)
     yield from _coarser(path, settings, energy_kwh)
-    yield from _register(path, energy_kwh)
-    yield from _energy(path, settings, energy_kwh)
+    if only_rises(energy_kwh):
+        yield _register(path)
+    else:
+        yield from _energy(path, settings, energy_kwh)
 
 
 def sample_step(meters: int) -> int:
@@ -126,14 +128,14 @@ def only_rises(energy_kwh: np.ndarray) -> bool:
     return judged > 0 and registers > judged / 2
 
 
-def _register(path, energy_kwh: np.ndarray):
-    if only_rises(energy_kwh):
-        yield InputError(
-            "holds values that only rise: readings of a register, not the energy of an interval",
-            file=path,
-            field="export.energy_column",
-            hint="export the consumption per interval (interval data), or take the difference of neighbours",
-        )
+def _register(path) -> InputError:
+    return InputError(
+        "holds values that only rise: readings of a register, not the energy of an interval",
+        file=path,
+        field="export.energy_column",
+        hint="export the consumption per interval (interval data), or take the difference of neighbours with the "
+        "stamp of the later one, at which the interval ends (export.stamp)",
+    )
 
 
 def daily_kwh(energy_kwh: np.ndarray, interval_minutes: int) -> float:

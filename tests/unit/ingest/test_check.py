@@ -9,6 +9,7 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
+from meterdp.ingest.inference.layout import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
@@ -401,3 +402,50 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "1 readings name an hour that the clock of Europe/London skips" in said
     assert "UTC or standard time (export.stamp_time_zone)" in said
+
+
+@pytest.mark.parametrize("names", [("kW A", "kW B"), ("kwh_l1", "kwh_l2"), ("Phase 1 kWh", "Phase 2 kWh")])
+def test_phases_are_refused_unless_their_sum_is_read(tmp_path, capsys, names):
+    frame = plain(readings())
+    parts = frame.assign(**dict.fromkeys(names, frame["kwh"] / 2)).drop(columns="kwh")
+    parts.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 1
+    said = capsys.readouterr().out
+    assert f"field '{names[0]}': looks like one of several phases or tariffs, which must be added: " in said
+    assert "write a column with their sum" in said and "is possible, too" not in said
+    assert "A configuration for it once this is corrected:" in said
+    export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": names[0]}
+    with pytest.raises(InputError, match="which must be added"):
+        ingested(tmp_path / "e.csv", export)
+    parts.assign(kwh=parts[list(names)].sum(axis=1)).to_csv(tmp_path / "e.csv", index=False)
+    assert checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"energy_column": "kwh"})[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["kwh", "kwh_t1", "kwh_t2"], []),
+        (["kwh_t1", "kwh_t2"], ["kwh_t1", "kwh_t2"]),
+        (["kW A", "V A", "kW B"], ["kW A", "kW B"]),
+        (["use", "user"], []),
+        (["reading 1"], []),
+    ],
+)
+def test_which_columns_are_parts_of_one_energy(names, alike):
+    assert parts_of(names[0], names) == alike
+
+
+def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_path, capsys):
+    frame = readings(start="2025-05-01")
+    frame["local"] = (frame["utc"] + pd.Timedelta("30min")).dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d %H:%M")
+    counter = plain(frame).assign(kwh=frame.groupby("meter_id")["kwh"].cumsum() + 5000)
+    counter = counter.rename(columns={"interval_start": "Read time"})
+    counter.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 1
+    said = capsys.readouterr().out
+    assert "values that only rise" in said and "the stamp of the later one" in said and "export.unit to" not in said
+    assert "A configuration for it once this is corrected:" in said
+    counter["kwh"] = counter.groupby("meter_id")["kwh"].diff().round(3)
+    counter.dropna().to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    assert found.settings["stamp"] == "end" and "probably ends" in " ".join(found.to_check)

@@ -36,7 +36,7 @@ from meterdp.ingest.inference.trial import (
     try_out,
 )
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
-from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.meter_list import MeterList, read_meter_list
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -268,6 +268,9 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     if first == step and last == 0 and not named:
         given["stamp"] = "end"
         said.append("days run from the end of the first interval to midnight: stamps are ends")
+    elif last == 0 and first != 0 and not named:
+        given["stamp"] = "end"
+        to_check.append("the last stamp is midnight, so stamps are probably ends of intervals (export.stamp)")
     elif first == 0 and last != 0:
         said.append("days begin at midnight: stamps are starts")
     elif named:
@@ -343,19 +346,26 @@ def looked_at(path, export: dict) -> Look:
         except InputError as error:
             return Look([error])
         found = trial.findings(path) or first_refusal(path, trial)
-    counted = listed_without_rows = 0
-    if meter_list is not None and trial.whole:
-        named = {*trial.survey.meter_ids}
-        listed_without_rows = sum(meter not in named for meter in meter_list.circuit_of)
-    without = int(np.isnan(trial.energy_kwh).all(axis=1).sum()) + listed_without_rows
-    counted = len(trial.energy_kwh) + listed_without_rows
-    what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
+    counted, without, what = _meters(trial, meter_list)
     odd = remarks(trial, export["time_zone"])
     if without:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
     if without or many_contradict(trial):
         odd += _other_columns(path, settings)
     return Look(found, odd, f"{counted:,} {what}, {counted - without:,} of them with readings")
+
+
+def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
+    """Return how many meters there are, how many of them have no reading, and what they are called.
+
+    Of the first rows only those that are named there count, of a whole export all that are listed.
+    """
+    counted, without = len(trial.energy_kwh), int(np.isnan(trial.energy_kwh).all(axis=1).sum())
+    if meter_list is not None and trial.whole:
+        more = len(meter_list.circuit_of) - counted
+        counted, without = counted + more, without + more
+    what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
+    return counted, without, what
 
 
 def _other_columns(path, settings: ExportSettings) -> list[str]:
@@ -423,10 +433,10 @@ def _period(found: Finding) -> list[str]:
 
 
 def _rows(trial: Trial) -> list[str]:
-    lines = []
+    lines, what = [], "readings" if trial.settings.format == "wide_csv" else "rows"
     for (reason, tokens), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
         if count and reason != "used":
-            lines.append(f"  {count:,} rows: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
+            lines.append(f"  {count:,} {what}: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
     return lines
 
 

@@ -73,6 +73,8 @@ _CONSUMPTION = re.compile(
     r"|afname|a\+|\+a)(?:[ _-]*(?:energy|k?wh))*",
     re.IGNORECASE,
 )
+# A phase or a tariff in the name of a column.
+_PART = re.compile(r"(?<![^\W_])(?:phase|ph|line|tariff|[lt])?[ _-]?[abc1-4rst](?![^\W_])", re.IGNORECASE)
 # Entries of a column are shown unless they may be ids.
 _SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
@@ -260,7 +262,7 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     if energy.name != "kwh":
         out.settings["energy_column"] = energy.name
     others = [c for c in numbers if c is not energy and re.search(_ENERGY, c.name, re.IGNORECASE)]
-    if others:
+    if others and not parts_of(energy.name, table.header):
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
@@ -514,6 +516,15 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
         return
     if settings.unit_column is None:
         yield from _units_not_read(path, table.columns, settings)
+    parts = [] if of_days else parts_of(settings.energy_column, table.header)
+    if parts:
+        yield InputError(
+            f"looks like one of several phases or tariffs, which must be added: {', '.join(map(repr, parts))}",
+            file=path,
+            field=settings.energy_column,
+            hint="write a column with their sum and name it in export.energy_column, or rename the column if it is "
+            "the whole energy of the meter",
+        )
     times = times_of_day_us(table.header, ends=False)
     for name in times_not_read(table.header, times) if of_days else ():
         yield InputError(
@@ -545,6 +556,17 @@ def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> It
             field=odd.name,
             hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
         )
+
+
+def parts_of(name: str, header: list[str]) -> list[str]:
+    """Return the columns that differ from one of readings by the phase or tariff they name alone, and it."""
+
+    def stem(other: str) -> str | None:
+        stems, found = _PART.subn("", other)
+        return stems.strip(" _-").lower() if found == 1 else None
+
+    alike = [other for other in header if stem(other) is not None and stem(other) == stem(name)]
+    return alike if len(alike) > 1 else []
 
 
 def _only_rises(column: Column, meter: Column | None) -> bool:
