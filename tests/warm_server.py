@@ -134,8 +134,8 @@ def main(address, executable):
     """Serve until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
-    # The first compilation sets the compiler up; the first fit and Snakemake's parser look for plug-ins, and who counts
-    # threads for the files of libraries.
+    # The first compilation sets the compiler up; the first fit and Snakemake's parser look for plug-ins, and
+    # threadpoolctl for the files of libraries.
     sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)
     sys.modules["snakemake.cli"].get_argument_parser()
     sys.modules["threadpoolctl"].threadpool_info()
