@@ -32,6 +32,7 @@ UNIT_FEEDERS = "tests/unit/feeders/test_mechanism.py"
 EXPORTS = "src/meterdp/ingest"
 PRIVACY = "src/meterdp/privacy"
 RELEASE = "src/meterdp/release"
+DRAWN = "tests/unit/privacy/test_drawn.py"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 LEDGER = f"{RELEASE_TESTS}/test_budget.py"
@@ -592,6 +593,41 @@ MUTANTS = (
         "        _ = [p.mechanism.answer(records, Metered(SafeNoise(), p.request.charge), []) for p in parts]\n"
         "        attempts = ledger.charge(requests, limit)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "release: a run that died draws its answers again",
+        f"{PRIVACY}/drawn.py",
+        "if path.exists() and (answer := _answer_to(asked, path)) is not None:",
+        "if False and (answer := None) is not None:",
+        DRAWN,
+    ),
+    Mutant(
+        "release: a draw of which nobody knows the answer costs nothing",
+        f"{PRIVACY}/drawn.py",
+        "return self._folder.is_dir() and not (self._folder / _DRAWING).exists()",
+        "return self._folder.is_dir()",
+        DRAWN,
+    ),
+    Mutant(
+        "release: an attempt without what it drew goes on",
+        f"{PRIVACY}/drawn.py",
+        "return self._folder.is_dir() and not (self._folder / _DRAWING).exists()",
+        "return not (self._folder / _DRAWING).exists()",
+        DRAWN,
+    ),
+    Mutant(
+        "release: an attempt that was taken back goes on",
+        f"{PRIVACY}/ledger.py",
+        'return 0 < attempt == file.entries.known(key)["attempts"] and self.drawn(key, attempt).goes_on',
+        'return self.drawn(key, file.entries.known(key)["attempts"]).goes_on',
+        DRAWN,
+    ),
+    Mutant(
+        "release: a charge is taken back after an answer was drawn",
+        f"{PRIVACY}/drawn.py",
+        "            self._folder.rmdir()\n",
+        "            shutil.rmtree(self._folder)\n",
+        DRAWN,
     ),
     Mutant(
         "release: queries cost more than was charged",

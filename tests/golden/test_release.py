@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import re
 import tempfile
@@ -23,7 +24,9 @@ from meterdp.groupforecast.records import household_records
 from meterdp.households.mechanism import HouseholdRecords
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.mechanism import Metered
 from meterdp.privacy.noise import GRID, SafeNoise
+from meterdp.privacy.spent import CHARGED
 from meterdp.release import forecasts, households, mixture
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
@@ -83,34 +86,33 @@ class FixedNumbers:
         return fixed_uniforms("golden profiles", shape)
 
 
-def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """Return the files of a case."""
-    patch.setattr(privacy_release, "SafeNoise", MadeUp)
+def released(case: str, patch: pytest.MonkeyPatch, ledger: Path, noise: type = MadeUp) -> dict[str, bytes]:
+    """Return the files of a case, charged to a ledger."""
+    patch.setattr(privacy_release, "SafeNoise", noise)
     for module in (mixture, households):
         patch.setattr(module, "FreshNumbers", FixedNumbers)
     patch.setattr(forecasts, "new_ids", lambda count: [f"{number:016x}" for number in range(count)])
-    with tempfile.TemporaryDirectory() as folder:
-        given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
-        config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
-        config["release"]["ledger"] = str(Path(folder) / "ledger.sqlite")
-        service = ReleaseService(config, LIST.encode(), simulated=True)
-        (together,), refused = asked(service)
-        assert not refused
-        width = {"mixture": config["profiles"]["hours"], "feeders": 48}.get(case.split()[0], 4)
-        records = 0.5 * fixed_normals("golden records", (60, width)) - 1
-        if case == "feeders":
-            records = np.exp(records)
-        elif case in ("forecasts", "forecasts by circuit"):
-            kwh, cell = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1), cells_of(20_094, 28)
-            records = household_records(kwh, cell, together[0].mechanism.public.cell_shape).x
-        elif case == "households":
-            settings = together[0].settings
-            scattered = np.clip(0.2 * fixed_normals("golden vectors", (60, len(settings.names))), -1, 1)
-            days = fixed_normals("golden days", (60, together[0].mechanism.public.deviations))
-            vectors = settings.typical + scattered * np.ptp(settings.bounds, axis=0) / 2
-            records = HouseholdRecords.of(vectors, days, GRID)
-        parts = [privacy_release.Part(service.request(one), one) for one in together]
-        (*_, files) = privacy_release.release(parts, records, Ledger(config["release"]["ledger"]), service.limit)
+    given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
+    config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    config["release"]["ledger"] = str(ledger)
+    service = ReleaseService(config, LIST.encode(), simulated=True)
+    (together,), refused = asked(service)
+    assert not refused
+    width = {"mixture": config["profiles"]["hours"], "feeders": 48}.get(case.split()[0], 4)
+    records = 0.5 * fixed_normals("golden records", (60, width)) - 1
+    if case == "feeders":
+        records = np.exp(records)
+    elif case in ("forecasts", "forecasts by circuit"):
+        kwh, cell = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1), cells_of(20_094, 28)
+        records = household_records(kwh, cell, together[0].mechanism.public.cell_shape).x
+    elif case == "households":
+        settings = together[0].settings
+        scattered = np.clip(0.2 * fixed_normals("golden vectors", (60, len(settings.names))), -1, 1)
+        days = fixed_normals("golden days", (60, together[0].mechanism.public.deviations))
+        vectors = settings.typical + scattered * np.ptp(settings.bounds, axis=0) / 2
+        records = HouseholdRecords.of(vectors, days, GRID)
+    parts = [privacy_release.Part(service.request(one), one) for one in together]
+    (*_, files) = privacy_release.release(parts, records, Ledger(ledger), service.limit)
     return files
 
 
@@ -138,15 +140,57 @@ def frozen(case: str, files: dict[str, bytes]) -> dict:
     }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_files_of_a_release_are_those_that_were_frozen(case, monkeypatch):
-    kept = json.loads(FROZEN.read_text())[case]
-    found = frozen(case, released(case, monkeypatch))
+def check_frozen(case: str, files: dict[str, bytes]) -> None:
+    kept, found = json.loads(FROZEN.read_text())[case], frozen(case, files)
     assert list(found) == list(kept)
     for name in kept:
         assert found[name] == kept[name], name
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_files_of_a_release_are_those_that_were_frozen(case, monkeypatch, tmp_path):
+    check_frozen(case, released(case, monkeypatch, tmp_path / "ledger.sqlite"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_release_that_dies_after_each_answer_goes_on_and_is_the_same(case, monkeypatch, tmp_path):
+    """Oracle: the frozen files, and the order in which answers were drawn. It dies while files are made, too."""
+    path, drawn, measure = tmp_path / "ledger.sqlite", [], Metered.measure
+
+    class InTurn(MadeUp):
+        def add_gaussian(self, exact, std):
+            drawn.append(exact.shape)
+            self.calls = len(drawn) - 1
+            return super().add_gaussian(exact, std)
+
+    def dies(self, query, exact):
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        return measure(self, query, exact)
+
+    def dies_late(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Metered, "measure", dies)
+    with monkeypatch.context() as patch:
+        patch.setattr(ReleaseService, "folder", dies_late)
+        for most in itertools.count():
+            left = most
+            with pytest.raises(KeyboardInterrupt):
+                released(case, monkeypatch, path, InTurn)
+            if len(drawn) < most:  # it died while files were made
+                break
+            assert len(drawn) == most, "an answer was drawn again"
+    left = most
+    check_frozen(case, released(case, monkeypatch, path, InTurn))
+    assert 0 < len(drawn) == most - 1, "an answer was drawn again"
+    assert [event["kind"] for event in Ledger(path).events()].count(CHARGED) == 1
+    assert not any((tmp_path / "ledger.sqlite.unfinished").iterdir())
+
+
 if __name__ == "__main__":
-    with pytest.MonkeyPatch.context() as patch:
-        FROZEN.write_text(json.dumps({case: frozen(case, released(case, patch)) for case in CASES}, indent=1) + "\n")
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        files = {case: released(case, patch, Path(folder) / f"{case}.sqlite") for case in CASES}
+        FROZEN.write_text(json.dumps({case: frozen(case, files[case]) for case in CASES}, indent=1) + "\n")

@@ -1,15 +1,18 @@
-"""The Slurm profile fits the workflow, and nothing that draws noise for a release runs twice or elsewhere.
+"""Profiles of clusters fit the workflow, and nothing that draws noise for a release runs twice or elsewhere.
 
 What needs a Slurm is in tests/slurm.
 """
 
+import json
 import re
+import subprocess
 
 import pytest
 import yaml
 
 from meterdp.core.provenance import modules_behind
-from tests.workflow.conftest import ROOT, Planner
+from tests.warm import warm_snakemake
+from tests.workflow.conftest import ROOT, TINY, Planner, planned_rules
 
 WORKFLOW = {str(p): p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/**/*.smk")]}
 PROFILES = {p.parent.name: yaml.safe_load(p.read_text()) for p in ROOT.glob("workflow/profiles/*/config.yaml")}
@@ -65,3 +68,27 @@ def test_what_opens_the_ledger_or_draws_for_a_release_runs_where_snakemake_runs(
 def test_more_than_a_thousand_shards_can_be_planned(tmp_path):
     planned = Planner(tmp_path).plan({"shards": 1001}, "results/private/quality/part-1000.parquet")
     assert planned.count("profile_shard") == 1
+
+
+def test_the_job_of_kubernetes_runs_once_beside_its_ledger_and_plans_a_release(tmp_path):
+    """A dry run of what its container runs, as the Containerfile begins it; the study's folder is another."""
+    volume, job = yaml.safe_load_all((ROOT / "workflow/profiles/kubernetes/job.yaml").read_text())
+    assert volume["spec"]["accessModes"] == ["ReadWriteOncePod"]
+    assert job["spec"]["backoffLimit"] == 0 and "parallelism" not in job["spec"]
+    pod = job["spec"]["template"]["spec"]
+    (container,), (mounted,) = pod["containers"], pod["volumes"]
+    assert pod["restartPolicy"] == "Never"
+    assert mounted["persistentVolumeClaim"]["claimName"] == volume["metadata"]["name"]
+    (mount,) = container["volumeMounts"]
+    assert mount == {"name": mounted["name"], "mountPath": "/study"}
+    assert container["args"][0] == container["resources"]["requests"]["cpu"]
+    entry = re.search(r"^ENTRYPOINT (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)[1]
+    words = [
+        word.replace("/study", str(tmp_path), 1).replace("/opt/meterdp", str(ROOT), 1)
+        for word in [*json.loads(entry)[1:], *container["args"]]
+    ]
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(TINY))
+    done = subprocess.run(
+        [*warm_snakemake(), "--dry-run", *words], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert {"release_mixture", "report"} <= set(planned_rules(done.stdout + done.stderr)), done.stderr

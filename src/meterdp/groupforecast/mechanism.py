@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -64,8 +64,8 @@ from meterdp.privacy.noise import GaussianSource
 BINS = len(SPREAD_EDGES) + 1
 # Steps of the logs on which distributions are put together.
 _STEP = 0.025
-# What the distribution of levels says of their mean is off by, as a share of it; the measured mean gets the rest.
-MEAN_ERROR = 0.25
+# What a log-normal distribution says of the mean of clipped levels is off by, as a share of it.
+CLIPPED_ERROR = 0.1
 # No mean level is below so many medians, no hour below such a share of the mean one, whatever noise says.
 LEAST_MEAN, LEAST_RATIO = 0.1, 0.02
 # Mean of the prior of the standard deviation of circuits around all.
@@ -179,17 +179,18 @@ class GroupForecast:
         noise = self.plan.profile.noise_std / (math.sqrt(self._mean_share) * levels.count)
         return float(BOUNDS[best_bound(levels.excess(BOUNDS), noise)])
 
-    def _released(self, levels: Levels, bound: float, noisy: np.ndarray) -> GroupRelease:
-        """Return posterior means, from the answer (1, entries) of the second query."""
+    def _released(self, first: Levels, bound: float, noisy: np.ndarray) -> GroupRelease:
+        """Return estimates from the answer (1, entries) of the second query and from what the first one said."""
         public = self.public
-        mean_at, shape_at, spread_at, own_at = np.split(noisy[0] / levels.count, np.cumsum([1, CELLS, HOURS * BINS]))
-        mean = self._mean(levels, bound, mean_at[0])
-        ratio = self._shape(levels, bound, shape_at)
-        bins = self._spread(levels, spread_at.reshape(HOURS, BINS))
+        mean_at, shape_at, spread_at, own_at = np.split(noisy[0] / first.count, np.cumsum([1, CELLS, HOURS * BINS]))
+        levels, mean_kwh = self._mean(first, bound, mean_at[0])
+        ratio = self._shape(first, bound, shape_at)
+        bins = self._spread(first, spread_at.reshape(HOURS, BINS))
         group, factor = np.zeros(public.records, np.int64), np.ones(1)
         if public.circuits:
             group = np.array(public.circuit, np.int64)
-            factor = self._circuits(own_at * levels.count, group, bound, mean, levels.count / public.records)
+            mean = mean_kwh / first.median_kwh
+            factor = self._circuits(own_at * first.count, group, bound, mean, first.count / public.records)
         # Both day types share the bins of an hour, which are around the public shape.
         both = (ratio * np.repeat([5 / 7, 2 / 7], HOURS)).reshape(2, HOURS).sum(axis=0)
         moved = np.log(np.tile(public.cell_shape[:HOURS] / both, 2) * ratio)[:, None]
@@ -199,20 +200,30 @@ class GroupForecast:
         across = np.array([levels.distribution.plus(hour).quantiles(QUANTILES) for hour in hours])
         return GroupRelease(
             group,
-            levels.median_kwh * mean * factor[:, None] * ratio,
+            mean_kwh * factor[:, None] * ratio,
             public.level_kwh * np.exp(np.tile(across, (2, 1)) + moved) * factor[:, None, None],
             ratio,
             np.exp(np.tile(within, (2, 1)) + moved),
         )
 
-    def _mean(self, levels: Levels, bound: float, answer: float) -> float:
-        """Return the mean level in medians: measured up to the bound, beyond it as the distribution says."""
-        unit = bound / math.sqrt(self._mean_share)
-        excess = float(levels.excess(np.array([bound]))[0])
-        noise = (unit * self.plan.profile.noise_std / levels.count) ** 2
-        prior, variance = levels.mean - excess, (MEAN_ERROR * levels.mean) ** 2 + levels.mean_variance
-        mean = ((1 + unit * answer) * variance + prior * noise) / (variance + noise) + excess
-        return max(mean, LEAST_MEAN)
+    def _mean(self, first: Levels, bound: float, answer: float) -> tuple[Levels, float]:
+        """Return what both answers say of the levels, and of their mean in kWh.
+
+        Each log-normal distribution of the prior adds what is beyond the bound, and corrects what is measured up to
+        it. Of these means that one is taken whose relative error is zero on average. The one that is right on average
+        in kWh is too high for most populations.
+        """
+        unit = bound * first.median_kwh / math.sqrt(self._mean_share)
+        noise = (unit * self.plan.profile.noise_std / first.count) ** 2
+        measured = first.median_kwh + unit * answer
+        clipped_kwh = first.expected_kwh(bound) @ first.shapes.T
+        error = (CLIPPED_ERROR * clipped_kwh) ** 2
+        levels = first.seen_again((measured - clipped_kwh) ** 2, error + noise)
+        beyond = first.expected_kwh() - first.expected_kwh(bound)
+        mean_kwh = clipped_kwh + (measured - clipped_kwh) * error / (error + noise)
+        mean_kwh += np.maximum((levels.shapes + levels.correction) @ beyond, 0.0)
+        mean_kwh = np.maximum(mean_kwh, LEAST_MEAN * first.median_kwh)
+        return levels, 1 / (levels.weight @ (1 / mean_kwh))
 
     def _shape(self, levels: Levels, bound: float, answer: np.ndarray) -> np.ndarray:
         """Return the energy of the cells over the mean of a week, (48,)."""
@@ -253,24 +264,64 @@ class GroupForecast:
 
 @dataclass(frozen=True)
 class Levels:
-    """What the first answer says of the levels of usable households.
+    """What is known of the levels of usable households: log-normal with unknown median and spread, and what the bins
+    say beyond it.
 
-    ``bins`` are the probabilities of the bins of log level over the public one; ``median_kwh``; ``mean`` in medians
-    and the variance of what is not known of it; ``count`` of usable households.
+    ``shapes`` (G, B) are the probabilities of the bins of log level over the public one for each log-normal
+    distribution, ``log_likelihood`` (G,) what was seen of it; ``seen`` (B,) the noisy bins, ``noise`` their variance;
+    ``count`` of usable households.
     """
 
-    bins: np.ndarray
+    shapes: np.ndarray
+    log_likelihood: np.ndarray
+    seen: np.ndarray
+    noise: float
     public_kwh: float
     log_high: float
-    median_kwh: float
-    mean: float
-    mean_variance: float
     count: float
+
+    def seen_again(self, squared_error: np.ndarray, variance: np.ndarray) -> Levels:
+        """Return the same after an answer that is so far from what each distribution says, (G,)."""
+        return replace(self, log_likelihood=self.log_likelihood - 0.5 * (squared_error / variance + np.log(variance)))
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """Posterior probabilities of the distributions, (G,)."""
+        weight = np.exp(self.log_likelihood - self.log_likelihood.max())
+        return weight / weight.sum()
+
+    @cached_property
+    def correction(self) -> np.ndarray:
+        """How far the bins are from log-normal, (B,)."""
+        bins = self.weight @ self.shapes
+        error = (LEVEL_BIN_ERROR * bins) ** 2 + LEVEL_BIN_STD**2
+        return (self.seen - bins) * error / (error + self.noise)
+
+    @cached_property
+    def bins(self) -> np.ndarray:
+        """Probabilities of the bins, (B,)."""
+        bins = self.weight @ self.shapes
+        bins = np.maximum(bins + self.correction, 0.02 * bins)
+        return bins / bins.sum()
+
+    @cached_property
+    def median_kwh(self) -> float:
+        return self.public_kwh * float(np.exp(self.distribution.quantiles((0.5,))[0]))
+
+    def expected_kwh(self, bound: float = math.inf) -> np.ndarray:
+        """Return the mean of the levels in each bin, (B,), clipped at a bound in medians."""
+        at, place, share = self._within
+        kwh = np.minimum(self.public_kwh * np.exp(at), bound * self.median_kwh)
+        return np.bincount(place, weights=share * kwh, minlength=len(self.seen))
 
     def excess(self, bound: np.ndarray) -> np.ndarray:
         """Return E[(level - bound)+] at bounds in medians, (n,), in medians."""
         level, weight = self.points
         return np.maximum(level - bound[:, None], 0.0) @ weight
+
+    @property
+    def _within(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return within_bins(LEVEL_EDGES, (LEVEL_ENDS[0], self.log_high))
 
     @cached_property
     def distribution(self) -> Distribution:
@@ -285,9 +336,7 @@ class Levels:
 
 
 def levels_of(noisy: np.ndarray, public: GroupPublic, query: NoisyQuery) -> Levels:
-    """Return the posterior of the distribution of levels: log-normal with unknown median and spread, and what the
-    bins say beyond it.
-    """
+    """Return what the first answer says of the levels."""
     n, std = public.records, query.noise_std
     missing, prior = std / n, USABLE_STD
     share = (1 - noisy[-1] / n) * prior**2 + USABLE * missing**2
@@ -301,21 +350,23 @@ def levels_of(noisy: np.ndarray, public: GroupPublic, query: NoisyQuery) -> Leve
     shapes[:, np.digitize(log_high, LEVEL_EDGES) + 1 :] = 0.0
     shapes /= shapes.sum(axis=1, keepdims=True)
     seen, noise = noisy[:-1] / count, (std / count) ** 2
-    left = seen - shapes
     error = (LEVEL_BIN_ERROR * shapes) ** 2 + LEVEL_BIN_STD**2 + noise
-    log = -0.5 * (left**2 / error + np.log(error)).sum(axis=1) - 0.5 * (location / LEVEL_OFFSET_STD) ** 2
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    bins = weight @ shapes
-    error = (LEVEL_BIN_ERROR * bins) ** 2 + LEVEL_BIN_STD**2
-    bins = np.maximum(bins + (seen - bins) * error / (error + noise), 0.02 * bins)
-    bins /= bins.sum()
-    among = Distribution.of_bins(LEVEL_EDGES, bins, (LEVEL_ENDS[0], log_high))
-    median = float(np.exp(among.quantiles((0.5,))[0]))
-    means = np.exp(location + spread**2 / 2) / median
-    variance = weight @ means**2 - (weight @ means) ** 2
-    mean = float(np.exp(among.at) @ among.weight) / median
-    return Levels(bins, public.level_kwh, log_high, public.level_kwh * median, mean, float(variance), count)
+    log = -0.5 * ((seen - shapes) ** 2 / error + np.log(error)).sum(axis=1) - 0.5 * (location / LEVEL_OFFSET_STD) ** 2
+    return Levels(shapes, log, seen, noise, public.level_kwh, log_high, count)
+
+
+def within_bins(edges: np.ndarray, ends: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points one step apart, the bin each is in, and its share of the probability of that bin.
+
+    It is spread evenly; that of the open bins falls off to the ends.
+    """
+    at = np.arange(ends[0], ends[1] + _STEP / 2, _STEP)
+    place = np.digitize(at, edges)
+    form = np.ones(len(at))
+    low, high = place == 0, place == len(edges)
+    form[low] = np.exp((at[low] - edges[0]) / 0.5)
+    form[high] = np.exp((edges[-1] - at[high]) / 0.3)
+    return at, place, form / np.bincount(place, weights=form)[place]
 
 
 @dataclass(frozen=True)
@@ -327,19 +378,12 @@ class Distribution:
 
     @classmethod
     def of_bins(cls, edges: np.ndarray, bins: np.ndarray, ends: tuple[float, float]) -> Distribution:
-        """Spread the probability of each bin evenly; that of the open ones falls off to the ends.
+        """Return that of the bins between and beyond edges.
 
         ``bins`` may be of several distributions, (k, B); then ``weight`` is (k, n).
         """
-        at = np.arange(ends[0], ends[1] + _STEP / 2, _STEP)
-        place = np.digitize(at, edges)
-        bins = bins[..., : place[-1] + 1]
-        form = np.ones(len(at))
-        low, high = place == 0, place == len(edges)
-        form[low] = np.exp((at[low] - edges[0]) / 0.5)
-        form[high] = np.exp((edges[-1] - at[high]) / 0.3)
-        per = np.bincount(place, weights=form, minlength=bins.shape[-1])
-        return cls(at, form * (bins / per)[..., place])
+        at, place, share = within_bins(edges, ends)
+        return cls(at, share * bins[..., place])
 
     def plus(self, other: Distribution) -> Distribution:
         """Return the distribution of the sum of independent logs."""

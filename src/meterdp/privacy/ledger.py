@@ -5,8 +5,9 @@ them is kept beside it. Every charge names the meters it counts for, by a list i
 key lies in a file of its own. What was drawn lies in a folder, one archive a release, named by its digest.
 
 A release is charged, and the charge is on disk, before noise is drawn; what was drawn is stored, all of it or
-nothing, before anybody sees it. The same request gets the stored files byte for byte. A run that dies in between has
-spent its charge: the next one is another attempt, charged again, and within the limits or not at all.
+nothing, before anybody sees it. The same request gets the stored files byte for byte. If a run dies in between, the
+next one goes on with the answers it had drawn (:mod:`meterdp.privacy.drawn`). Only what dies during a draw has lost
+its charge: the next run is another attempt, charged again, and within the limits or not at all.
 
 Everything that decides is public: the list of meters, days, mechanism, parameters. No record brings about a refusal.
 """
@@ -24,8 +25,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
+from meterdp.privacy.drawn import Drawn
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
-from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered, write_whole
+from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
 from meterdp.privacy.periods import Interval
 from meterdp.privacy.spent import (
     CANCELLED,
@@ -68,19 +70,21 @@ class Ledger:
     """The ledger in one file, created when it does not exist.
 
     Beside it, and to be backed up with it, lie its key (``.key``), the folder of what was drawn (``.files``) and a
-    copy of the events (``.copy``); a ledger that lacks what the copy has is refused.
+    copy of the events (``.copy``); a ledger that lacks what the copy has is refused. The folder ``.unfinished`` holds
+    the answers of runs that died.
     """
 
     def __init__(self, path):
         self.path = Path(path).resolve()  # one lock and one copy, however it is named
-        self.copy_path, self.key_path, self.files_path, self.locks_path = (
-            self.path.with_name(f"{self.path.name}.{what}") for what in ("copy", "key", "files", "locks")
+        self.copy_path, self.key_path, self.files_path, self.unfinished_path, self.locks_path = (
+            self.path.with_name(f"{self.path.name}.{what}")
+            for what in ("copy", "key", "files", "unfinished", "locks")
         )
 
     def check(self, requests: Sequence[Request], limit: Limit) -> list[Request]:
-        """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge."""
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what is not stored yet."""
         with self._opened() as file:
-            _checked(file, requests, limit)
+            self._checked(file, requests, limit)
             return [request for request in requests if file.entries.known(request.key)["archive"] is None]
 
     def published(self, request: Request) -> None:
@@ -126,7 +130,7 @@ class Ledger:
         All requests are about the same meters and days; what of them is not stored yet counts as charged.
         """
         with self._opened() as file:
-            charged, _, _ = _checked(file, requests, limit)
+            charged, _, _ = self._checked(file, requests, limit)
             digest = file.add_list(requests[0].meters, requests[0].former_lists)[0] if requests[0].meters else None
             one = Entry(requests[0].budget, digest, requests[0].periods, NOTHING, limit)
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
@@ -157,18 +161,22 @@ class Ledger:
             }
 
     def charge(self, requests: Sequence[Request], limit: Limit) -> dict[str, int]:
-        """Charge what is not stored yet, all or nothing; return the number of the attempt by request.
+        """Charge what is not stored yet, all or nothing; return the number of its attempt by request.
 
-        All requests are about the same meters and days; the limit is what these may spend in their budget period.
+        An attempt that can go on was charged when it began. All requests are about the same meters and days; the
+        limit is what these may spend in their budget period.
         Raises InputError if a meter would pass one, the ledger was tampered with, or it cannot be written.
         """
         with self._opened() as file:
-            new, events, rows = _checked(file, requests, limit)
-            if not new:
-                return {}
-            attempts, charges = {}, []
-            for request, entry in new:
-                attempts[request.key] = 1 + file.entries.known(request.key)["attempts"]
+            due, events, rows = self._checked(file, requests, limit)
+            known = {request.key: file.entries.known(request.key) for request in requests}
+            attempts = {key: one["attempts"] for key, one in known.items() if one["archive"] is None}
+            if not due:
+                return attempts
+            charges = []
+            for request, entry in due:
+                attempts[request.key] += 1
+                self.drawn(request.key, attempts[request.key]).begin()
                 planned = None if entry.planned is None else asdict(entry.planned)
                 charges.append(
                     {
@@ -190,11 +198,19 @@ class Ledger:
             file.append([*events, *charges], rows)
             return attempts
 
+    def drawn(self, key: str, attempt: int) -> Drawn:
+        """Return what an attempt has drawn so far."""
+        return Drawn(self.unfinished_path / f"{key}-{attempt}")
+
     def cancel(self, attempts: Mapping[str, int]) -> None:
         """Take charges back of which nothing was drawn."""
         with self._opened() as file:
             file.append(
-                [{"kind": CANCELLED, "request": key, "attempt": attempt} for key, attempt in attempts.items()]
+                [
+                    {"kind": CANCELLED, "request": key, "attempt": attempt}
+                    for key, attempt in attempts.items()
+                    if self.drawn(key, attempt).take_back()
+                ]
             )
 
     def store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
@@ -202,6 +218,8 @@ class Ledger:
         name = self.keep(files)
         with self._opened() as file:
             file.append([{"kind": STORED, "request": key, "attempt": attempt, "archive": name}], copied=False)
+        for one in range(1, attempt + 1):
+            self.drawn(key, one).remove()
 
     def keep(self, files: Mapping[str, bytes]) -> str:
         """Write files into the folder beside the ledger; return the digest by which they are known there."""
@@ -210,7 +228,7 @@ class Ledger:
         with cannot_write(self.path):
             self.files_path.mkdir(mode=0o700, exist_ok=True)
             write_whole(self._archive_path(name), self.files_path / f".{name}.part", archive)
-            _sync(self.files_path)
+            synced(self.files_path)
         return name
 
     def _archive_path(self, name: str) -> Path:
@@ -225,6 +243,43 @@ class Ledger:
             raise tampered(self.path, "has a stored file that was changed or is missing")
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             return {one: files.read(one) for one in files.namelist()}
+
+    def _checked(
+        self, file: LedgerFile, requests: Sequence[Request], limit: Limit
+    ) -> tuple[list[tuple[Request, Entry]], list, list]:
+        """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
+        new = [request for request in requests if file.entries.known(request.key)["archive"] is None]
+        if not new:
+            return [], [], []
+        digest, events, rows = None, [], []
+        if new[0].meters is not None:
+            digest, events, rows = file.add_list(new[0].meters, new[0].former_lists)
+            file.entries.show(digest, new[0].former_lists)
+        standing = {r.key: file.entries.standing_attempt(r.key, digest, r.periods) for r in new}
+        due = [r for r in new if not self._goes_on(file, r.key, standing[r.key])]
+        entries, charged = file.entries.entries(), []
+        for lost in (True, False):  # another attempt needs no plan, whatever is asked for with it does
+            part = [request for request in due if (standing[request.key] > 0) == lost]
+            if part:
+                charge = sum((request.charge for request in part), NOTHING)
+                entry = Entry(
+                    part[0].budget,
+                    digest,
+                    part[0].periods,
+                    charge,
+                    limit,
+                    None if lost else _planned(part, charge),
+                    part[0].neighbourhoods,
+                )
+                settings = " and ".join(dict.fromkeys(request.setting for request in part))
+                check_budget(entries, entry, file.lists, settings)
+                entries.append(entry)
+                charged += [(request, entry) for request in part]
+        return charged, events, rows
+
+    def _goes_on(self, file: LedgerFile, key: str, attempt: int) -> bool:
+        """Whether an attempt that stands is the last of its request, and everything it drew is known."""
+        return 0 < attempt == file.entries.known(key)["attempts"] and self.drawn(key, attempt).goes_on
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -270,39 +325,6 @@ class Ledger:
                     return
 
 
-def _checked(
-    file: LedgerFile, requests: Sequence[Request], limit: Limit
-) -> tuple[list[tuple[Request, Entry]], list, list]:
-    """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
-    new = [request for request in requests if file.entries.known(request.key)["archive"] is None]
-    if not new:
-        return [], [], []
-    digest, events, rows = None, [], []
-    if new[0].meters is not None:
-        digest, events, rows = file.add_list(new[0].meters, new[0].former_lists)
-        file.entries.show(digest, new[0].former_lists)
-    again = {request.key for request in new if file.entries.is_charged(request.key, digest, request.periods)}
-    entries, charged = file.entries.entries(), []
-    for lost in (True, False):  # another attempt needs no plan, whatever is asked for with it does
-        part = [request for request in new if (request.key in again) == lost]
-        if part:
-            charge = sum((request.charge for request in part), NOTHING)
-            entry = Entry(
-                part[0].budget,
-                digest,
-                part[0].periods,
-                charge,
-                limit,
-                None if lost else _planned(part, charge),
-                part[0].neighbourhoods,
-            )
-            settings = " and ".join(dict.fromkeys(request.setting for request in part))
-            check_budget(entries, entry, file.lists, settings)
-            entries.append(entry)
-            charged += [(request, entry) for request in part]
-    return charged, events, rows
-
-
 def _planned(requests: Sequence[Request], charge: Charge) -> Charge:
     """Return responses and room for discrete noise of all that is planned, what is asked for now included."""
     responses = counted(charge.responses)
@@ -317,14 +339,6 @@ def _archived(files: Mapping[str, bytes]) -> bytes:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
     return out.getvalue()
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _same_numbers(value):

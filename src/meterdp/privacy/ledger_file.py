@@ -287,7 +287,7 @@ def _key(path: Path, new: bool) -> bytes:
     return key
 
 
-def write_whole(path: Path, part: Path, data: bytes) -> None:
+def write_whole(path: Path, part: Path, data: bytes | memoryview) -> None:
     """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or is not there."""
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -298,6 +298,15 @@ def write_whole(path: Path, part: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def synced(folder: Path) -> None:
+    """Return when the names in a folder are on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _no_key(path: Path) -> InputError:

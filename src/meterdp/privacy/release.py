@@ -31,8 +31,9 @@ def release(
     """Return the files of parts that are of no use without one another: all are charged, or none.
 
     All are about the same meters and days. Each is drawn at most once: the same request gets the stored files, byte
-    for byte. Other processes may use the ledger while noise is drawn; one that asks for the same release waits.
-    ``ready`` is called between charge and draw; if it raises, nothing was drawn, and the charge is taken back.
+    for byte, and a run that died goes on with the answers it had drawn. Other processes may use the ledger meanwhile;
+    one that asks for the same release waits. ``ready`` is called between charge and draw; if it raises before
+    anything was drawn, the charge is taken back.
 
     Raises InputError if the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be
     written.
@@ -53,7 +54,8 @@ def release(
                 raise
         for request, mechanism in ((part.request, part.mechanism) for part in parts):
             if request.key in attempts:
-                answers = mechanism.answer(prepared[request.key], Metered(SafeNoise(), request.charge), released)
+                once = ledger.drawn(request.key, attempts[request.key]).source(SafeNoise())
+                answers = mechanism.answer(prepared[request.key], Metered(once, request.charge), released)
                 files = dict(mechanism.render(answers, released))
                 ledger.store(request.key, attempts[request.key], files)
             else:

@@ -378,12 +378,19 @@ class Entries:
         """Return how often a request was charged, the digest of what was stored for it, and if that was published."""
         return self.state["requests"].get(request, _NEW_REQUEST)
 
-    def is_charged(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> bool:
-        """Whether a charge for a request stands that counts for these meters in these periods."""
-        return any(
-            one["meters"] == meters and _intervals(one.get("periods")) == periods and "earlier" not in one
-            for one in self.state["charges"]
-            if one.get("request") == request and "cancelled" not in one
+    def standing_attempt(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> int:
+        """Return the last attempt of a request whose charge stands for these meters in these periods, 0 if none."""
+        return max(
+            (
+                one["attempt"]
+                for one in self.state["charges"]
+                if one.get("request") == request
+                and "cancelled" not in one
+                and "earlier" not in one
+                and one["meters"] == meters
+                and _intervals(one.get("periods")) == periods
+            ),
+            default=0,
         )
 
     def archives(self) -> dict[str, str]:

@@ -31,7 +31,7 @@ from meterdp.profiles.vector import is_working_day
 from meterdp.publish.extract import FORECASTS, RECIPIENTS
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
-from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_PROFILES
+from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_HOUSEHOLDS, RELEASED_PROFILES
 
 # The most readings that are drawn and converted: 2 GB of text, more than the tools read in one go.
 MOST_READINGS = 200_000_000
@@ -130,6 +130,9 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
     if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
         hint = "draw some with `meterdp households draw`, and convert the file"
         raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
+    if Path(RELEASED_FEEDERS.file_name).name in digests:
+        hint = "read feeders.csv or feeders.parquet as they are"
+        raise InputError("holds totals of feeders, no loads of households", file=folder, hint=hint)
     beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
     if RECIPIENTS in digests:
         return _forecasts_together(folder, raw, manifest)

@@ -196,8 +196,8 @@ def _measured_where(of: Signing) -> str:
         f"Measured on {count(found.trials)} releases of simulated households with default settings, at ε = "
         f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, the nearest to this release. "
         "95 % confidence limits are in brackets. One attacker knows the readings of all other meters and sees every "
-        "noisy answer, which is more than is released; the other has the files alone. Neither this release nor its "
-        "readings were attacked."
+        "noisy answer, which is more than is released; the other has the files alone. A share above a bound is "
+        "chance where its lower limit is below it. Neither this release nor its readings were attacked."
     )
 
 
@@ -219,8 +219,9 @@ def _spoken(of: Signing) -> list[str]:
         "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
-        f"A customer with {SEVERAL} meters on the list is protected less: of all three together, the attacker names "
-        f"the right readings at most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time.",
+        f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
+        f"all three at most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time, by the same "
+        f"{'(ε, δ)' if of.exact is None else 'curve'} by which it is {percent(sharp.naming(2))} for one meter.",
     ]
 
 
@@ -255,12 +256,12 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         said.append(f"{attack} {_with_limits(right, low, high)}, a guess {_exactly(1 / choices)}")
         if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
-    verdict = "Passed" if not above else f"Above the guess: {' and '.join(above)}"
+    verdict = "passed" if not above else f"not passed, as more than guessed are right for {' and '.join(above)}"
     return (
-        f"{verdict}, with a program as the intruder: {'; '.join(said)} ({count(found.trials)} releases of "
-        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, the case nearest to this one). "
-        "The program names the readings that look most like what was released. People may be cleverer, but the "
-        "guarantee holds for them as well."
+        f"The test was not made for this release. The nearest case that was tried ({count(found.trials)} releases of "
+        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the intruder) was "
+        f"{verdict}: {'; '.join(said)}. The program names the readings that look most like what was released. "
+        "People may be cleverer, but the guarantee holds for them as well."
     )
 
 
@@ -376,8 +377,8 @@ def _spent(budget: Mapping, day: date) -> str:
     if "spent_epsilon" not in budget:
         return "see meterdp ledger show"
     return (
-        f"ε = {plain(budget['spent_epsilon'])} on {day.isoformat()}, this release included; runs that were cut off "
-        "after their charge come on top (meterdp ledger show)"
+        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release included; what "
+        "was released later, if only in the same run, comes on top (meterdp ledger show)"
     )
 
 
@@ -386,7 +387,7 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     rows = []
     left = budget.get("left_epsilon")
     if left is not None:
-        size = f"at most ε = {plain(left)} if it is the only one, on any day" if left else "nothing more fits"
+        size = f"at most ε = {plain(left)} if nothing was released since, on any day" if left else "nothing more fits"
         rows.append(("next release from these readings", size))
     try:
         end = days_of(of.manifest["budget_period"])[-1][1]

@@ -291,7 +291,7 @@ def _window_sentence(window: Window) -> str:
     days = f"{window.day_count} local days, {window.first_day} to {window.last_day} ({window.time_zone})"
     if window.kind == DAYS:
         _, cell = window.ends_utc()
-        twice = "; of the hour that comes twice, both passes have their mean" if len(set(cell)) < len(cell) else ""
+        twice = "; the hour that comes twice has the mean of both" if len(set(cell)) < len(cell) else ""
         return f"every interval of the {days}{twice}"
     return f"the mean of the {days} at every time of day, stamped as the last of them"
 
@@ -312,18 +312,21 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     largest = plan.level_limit * public.typical_daily_kwh
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
+    many = public.feeders > 1
+    feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
+    median = " for the feeder in the middle" if many else ""
     return service.page(
         "Electricity used per feeder by",
-        f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
-        f"together in each interval of {window.interval_minutes} minutes. It holds no household's readings. It "
+        f"This folder says how much electricity the meters of {feeders} used together in each interval of "
+        f"{window.interval_minutes} minutes. It holds no household's readings. It "
         f"covers {_window_sentence(window)}.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
             f"UTC. {_meters_sentence(public.count).capitalize()}",
-            "`feeder_errors.parquet`: the standard error of the totals of every feeder. For half of the feeders it "
-            f"is more than {100 * of_total:.0f} % of their mean use in an interval. There {sizes} feeder: the fewer, "
-            "the more its total follows the mean of all listed meters",
+            "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
+            f"{100 * of_total:.0f} % of the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
+            "more its total follows the mean of all listed meters",
             f"A meter that used more than {largest:g} kWh a day counts with this much. Electricity that households "
             "fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",

@@ -130,9 +130,11 @@ class Plan:
         if config["release"]["insist"] or not self.too_little:
             return
         epsilon, size = self._first(lambda plan: not plan.too_little)
-        hints = [] if epsilon is None else [f"use an epsilon of {epsilon:g} or more"]
+        cap = config["release"]["cap_epsilon"]
+        allowed = ", which release.cap_epsilon must allow" if epsilon is not None and epsilon > cap else ""
+        hints = [f"leave {self.what} out of release.what"] if len(config["release"]["what"]) > 1 else []
+        hints += [] if epsilon is None else [f"use an epsilon of {epsilon:g} or more{allowed}"]
         hints += [] if size is None else [f"have {size:,} {self.sized} or more"]
-        hints += [f"leave {self.what} out of release.what"] if len(config["release"]["what"]) > 1 else []
         yield InputError(
             f"is too small for {self.size:,} {self.sized}: {self._why_too_little}",
             file="config",

@@ -345,7 +345,7 @@ def test_feeder_totals_are_no_profiles_of_homes(released, tmp_path):
     words["sha256"] = {"feeders.parquet": "0", "feeders.csv": "0"}
     (tmp_path / "manifest.json").write_text(json.dumps(words))
     for day in (None, date(2025, 1, 1)):
-        with pytest.raises(InputError, match="holds neither synthetic profiles nor forecasts"):
+        with pytest.raises(InputError, match="holds totals of feeders"):
             read_release(tmp_path, day)
 
 

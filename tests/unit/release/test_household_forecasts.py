@@ -110,18 +110,6 @@ def test_what_does_not_fit_is_not_charged(call, ledger):
     assert ledger.events() == []
 
 
-def test_a_run_that_dies_is_charged_again(call, ledger, monkeypatch):
-    def dies(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(forecasts, "forecast_folder", dies)
-    with pytest.raises(KeyboardInterrupt):
-        call(cap_epsilon=6)
-    monkeypatch.undo()
-    call(cap_epsilon=6)
-    assert charged(ledger) == [("forecasts", 1), ("forecasts", 2)]
-
-
 def test_mixture_and_forecasts_spend_one_budget(call, ledger):
     """Both are computed from the same readings: one account, whatever their mechanisms call their unit."""
     call()

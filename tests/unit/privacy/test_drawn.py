@@ -1,0 +1,197 @@
+"""Attempts that died: what they drew is known and stays, or they are lost and charged again.
+
+That releases go on with what was drawn is shown for all of them in tests/golden/test_release.py.
+"""
+
+import multiprocessing
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from meterdp.errors import InputError
+from meterdp.privacy import drawn
+from meterdp.privacy import release as module
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.mechanism import NoisyQuery
+from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.release import Part, release
+from meterdp.privacy.spent import CANCELLED, CHARGED, STORED
+from tests.unit.release.charged import Made, fails, kinds
+
+LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1, responses=((0.5, 3, 1),))
+QUERY = NoisyQuery("sum", 0.1, 2.0)
+RECORDS = np.zeros((50, 2))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger(tmp_path / "ledger.sqlite")
+
+
+def released(ledger, dies_at=None, records=RECORDS, std=2.0, ready=None, limit=LIMIT) -> dict[str, bytes]:
+    """Release two sums and labels, or die after so many of these answers."""
+
+    def answer(records, noise, earlier):
+        answers = []
+        for number, ask in enumerate(
+            (
+                lambda: noise.measure(NoisyQuery("sum", 0.1, std), records.sum(axis=0)),
+                lambda: noise.randomise(np.arange(len(records)) % 3, 3, 0.5),
+                lambda: noise.measure(NoisyQuery("energy", 0.1, 2.0), records),
+            )
+        ):
+            if number == dies_at:
+                raise KeyboardInterrupt
+            answers.append(ask())
+        return answers
+
+    def render(answers, earlier):
+        if dies_at == len(answers):
+            raise KeyboardInterrupt
+        return {str(number): answer.tobytes() for number, answer in enumerate(answers)}
+
+    request = Request(PrivacyBudget("", "replace_one", "town", "2026"), {"artefact": "mixture"}, LOSS)
+    return release([Part(request, Made(LOSS, answer, render))], records, ledger, limit, ready)[0]
+
+
+def died(ledger, after, **more):
+    with pytest.raises(KeyboardInterrupt):
+        released(ledger, after, **more)
+
+
+def answers(ledger):
+    """Return the folder of the last attempt."""
+    return max(ledger.unfinished_path.iterdir(), key=lambda path: int(path.name.rsplit("-")[-1]))
+
+
+@pytest.mark.parametrize("after", range(4))
+def test_what_was_drawn_stays_and_the_rest_is_drawn(ledger, after):
+    died(ledger, after)
+    kept = {path.stem: np.load(path)["answer"].tobytes() for path in answers(ledger).iterdir()}
+    assert sorted(kept) == [str(number) for number in range(after)]
+    files = released(ledger)
+    assert {name: files[name] for name in kept} == kept
+    assert kinds(ledger) == [CHARGED, STORED] and not list(ledger.unfinished_path.iterdir())
+
+
+def test_answers_of_before_stay_when_records_change(ledger):
+    """A correction of the export in between must not give a second answer to a query."""
+    died(ledger, 1)
+    (kept,) = answers(ledger).iterdir()
+    before = np.load(kept)["answer"]
+    files = released(ledger, records=np.ones((50, 2)) * 100)
+    assert np.array_equal(np.frombuffer(files["0"]), before) and np.abs(before).max() < 100
+    assert np.abs(np.frombuffer(files["2"]) - 100).max() < 20
+
+
+def test_only_the_owner_reads_what_was_drawn(ledger):
+    died(ledger, 2)
+    paths = [ledger.unfinished_path, answers(ledger), *answers(ledger).iterdir()]
+    assert len(paths) == 4 and not any(path.stat().st_mode & 0o077 for path in paths)
+
+
+class Noted(SafeNoise):
+    """Noise that takes its time, and of which every draw is written down."""
+
+    notes: Path
+
+    def randomise(self, label, groups, assignment_epsilon):
+        drawn = super().randomise(label, groups, assignment_epsilon)
+        with open(self.notes, "a") as file:
+            print(drawn.tobytes().hex(), file=file, flush=True)
+        time.sleep(0.002)
+        return drawn
+
+
+def one_release(ledger):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SafeNoise", Noted)
+        released(ledger, limit=Limit(30.0, 1e-5))
+
+
+def test_a_run_killed_at_any_moment_draws_an_answer_once_for_every_charge(ledger, monkeypatch):
+    monkeypatch.setattr(Noted, "notes", ledger.path.with_name("notes"), raising=False)
+    Noted.notes.touch()
+    generator, context = np.random.default_rng(5), multiprocessing.get_context("fork")
+    for _ in range(40):
+        process = context.Process(target=one_release, args=(ledger,))
+        process.start()
+        time.sleep(generator.uniform(0, 0.04))
+        process.kill()
+        process.join()
+        assert len(Noted.notes.read_text().splitlines()) <= kinds(ledger).count(CHARGED)
+    one_release(ledger)
+    noted = Noted.notes.read_text().splitlines()
+    assert released(ledger)["1"].hex() == noted[-1] and len(noted) <= kinds(ledger).count(CHARGED)
+
+
+def lost_in_a_draw(ledger, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SafeNoise, "randomise", lambda *_: fails(KeyboardInterrupt()))
+        died(ledger, None)
+
+
+def lost_folder(ledger, monkeypatch):
+    died(ledger, 2)
+    answers(ledger).rename(ledger.path.with_name("elsewhere"))
+
+
+def lost_by_damage(ledger, monkeypatch):
+    died(ledger, 2)
+    path = answers(ledger) / "1.npz"
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match="another attempt is charged"):
+        released(ledger)
+
+
+def lost_by_another_question(ledger, monkeypatch):
+    died(ledger, 2)
+    with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
+        released(ledger, std=3.0)
+
+
+def lost_by_a_new_version(ledger, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(drawn, "version", lambda package: "0.0.1")
+        died(ledger, 2)
+    with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
+        released(ledger)
+
+
+LOST = (lost_in_a_draw, lost_folder, lost_by_damage, lost_by_another_question, lost_by_a_new_version)
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_an_attempt_of_which_not_all_is_known_is_lost(ledger, lost, monkeypatch):
+    lost(ledger, monkeypatch)
+    before = {path.read_bytes() for path in ledger.path.parent.rglob("*.npz")}
+    assert kinds(ledger) == [CHARGED]
+    died(ledger, 3)
+    assert kinds(ledger) == [CHARGED] * 2
+    assert not before & {path.read_bytes() for path in answers(ledger).iterdir()}, "everything is drawn again"
+    released(ledger)
+    assert kinds(ledger) == [CHARGED] * 2 + [STORED] and not list(ledger.unfinished_path.iterdir())
+
+
+def test_a_charge_is_taken_back_only_if_nothing_was_drawn(ledger):
+    for _ in range(2):
+        died(ledger, None, ready=lambda: fails(KeyboardInterrupt()))
+    assert kinds(ledger) == [CHARGED, CANCELLED] * 2
+    died(ledger, 1)
+    died(ledger, None, ready=lambda: fails(KeyboardInterrupt()))
+    assert kinds(ledger) == [CHARGED, CANCELLED] * 2 + [CHARGED], "an answer may have been seen"
+    released(ledger)
+    assert kinds(ledger)[4:] == [CHARGED, STORED]
+
+
+def test_an_attempt_that_was_taken_back_does_not_go_on(ledger):
+    """Not even if its folder is there again, as from a backup."""
+    died(ledger, None, ready=lambda: fails(KeyboardInterrupt()))
+    request = next(event["request"] for event in ledger.events())
+    ledger.drawn(request, 1).begin()
+    released(ledger)
+    assert kinds(ledger) == [CHARGED, CANCELLED, CHARGED, STORED]
