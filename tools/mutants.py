@@ -573,6 +573,20 @@ MUTANTS = (
         "tests/unit/ingest/test_kept.py",
     ),
     Mutant(
+        "an export misread: the repeated hour is there on every day",
+        f"{EXPORTS}/clock.py",
+        "np.where(again, repeated, inside <= repeated)",
+        "np.where(again, known, inside <= repeated)",
+        "tests/unit/ingest/test_layouts.py",
+    ),
+    Mutant(
+        "an export misread: a unit that is not that of the settings is taken for it",
+        f"{EXPORTS}/readers/plain_rows.py",
+        "            energy = converted(energy, per_unit)\n",
+        "",
+        f"{PLAIN} tests/unit/ingest/test_units.py",
+    ),
+    Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
         "number = NameIndex(index, grow=meter_list is None)",

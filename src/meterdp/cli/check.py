@@ -64,34 +64,35 @@ def _compare(arguments: argparse.Namespace) -> int:
         _plan(given, schema)
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         return _well(arguments, "no export is named, so one will be simulated")
-    from meterdp.ingest.inference.examine import looked_at
+    from meterdp.ingest.inference.examine import Look, looked_at
 
     source = " + ".join(map(str, arguments.config))
     config, problems = looked_through(given, schema, source)
-    export, odd, listed = config["export"], [], False
+    export, look, odd, listed = config["export"], None, [], False
     proposed = any(_is_of_layout(problem, section) for problem in problems)
     # A zone that exists is that of the homes, also where the stamps are in another.
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            found, odd = looked_at(path, export)
+            look = looked_at(path, export)
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
-            found = [error]
+            look = Look([error])
         if listed:
-            odd = [*map(str, found), *odd]
+            odd = [*map(str, look.findings), *look.odd]
         else:
-            problems, proposed = [*problems, *found], bool(found)
+            problems, proposed, odd = [*problems, *look.findings], bool(look.findings), look.odd
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
-        _propose(path, zone, {str(problem) for problem in problems})
+        _propose(path, zone, section, {str(problem) for problem in problems})
     if problems:
         return 1
-    return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
+    except_for = ", except for what is to be checked" if odd else ""
+    return _well(arguments, f"the settings describe {path} ({look.meters}){except_for}")
 
 
 def _plan(given: Mapping, schema: Mapping) -> None:
@@ -134,12 +135,12 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
     return done.stat().st_mtime > max(file.stat().st_mtime for file in written)
 
 
-def _propose(path, time_zone: str | None, said: set[str]) -> None:
-    """Print what the export looks like by itself."""
+def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> None:
+    """Print what the export looks like by itself, if the register is that of the settings."""
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     try:
-        found = examine(path, time_zone=time_zone)
+        found = examine(path, time_zone=time_zone, known=section)
     except InputError as error:
         if str(error) not in said:
             print(f"{REFUSAL} {error}")

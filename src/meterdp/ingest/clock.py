@@ -110,6 +110,23 @@ def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings)
     return np.where(known, np.where(start_us < end, stamp_us, NO_SUCH_TIME), NO_STAMP)
 
 
+def clock_time_us(day_us: np.ndarray, number: np.ndarray, again: np.ndarray, settings: ExportSettings) -> np.ndarray:
+    """Return the UTC stamps of intervals that are numbered by the local clock, as :func:`elapsed_us` does.
+
+    Number n begins when the clock shows n - 1 intervals after midnight; of an hour that it shows twice the second one
+    if ``again``, which is no time on other days.
+    """
+    changes = clock_changes(settings.time_zone)
+    known = day_us != NO_STAMP
+    local_us = np.where(known, day_us, 0) + (number - 1) * settings.interval_us
+    at = np.searchsorted(changes.local_edges_us, local_us, side="right")
+    change, inside = at // 2, at % 2 == 1
+    repeated = inside & np.append(np.diff(changes.offset_us) < 0, False)[change]
+    utc_us = local_us - changes.offset_us[change + (repeated & again)]
+    stamp_us = utc_us + settings.interval_us if settings.stamp == "end" else utc_us
+    return np.where(known, np.where(np.where(again, repeated, inside <= repeated), stamp_us, NO_SUCH_TIME), NO_STAMP)
+
+
 class Clock:
     """Turn stamps into UTC, meter by meter in the order of the file.
 

@@ -29,7 +29,7 @@ REASONS = {
     "meter_missing": "The row names no meter, e.g. a blank line.",
     "meter_not_listed": "The meter is not on the public list export.meters.",
     "row_malformed": "The row cannot be split into as many fields as the header has, or is no text.",
-    "unit_differs": "The row names another unit than export.unit.",
+    "unit_differs": "The row names no unit that can be converted to export.unit.",
     "stamp_unreadable": "The stamp is not in the format of export.time_format.",
     "value_unreadable": "The reading is not a number.",
     "header_repeated": "The row is the header once more.",

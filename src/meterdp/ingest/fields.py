@@ -26,7 +26,14 @@ from meterdp.ingest.batch import (
     UNIT_DIFFERS,
     VALUE_UNREADABLE,
 )
-from meterdp.ingest.settings import PLAIN, ExportSettings, Notation, settings_that_fit
+from meterdp.ingest.settings import (
+    PLAIN,
+    ExportSettings,
+    Notation,
+    conversion,
+    measures_no_energy,
+    settings_that_fit,
+)
 from meterdp.ingest.shapes import (
     ISO8601,
     SPREADSHEET,
@@ -201,18 +208,40 @@ def _first_not_a_number(texts: pa.Array) -> int:
     return good
 
 
+def conversions(units: list[str], unit: str) -> np.ndarray:
+    """Return (w, 2) numerators and denominators to ``unit`` from the units that texts name, NaN from no such unit."""
+    return np.array([conversion(text, unit) or (np.nan, 1) for text in units], float).reshape(-1, 2)
+
+
+def converted(energy: np.ndarray, per_unit: np.ndarray) -> np.ndarray:
+    """Return readings, (n,) or (n, columns), times the (n, 2) numerators over denominators of their rows."""
+    if (per_unit == 1).all():
+        return energy
+    numerator, denominator = per_unit.T if energy.ndim == 1 else per_unit.T[:, :, None]
+    with np.errstate(over="ignore"):
+        return energy * numerator / denominator
+
+
+def in_unit(energy: np.ndarray, columns: Mapping[str, Field], settings: ExportSettings) -> np.ndarray:
+    """Return the readings of rows, (n,) or (n, columns), in ``settings.unit``; NaN where a row names no such unit."""
+    if settings.unit_column is None:
+        return energy
+    tokens, code = _encode(columns[settings.unit_column])
+    return converted(energy, np.append(conversions(tokens, settings.unit), [[np.nan, 1]], axis=0)[code])
+
+
 def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) -> None:
-    """Reject rows with a meter whose unit is not ``unit``, apart from case and blanks."""
+    """Reject rows with a meter whose unit cannot be converted to ``unit``."""
     tokens, code = _encode(field)
-    other = _look_up(np.array([word.lower() != unit.lower() for word in tokens], dtype=bool), code, True)
+    other = _look_up(np.isnan(conversions(tokens, unit)[:, 0]), code, True)
     if rejects.other_register is not None:
         other &= ~rejects.other_register
     rejects.reject(
         UNIT_DIFFERS,
         field,
         np.flatnonzero(other & (meter != NO_CODE)),
-        f"is not {unit} (mixed units, or another unit than export.unit)",
-        "convert all readings to one unit and name it in export.unit",
+        f"names no unit that can be converted to {unit}",
+        "correct it, export.unit or export.unit_column, or keep rows of one quantity by export.register_column",
     )
 
 
@@ -223,18 +252,25 @@ def key_columns(settings: ExportSettings) -> list[str]:
 
 
 def rows_of_other_registers(columns: Mapping[str, Field], settings: ExportSettings) -> np.ndarray | None:
-    """Return which rows are not of ``settings.register``, (n,) bool; None if there is no column for it."""
-    if settings.register_column is None:
-        return None
-    tokens, code = _encode(columns[settings.register_column])
-    return _look_up(np.array([word != settings.register for word in tokens], bool), code, True)
+    """Return which rows are not of ``settings.register``, or of a unit that measures no energy, (n,) bool; None if
+    there are no columns that say so.
+    """
+    others = None
+    if settings.register_column is not None:
+        tokens, code = _encode(columns[settings.register_column])
+        others = _look_up(np.array([word != settings.register for word in tokens], bool), code, True)
+    if settings.unit_column is not None:
+        tokens, code = _encode(columns[settings.unit_column])
+        no_energy = _look_up(np.array([measures_no_energy(word) for word in tokens], bool), code, False)
+        others = no_energy if others is None else others | no_energy
+    return others
 
 
 def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:
     """Return the ``meter`` and ``circuit`` fields of a :class:`Batch`; without a column for meters all is of
     ``file_meter``.
 
-    A row that names a meter and another unit than ``settings.unit`` is rejected.
+    A row that names a meter and a unit that cannot be converted to ``settings.unit`` is rejected.
     """
     if settings.meter_column is None:
         meter_ids, meter = [file_meter], np.zeros(len(rejects.marks), np.int32)

@@ -14,6 +14,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import REASONS
+from meterdp.ingest.inference.layout import not_read
 from meterdp.ingest.settings import UNITS, ExportSettings
 
 # Rows that are not used and yet are no sign of a wrong setting.
@@ -49,6 +50,7 @@ def findings(
     every :func:`sample_step`-th meter, NaN where there is none. ``minutes_apart`` returns how far neighbouring stamps
     of a meter are usually apart; called where it matters.
     """
+    yield from not_read(path, settings)
     yield from _unusable(path, settings, counts, minutes_apart)
     yield from _coarser(path, settings, energy_kwh)
     yield from _register(path, energy_kwh)
@@ -174,6 +176,8 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
         return
     unit = likely_unit(abs(daily), settings)
     hint = f"set export.unit to {unit} if that is meant" if unit != settings.unit else "correct export.unit"
+    if settings.unit_column is not None:
+        hint = "correct the entries of export.unit_column"
     amount = "less" if abs(daily) < low else "more"
     yield InputError(
         f"read in {settings.unit}, a typical meter uses {amount} a day than export.typical_daily_kwh allows",

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
+from fractions import Fraction
 from functools import cache
 from zoneinfo import ZoneInfo
 
@@ -127,6 +128,25 @@ UNITS = {
     "kW": lambda minutes: (minutes, 60),
     "W": lambda minutes: (minutes, 60 * 1000),
 }
+UNIT_NAMED = {unit.lower(): unit for unit in UNITS}
+# Units of what a meter measures beside energy: reactive and apparent energy and power, volts, amperes.
+_NOT_OF_ENERGY = re.compile(r"[km]?(?:varh?|vah?|qh|v|a)|hz", re.IGNORECASE)
+
+
+def measures_no_energy(unit: str) -> bool:
+    """Whether a text names a unit of something else than energy and real power."""
+    return _NOT_OF_ENERGY.fullmatch(unit) is not None
+
+
+def conversion(text: str, unit: str) -> tuple[int, int] | None:
+    """Return numerator and denominator that make numbers in the unit a text names numbers in ``unit``; None if it
+    names none of the same quantity, as energy and power are two.
+    """
+    named = UNIT_NAMED.get(text.lower())
+    if named is None or named.endswith("h") != unit.endswith("h"):
+        return None
+    factor = Fraction(*UNITS[named](60)) / Fraction(*UNITS[unit](60))
+    return factor.numerator, factor.denominator
 
 
 @dataclass(frozen=True, kw_only=True)

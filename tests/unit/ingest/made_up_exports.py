@@ -19,7 +19,7 @@ METERS = 4
 
 def against(path, export: dict) -> list:
     """Return what speaks against settings of an export."""
-    return looked_at(path, export)[0]
+    return looked_at(path, export).findings
 
 
 def readings(minutes: int = 30, days: int = 28, start: str = "2025-03-10", meters: int = METERS) -> pd.DataFrame:

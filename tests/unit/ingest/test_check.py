@@ -161,7 +161,9 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
-    assert capsys.readouterr().out == f"The settings describe {path}: a study can run.\n"
+    assert capsys.readouterr().out == (
+        f"The settings describe {path} (4 meters, 4 of them with readings): a study can run.\n"
+    )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
     proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
@@ -328,3 +330,74 @@ def test_a_list_of_meters_may_have_semicolons_as_an_export_has():
     assert commas.meter_ids == ["M1", "M2"] and commas.said_of == {"tariff": {"M1": "a", "M2": "b"}}
     with pytest.raises(InputError, match="its header must name meter_id"):
         parse_meter_list(b"meter_id;tariff,zone\nM1;a,b\n")
+
+
+def by_hour(start: str, zone: str, columns: str, days: int = 40) -> pd.DataFrame:
+    """A row per meter and day, with hours of the clock and one for the repeated hour, or counted from midnight."""
+    begin = pd.Timestamp(start, tz=zone)
+    utc = pd.date_range(begin, begin + pd.DateOffset(days=days), freq="h", inclusive="left").tz_convert("UTC")
+    local = utc.tz_convert(zone)
+    kwh = np.random.default_rng(5).gamma(2, 0.3, (3, len(utc))).round(3)
+    date = local.strftime("%Y-%m-%d")
+    frame = pd.concat(pd.DataFrame({"meter": f"M{m}", "date": date, "kwh": kwh[m]}) for m in range(3))
+    number = frame.groupby(["meter", "date"]).cumcount() + 1
+    if columns == "clock":
+        number = np.tile(local.hour + 1, 3)
+        frame["column"] = [f"HE{n:02d}" for n in number]
+        again = frame.duplicated(["meter", "date", "column"])
+        frame.loc[again, "column"] += "X"
+    else:
+        frame["column"] = [f"HE{n:02d}" for n in number]
+    return frame.pivot_table(index=["meter", "date"], columns="column", values="kwh")
+
+
+@pytest.mark.parametrize("columns", ["clock", "counted"])
+@pytest.mark.parametrize(
+    ("zone", "rule"), [("America/Chicago", "North American"), ("Europe/Berlin", "Central European")]
+)
+def test_days_of_25_hours_tell_the_zone_of_numbered_columns(tmp_path, capsys, columns, zone, rule):
+    by_hour("2024-10-10", zone, columns).to_csv(tmp_path / "e.csv")
+    assert main(["check", str(tmp_path / "e.csv"), "--write", str(tmp_path / "my.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert f"{rule}" in said and "is one of several zones with the same clock changes" in said
+    assert "clock change skips" not in said and f"{3 * (40 * 24 + 1):,} usable readings" in said
+    assert ("is the hour that the clock repeats" in said) == (columns == "clock")
+    export = {"format": "wide_csv", "wide_columns": "numbers", "interval_minutes": 60, "time_format": "%Y-%m-%d"}
+    export |= {"meter_column": "meter", "time_zone": "UTC"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and "3 readings stand in columns of an hour that their day does not have" in said
+
+
+def test_columns_of_a_day_that_may_be_hours_of_the_clock_are_said(tmp_path, capsys):
+    wide = by_hour("2024-10-10", "Europe/Berlin", "clock")
+    export = {"format": "wide_csv", "wide_columns": "numbers", "interval_minutes": 60, "time_format": "%Y-%m-%d"}
+    export |= {"meter_column": "meter", "time_zone": "Europe/Berlin"}
+    for table, said in ((wide, False), (wide.drop(columns="HE03X"), True), (wide.drop(columns="HE03X")[:10], False)):
+        table.to_csv(tmp_path / "e.csv")
+        code, out = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+        assert code == 0 and ("no column is for the hour that the clock repeats" in out) == said
+
+
+@pytest.mark.parametrize("name", ["02:00X", "25:00", "02:00 (2)"])
+def test_a_column_that_looks_like_a_time_is_never_left_out_in_silence(tmp_path, frame, capsys, name):
+    _, write, _ = READ["a day per row"]
+    write(frame, tmp_path / "e.csv")
+    table = pd.read_csv(tmp_path / "e.csv", dtype=str)
+    table.insert(7, name, "")
+    table.insert(5, "remark", "x")
+    table.to_csv(tmp_path / "e.csv", index=False)
+    export = {"format": "wide_csv", "interval_minutes": 30, "time_format": "%Y-%m-%d", "time_zone": ZONE}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 1 and f"field '{name}': looks like one more interval and is not read" in said
+    assert "'remark' and 1 others are not read, though among the columns of intervals" in said or name == "25:00"
+    with pytest.raises(InputError, match="looks like one more interval"):
+        ingested(tmp_path / "e.csv", export)
+
+
+def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(tmp_path, frame, capsys):
+    stray = plain(frame).iloc[:1].assign(interval_start="2025-03-30 01:30")
+    pd.concat([plain(frame), stray]).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and "1 readings name an hour that the clock of Europe/London skips" in said
+    assert "UTC or standard time (export.stamp_time_zone)" in said

@@ -252,8 +252,9 @@ CASES = [
         "another unit in some rows",
         "meter_id,interval_start,kwh,unit\n"
         "m,2021-06-01 00:00,1,kWh\nm,2021-06-01 01:00,500,Wh\nm,2021-06-01 02:00,3,kWh\n"
-        "m,2021-06-01 03:00,4,kWh\n",
-        {"used": 3, "unit_differs": 1}, {"m": [1, NAN, 3, 4]}, 4, {"unit_column": "unit", "bad_rows": "missing"},
+        "m,2021-06-01 03:00,4,MWh\nm,2021-06-01 04:00,5,m3\nm,2021-06-01 04:00,5,kvarh\nm,2021-06-01 05:00,6,kWh\n",
+        {"used": 5, "unit_differs": 1, "other_register": 1}, {"m": [1, 0.5, 3, 4000, NAN, 6]}, 7,
+        {"unit_column": "unit", "bad_rows": "missing"},
     ),
     Case("rows without a stamp", lines("m 00 1") + "m,,1\nm,NA,1\n", {"used": 1, "stamp_missing": 2}, {"m": [1]}, 3),
     Case(

@@ -5,6 +5,7 @@ import gzip
 import os
 from dataclasses import replace
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_SUCH_TIME
 from meterdp.ingest.clock import elapsed_us, midnights_us
 from meterdp.ingest.members import members, state_of
-from meterdp.ingest.readers.wide_csv import numbered_columns
+from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import open_bytes
 from tests.unit.ingest.made_up import ingested, pack, two_days, write_csv
@@ -364,6 +365,54 @@ def test_numbered_columns_count_what_has_passed_since_midnight(tmp_path, names, 
     assert found.index.equals(pd.DatetimeIndex(np.concatenate([u.tz_localize(None) for u in utc])).tz_localize("UTC"))
     assert found.tolist() == np.concatenate(values).tolist()
     assert result.counts == {"used": len(found), "value_missing": 5 * surplus - len(found)}
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("America/Chicago", 2), ("Europe/London", 2), ("Europe/Berlin", 3)])
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+@pytest.mark.parametrize("mark", ["X", "*", " DST"])
+def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_path, zone, hour, minutes, stamp, mark):
+    """Oracle: zoneinfo's folds over a year; the skipped and the repeated hour are filled on every day."""
+    per_hour = 60 // minutes
+    repeated = range((hour - 1) * per_hour + 1, hour * per_hour + 1)
+    names = [name for n in range(1, 24 * per_hour + 1) for name in (n, *([f"{n}{mark}"] if n in repeated else []))]
+    days, expected, skipped = pd.date_range("2024-01-01", "2024-12-31"), {}, 0
+    rows = []
+    for day in days:
+        values = np.random.default_rng(day.day_of_year).gamma(1, 1, len(names)).round(6)
+        rows.append(("m", day.strftime("%Y-%m-%d"), *values))
+        for name, value in zip(names, values, strict=True):
+            number, fold = (name, 0) if isinstance(name, int) else (int(name.removesuffix(mark)), 1)
+            local = (day + pd.Timedelta(minutes=(number - 1) * minutes)).to_pydatetime()
+            offsets = [local.replace(tzinfo=ZoneInfo(zone), fold=f).utcoffset() for f in (0, 1)]
+            if offsets[1] > offsets[0] or (fold == 1 and offsets[0] == offsets[1]):
+                skipped += 1
+            else:
+                expected[pd.Timestamp(local - offsets[fold], tz="UTC")] = value
+    header = ",".join(["meter_id", "date", *(f"HE{name}" for name in names)])
+    path = write_csv(tmp_path / "e.csv", rows, header)
+    setting = ExportSettings(
+        format="wide_csv", wide_columns="numbers", time_zone=zone, interval_minutes=minutes, stamp=stamp,
+        time_format="%Y-%m-%d", bad_rows="missing",
+    )  # fmt: skip
+    result = ingested(path, setting)
+    found = result.energy_kwh["m"].dropna()
+    pd.testing.assert_series_equal(found, pd.Series(expected).sort_index(), check_names=False, check_freq=False)
+    assert result.counts == {"used": len(expected), "nonexistent_local_time": skipped}
+
+
+def test_which_columns_are_of_the_repeated_hour():
+    hours = [f"HE{n:02d}" for n in range(1, 25)]
+    numbered = numbered_columns(hours, 24, 2)
+    for more, found in (
+        (["HE02X"], {24: 2}),
+        (["HE2 B"], {24: 2}),
+        (["HE03'", "HE02 DST"], {24: 3, 25: 2}),
+        (["HE", "H02X", "HE02 flag", "total"], {}),
+        ([f"{hour}Q" for hour in hours], {}),  # flags
+    ):
+        assert numbered_columns([*hours, *more], 24, 2) == numbered
+        assert repeated_columns([*hours, *more], numbered) == found
 
 
 def test_a_value_behind_the_end_of_its_day_is_of_no_time(tmp_path):

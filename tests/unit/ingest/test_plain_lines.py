@@ -18,7 +18,7 @@ HEADER = "meter_id,feeder,unit,note,interval_start,kwh"
 
 METERS = st.sampled_from("A, A,A ,AB,,NULL,Zähler,0007,7,AAAAAAAA,AAAAAAAAA,AAAAAAAAAAAAAAAAA,x\u00a0".split(","))
 FEEDERS = st.sampled_from(["F1", "F2", "", " F1"])
-UNITS = st.sampled_from([*["kWh"] * 9, "KWH", " kwh", "", "Wh"])
+UNITS = st.sampled_from([*["kWh"] * 9, "KWH", " kwh", "", "Wh", "MWh", "kW", " kvarh", "kVAh"])
 STAMPS = st.sampled_from(
     [
         *[f"2025-10-26 {h:02d}:{m:02d}" for h in range(4) for m in (0, 15)] * 3,

@@ -49,17 +49,20 @@ LAYOUTS = {
     "quoted": {"delimiter": ";"},
     "wide": {"format": "wide_csv"},
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
+    "with the repeated hour": {"format": "wide_csv", "wide_columns": "numbers"},
     "decimal comma": {"delimiter": ";", "decimal": ",", "thousands": "."},
     "folder": {"skip_rows": 1, "skip_rows_after_header": 1},
     "file per meter": {"meter_column": None},
     "no row that another contradicts": {"conflicting_rows": "missing"},
 }
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CLOCK_HOURS = [f"HH{n:02d}{mark}" for n in range(1, 49) for mark in (("", "X") if n in (5, 6) else ("",))]
 HEADERS = {
     "with unit and circuit": ["meter_id", "interval_start", "kwh", "circuit", "unit", "remark"],
     "of one register": ["meter_id", "interval_start", "kwh", "circuit", "unit", "remark"],
     "wide": ["meter_id", "date", *(f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, MINUTES)), "remark"],
     "numbered": ["meter_id", "date", *(f"HH{n:02d}" for n in range(1, 51)), "remark"],
+    "with the repeated hour": ["meter_id", "date", *CLOCK_HOURS, "remark"],
     "file per meter": ["interval_start", "kwh", "remark"],
 }
 
@@ -77,6 +80,12 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
     if layout == "numbered":
         days = pd.Series(kwh, index=utc.tz_convert(ZONE).strftime("%Y-%m-%d")).groupby(level=0)
         table = [[meter, day, *(v := list(map(str, values))), *[""] * (51 - len(v))] for day, values in days]
+    elif layout == "with the repeated hour":
+        number = (local.str[11:13].astype(int) * 2 + (local.str[14:] == "30") + 1).astype(str).str.zfill(2)
+        cells = pd.DataFrame({"date": local.str[:10], "column": "HH" + number, "kwh": kwh})
+        cells.loc[cells.duplicated(["date", "column"]), "column"] += "X"
+        days = cells.set_index(["date", "column"])["kwh"].unstack().reindex(columns=CLOCK_HOURS)  # noqa: PD010
+        table = [[meter, day, *("" if np.isnan(v) else str(v) for v in row), ""] for day, row in days.iterrows()]
     elif layout == "wide":
         frame = pd.DataFrame({"date": local.str[:10], "time": local.str[11:], "kwh": kwh})
         wide = frame.drop_duplicates(["date", "time"]).set_index(["date", "time"])["kwh"].unstack()  # noqa: PD010
@@ -243,7 +252,7 @@ def test_a_rewritten_household_moves_no_other_record(data, layout, batch_bytes):
     found = records(export_of(ORDINARY[layout] | {VICTIM: lines}, layout), layout, batch_bytes=batch_bytes)
     assert {m: found[m] for m in METERS_LISTED[:-1]} == {m: expected(layout)[m] for m in METERS_LISTED[:-1]}
     # Every physical line is accounted for.
-    width = {"wide": 48, "numbered": 50}.get(layout, 1)
+    width = {"wide": 48, "numbered": 50, "with the repeated hour": 50}.get(layout, 1)
     own = sum(map(len, ORDINARY[layout].values())) - len(ORDINARY[layout][VICTIM]) + len(lines)
     assert sum(found[""].values()) == own * width
 
@@ -306,7 +315,7 @@ def test_a_bad_row_is_a_missing_value_and_counted(line, reason):
 
 def test_a_second_circuit_or_another_unit_refuses_nothing():
     layout = "with unit and circuit"
-    changed = [line.replace(b"north", b"south").replace(b"kWh", b"MWh") for line in ORDINARY[layout][VICTIM][:5]]
+    changed = [line.replace(b"north", b"south").replace(b"kWh", b"m3") for line in ORDINARY[layout][VICTIM][:5]]
     rows = [*changed, *ORDINARY[layout][VICTIM][5:]]
     found = records(export_of(ORDINARY[layout] | {VICTIM: rows}, layout), layout)
     assert found[""]["unit_differs"] == 5

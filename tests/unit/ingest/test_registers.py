@@ -112,8 +112,8 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
     )
     out, error = capsys.readouterr()
     if not proposed:
-        assert code == 1 and "export.register_column" in error and register not in error
+        assert code == 1 and "export.register_column" in error and f"({register}, kWh export)" in error
         return
     assert code == 0 and f"register: {register}" in (tmp_path / "my.yaml").read_text()
-    assert f"rows of the register '{register}' are read, and of 1 others not" in out
+    assert f"rows of the register '{register}' are read, of 1 others not" in out
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0

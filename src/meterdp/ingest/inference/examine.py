@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.table import Table, kind_of, read_table
+from meterdp.ingest.inference.table import kind_of, sample_of
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     FirstReadings,
@@ -30,6 +30,7 @@ from meterdp.ingest.inference.trial import (
     begin_strictly,
     first_batches,
     first_refusal,
+    many_contradict,
     read_strictly,
     remarks,
     try_out,
@@ -45,7 +46,6 @@ from meterdp.ingest.streams import files_of
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
-_SAMPLE_ROWS = 4000
 _STEP_BATCHES = 8
 # What a row or column of sums is called where others name a meter.
 _TOTAL = re.compile(
@@ -53,6 +53,7 @@ _TOTAL = re.compile(
     r"(?:[\s_(\[:.-].*)?",
     re.IGNORECASE,
 )
+_ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
 
@@ -71,17 +72,18 @@ class Finding:
     odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
 
 
-def examine(path, *, time_zone: str | None = None) -> Finding:
+def examine(path, *, time_zone: str | None = None, known: Mapping | None = None) -> Finding:
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
-    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Raises ``InputError`` if the file
+    ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
+    ``known``, only what no file can say counts: which register is wanted. Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is.
     """
-    layout = _layout(path)
+    layout = _layout(path, known or {})
     given, said, to_check = layout.settings, layout.said, layout.to_check
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
-    proposed = given.pop("time_zone", None)
+    proposed = given.pop("time_zone", None) or next(iter(layout.zones), None)
     first_settings = _settings(given, time_zone or proposed or "UTC")
     first = FirstReadings(path, first_settings)
     _read(path, first, _FIRST_LOOK)
@@ -101,6 +103,8 @@ def examine(path, *, time_zone: str | None = None) -> Finding:
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
+    if layout.zones and time_zone is None:
+        to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
         _standard_time(given, batches, to_check)
@@ -150,14 +154,14 @@ def _settings(given: dict, zone: str) -> ExportSettings:
     return ExportSettings.from_config({**given, "time_zone": zone})
 
 
-def _layout(path) -> Layout:
-    """Return the layout of any kind of file."""
+def _layout(path, given: Mapping) -> Layout:
+    """Return the layout of any kind of file; see :func:`examine`."""
     kind, head = kind_of(path)
     if kind == "csv":
         members = files_of(path)
-        return infer_layout(path, read_table(path, head), several_files=len(members) > 1)
+        return infer_layout(path, sample_of(path, kind, head), several_files=len(members) > 1, given=given)
     if kind == "parquet":
-        return _parquet(path)
+        return _parquet(path, given)
     out = Layout({"format": kind})
     found = re.findall(rb"<(?:\w+:)?(?:intervalLength|duration)>(\d+)<", head) if kind == "green_button" else []
     minutes = [int(s) // 60 for s in found if 0 < int(s) < 24 * 3600]
@@ -175,14 +179,9 @@ def _layout(path) -> Layout:
     return out
 
 
-def _parquet(path) -> Layout:
+def _parquet(path, given: Mapping) -> Layout:
     """Guess from the first records as if they stood in a CSV."""
-    records = parquet.first_records(path, _SAMPLE_ROWS)
-    if records is None:
-        raise InputError("holds no readings", file=path, hint="export the readings again")
-    columns = [_text(records.column(i)) for i in range(records.num_columns)]
-    table = Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
-    out = infer_layout(path, table, several_files=False)
+    out = infer_layout(path, sample_of(path, "parquet", b""), several_files=False, given=given)
     if out.settings.get("format", "long_csv") != "long_csv":
         raise InputError(
             "is a Parquet file with a column per meter or interval",
@@ -190,23 +189,16 @@ def _parquet(path) -> Layout:
             hint="write a row per reading: meter, time stamp and energy",
         )
     out.settings["format"] = "parquet"
-    stamp = records.schema.field(out.settings.get("time_column", "interval_start"))
-    if pa.types.is_timestamp(stamp.type):
+    schema = parquet.first_records(path, 1).schema
+    if pa.types.is_timestamp(schema.field(out.settings.get("time_column", "interval_start")).type):
         out.settings.pop("time_format", None)
     return out
-
-
-def _text(column: pa.Array) -> list[str]:
-    if pa.types.is_timestamp(column.type):
-        stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
-        return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
-    return ["" if v is None else str(v).strip() for v in column.to_pylist()]
 
 
 def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     if clock is not None and clock.changes:
         zone = clock.zones[0]
-        to_check.append(f"{zone} is one of several zones with the same clock changes: write the zone of the homes")
+        to_check.append(_ONE_OF_SEVERAL.format(zone))
         return zone
     if clock is not None and clock.carries_offset:
         to_check.append(
@@ -292,6 +284,9 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
     low, high = TYPICAL_DAILY_KWH
     if np.isnan(daily) or daily == 0 or (named and low <= daily <= high) or only_rises(trial.energy_kwh):
         return trial
+    if "unit_column" in given:  # which counts, whatever the unit of the settings is
+        to_check.append("no meter uses so much or little as the column of units says (export.unit_column)")
+        return trial
     unit = likely_unit(daily, trial.settings)
     if named and unit != given["unit"]:
         to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
@@ -322,9 +317,17 @@ def _days(found: Finding) -> dict:
     return {"first_day": first.isoformat(), "last_day": last.isoformat()}
 
 
-def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
-    """Return what contradicts the section ``export`` of a complete configuration, from the first readings, and
-    what else is odd about them, from :func:`remarks`. With a public list of meters nothing of it may end a run.
+@dataclass(frozen=True)
+class Look:
+    """What the first readings say about settings."""
+
+    findings: list[InputError]  # what contradicts the settings; with a public list of meters nothing may end a run
+    odd: list[str] = field(default_factory=list)  # what else is to be checked
+    meters: str = ""  # how many there are
+
+
+def looked_at(path, export: dict) -> Look:
+    """Look at an export by the section ``export`` of a complete configuration.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -332,13 +335,41 @@ def looked_at(path, export: dict) -> tuple[list[InputError], list[str]]:
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
-        return trial.findings(path), remarks(trial, export["time_zone"])
+        found = trial.findings(path)
+    else:
+        try:
+            begin_strictly(path, settings)  # the header, before all rows are read
+            trial = try_out(path, settings, *first_batches(path, settings))
+        except InputError as error:
+            return Look([error])
+        found = trial.findings(path) or first_refusal(path, trial)
+    counted = listed_without_rows = 0
+    if meter_list is not None and trial.whole:
+        named = {*trial.survey.meter_ids}
+        listed_without_rows = sum(meter not in named for meter in meter_list.circuit_of)
+    without = int(np.isnan(trial.energy_kwh).all(axis=1).sum()) + listed_without_rows
+    counted = len(trial.energy_kwh) + listed_without_rows
+    what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
+    odd = remarks(trial, export["time_zone"])
+    if without:
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
+    if without or many_contradict(trial):
+        odd += _other_columns(path, settings)
+    return Look(found, odd, f"{counted:,} {what}, {counted - without:,} of them with readings")
+
+
+def _other_columns(path, settings: ExportSettings) -> list[str]:
+    """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
+    own = {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
     try:
-        begin_strictly(path, settings)  # the header, before all rows are read
-        trial = try_out(path, settings, *first_batches(path, settings))
+        found = _layout(path, own).settings
     except InputError as error:
-        return [error], []
-    return trial.findings(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])
+        return [str(error)]
+    other = {key: found[key] for key in own if key in found}
+    if not other or other == {key: value for key, value in own.items() if value is not None}:
+        return []
+    written = ", ".join(f"export.{key} to {value}" for key, value in other.items())
+    return [f"by its first rows, set {written}"]
 
 
 def format_words(settings: Mapping) -> str:

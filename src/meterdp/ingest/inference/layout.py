@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +13,21 @@ import pyarrow as pa
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
-from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit
+from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit, kind_of, sample_of
+from meterdp.ingest.inference.zone import CLOCKS, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
-from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
-from meterdp.ingest.settings import CER_ZONE, HALF_HOUR_MINUTES, PLAIN, ExportSettings, Notation
+from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_not_read, times_of_day_us
+from meterdp.ingest.settings import (
+    CER_ZONE,
+    HALF_HOUR_MINUTES,
+    PLAIN,
+    UNIT_NAMED,
+    ExportSettings,
+    Notation,
+    conversion,
+    measures_no_energy,
+)
 
 _MINUTE_US = 60_000_000
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
@@ -57,14 +68,16 @@ _OTHER_NUMBER = (
 _PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
 # Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
 _CONSUMPTION = re.compile(
-    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?"
-    r"|(?:k?wh[ _-]*)?(?:import|consumption|bezug|verbruik|afname|a\+)(?:[ _-]*k?wh)?",
+    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh"
+    r"|(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
+    r"|afname|a\+|\+a)(?:[ _-]*(?:energy|k?wh))*",
     re.IGNORECASE,
 )
+# Entries of a column are shown unless they may be ids.
+_SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
-_UNITS = {"kwh": "kWh", "mwh": "MWh", "wh": "Wh", "kw": "kW", "w": "W"}
 
 
 @dataclass
@@ -75,10 +88,12 @@ class Layout:
     said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
+    zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
 
 
-def infer_layout(path, table: Table, *, several_files: bool) -> Layout:
-    """Return the settings that read a CSV of this structure, one of several files or alone.
+def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
+    """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name the
+    register that is wanted.
 
     Raises ``InputError`` if no column holds time stamps or none holds readings.
     """
@@ -103,7 +118,7 @@ def infer_layout(path, table: Table, *, several_files: bool) -> Layout:
         out.settings["skip_rows_after_header"] = 1
         out.said.append("a line of units stands under the header")
     for guess in (_days, _meters, _long):
-        if guess(path, table, out, several_files):
+        if guess(path, table, out, several_files, given or {}):
             _unit(table, out)
             return out
     raise InputError(
@@ -140,7 +155,7 @@ def _day_codes(path, table: Table, out: Layout) -> None:
     )
 
 
-def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
+def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) -> bool:
     """A row per meter and day."""
     times = times_of_day_us(table.header, ends=False)
     if len(times) < _FEWEST_INTERVALS:
@@ -150,7 +165,8 @@ def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
     )
     if not times and not numbers:
         return False
-    intervals = set(times or numbers)
+    repeated = {} if times else repeated_columns(table.header, numbers)
+    intervals = {*(times or numbers), *repeated}
     others = [c for i, c in enumerate(table.columns) if i not in intervals]
     date = _best(others, _TIME, lambda c: bool(c.time_formats))
     if date is None:
@@ -163,7 +179,8 @@ def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
     _time_format(date, out)
     meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
     cells = [c for i, c in enumerate(table.columns) if i in intervals]
-    _register(path, [date], [c for c in others if c is not date], meter, cells[len(cells) // 2], out)
+    rows = Rows([date, *([meter] if meter else [])], [c for c in others if c is not date], cells[len(cells) // 2])
+    _quantities(path, rows, out, given)
     _notation(cells, out)
     if times:
         order = sorted(times.values())
@@ -175,10 +192,33 @@ def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
     else:
         out.settings["wide_columns"] = "numbers"
         out.settings["interval_minutes"] = 24 * 60 // per_day
+        longer = [position for position, number in numbers.items() if number > per_day]
+        _days_of_25_hours(table, date, repeated, longer, out)
+    among = [table.header[p] for p in range(min(intervals), max(intervals)) if p not in intervals]
+    if among:
+        more = f" and {len(among) - 1} others are" if len(among) > 1 else " is"
+        out.to_check.append(f"'{among[0]}'{more} not read, though among the columns of intervals")
     return True
 
 
-def _meters(path, table: Table, out: Layout, several_files: bool) -> bool:
+def _days_of_25_hours(table: Table, date: Column, repeated: dict, longer: list[int], out: Layout) -> None:
+    """Find zones by the days with readings in columns of a 25th hour, and by when it begins if they repeat one."""
+    columns = [table.columns[position] for position in [*repeated, *longer]]
+    cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
+    days = sorted({day for day, entry in cells if re.search("[1-9]", entry)})
+    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(days)
+    begin_us = None
+    if repeated:
+        begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
+        names = ", ".join(f"'{table.header[position]}'" for position in repeated)
+        out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+    out.zones = set_back_on(day_us, begin_us)
+    if out.zones:
+        names = " or ".join(CLOCKS[zone] for zone in out.zones)
+        out.said.append(f"days of 25 hours are those on which {names} clocks are set back")
+
+
+def _meters(path, table: Table, out: Layout, several_files: bool, given: Mapping) -> bool:
     """A row per stamp and a column per meter."""
     stamps = [c for c in table.columns if c.is_stamp]
     rest = [c for c in table.columns if not c.is_stamp]
@@ -198,7 +238,7 @@ def _meters(path, table: Table, out: Layout, several_files: bool) -> bool:
     return True
 
 
-def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
+def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) -> bool:
     """A row per reading."""
     stamp, parts = _stamp(path, table, out)
     if stamp is None:
@@ -224,15 +264,12 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
-    _register(path, [stamp], [c for c in rest if c is not energy], meter, energy, out)
+    rows = Rows([stamp, *([meter] if meter else [])], [c for c in rest if c is not energy], energy)
+    _quantities(path, rows, out, given)
     _notation([energy], out)
     circuit = _best(rest, _CIRCUIT, lambda c: c not in (meter, energy) and re.search(_CIRCUIT, c.name, re.IGNORECASE))
     if circuit is not None:
         out.settings["circuit_column"] = circuit.name
-    # "W" may as well be a flag, for winter or for a true value ("wahr").
-    unit = _best(rest, _UNIT, lambda c: c.tokens and all(w.lower() in _UNITS for w in c.tokens))
-    if unit is not None and (re.search(_UNIT, unit.name, re.IGNORECASE) or {w.lower() for w in unit.tokens} != {"w"}):
-        out.settings["unit_column"] = unit.name
     return True
 
 
@@ -354,39 +391,160 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     return next((c for c in named if not _only_rises(c, meter)), named[0])
 
 
-def _register(
-    path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column, out: Layout
-) -> None:
-    """Keep one of several rows per meter and interval that a column tells apart: registers, flows or quantities.
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a sample, and what distinguishes them."""
 
-    They are refused where no entry, or more than one, surely means the consumption.
+    key: list[Column]  # of stamps, and of meters unless every file is of one
+    others: list[Column]
+    energy: Column
+
+    def kept(self, column: Column | None = None, allowed: Callable[[str], bool] = bool) -> Rows:
+        """Return the rows with a number and an entry of a column that is allowed."""
+        of = (column or self.energy).entries
+        at = [i for i, entry in enumerate(self.energy.entries) if has_digit(entry) and allowed(of[i])]
+
+        def some(c: Column) -> Column:
+            entries = tuple(c.entries[i] for i in at)
+            present = set(entries)
+            return Column(c.name, tuple(word for word in c.tokens if word in present), entries)
+
+        return Rows([some(c) for c in self.key], [some(c) for c in self.others], some(self.energy))
+
+    @cached_property
+    def repeated(self) -> float:
+        """Share of rows of a meter and interval that is there before."""
+        return _repeats(self.key)
+
+    def distinguished_by(self) -> Column | None:
+        """Return the column that distinguishes several rows of a meter and interval, if there are such rows."""
+        if not self.repeated:
+            return None
+        possible = (c for c in self.others if 2 <= len(c.tokens) <= 20 and c.name not in {k.name for k in self.key})
+        return next((c for c in possible if _repeats([*self.key, c]) < self.repeated / 2), None)
+
+
+def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
+    """Keep the rows of energy a home takes, of several per meter and interval: registers, flows or quantities.
+
+    A column of units tells energy from what is none. The rest is refused where no entry, or more than one, surely
+    means the consumption, and ``given`` names none.
     """
-    given = [i for i, entry in enumerate(energy.entries) if has_digit(entry)]
-
-    def repeats(columns: list[Column]) -> float:
-        return _repeats([Column(c.name, (), tuple(c.entries[i] for i in given)) for c in columns])
-
-    key = [*stamps, *([meter] if meter is not None else [])]
-    if repeats(key) < _MOST_REPEATED:
+    rows = rows.kept()
+    unit = _unit_column(rows.others)
+    if unit is not None:
+        out.settings["unit_column"] = unit.name
+        rows = rows.kept(unit, lambda entry: not measures_no_energy(entry))
+    wanted = next((c for c in rows.others if c.name == given.get("register_column")), None)
+    if wanted is not None and given.get("register") in wanted.tokens and (unit is None or wanted.name != unit.name):
+        out.settings |= {key: given[key] for key in ("register_column", "register")}
+        rows = rows.kept(wanted, lambda entry: entry == given["register"])
+    column = rows.distinguished_by()
+    if column is None:
         return
-    for column in others:
-        if column is not meter and 2 <= len(column.tokens) <= 20 and repeats([*key, column]) < repeats(key) / 2:
-            surely = [entry for entry in column.tokens if _CONSUMPTION.fullmatch(entry)]
-            if len(surely) == 1:
-                out.settings |= {"register_column": column.name, "register": surely[0]}
-                out.to_check.append(
-                    f"rows of the register '{surely[0]}' are read, and of {len(column.tokens) - 1} others not "
-                    "(export.register)"
-                )
-                return
-            raise InputError(
-                "has several rows per meter and interval, distinguished by this column: registers, flows or "
-                "quantities",
-                file=path,
-                field=column.name,
-                hint="name it in export.register_column and the entry to keep in export.register, or sum those that "
-                "are parts of the consumption",
-            )
+    surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
+    if len(surely) == 1 and "register" not in out.settings:
+        register, others = surely[0], len(column.tokens) - 1
+        out.settings |= {"register_column": column.name, "register": register}
+        out.to_check.append(f"rows of the register '{register}' are read, of {others} others not (export.register)")
+        return
+    hint = "keep the rows of one in the export, or sum those that are parts of the consumption"
+    if "register" not in out.settings:
+        hint = (
+            "name it in export.register_column and the entry to keep in export.register and check again with that "
+            "configuration, or sum those that are parts of the consumption"
+        )
+    if rows.repeated >= _MOST_REPEATED:
+        raise InputError(
+            f"has several rows per meter and interval, distinguished by this column{entries_of(column)}: registers, "
+            "flows or quantities",
+            file=path,
+            field=column.name,
+            hint=hint,
+        )
+    if rows.repeated >= _SELDOM:
+        out.to_check.append(
+            f"'{column.name}' distinguishes several rows per meter and interval: if these are registers or flows, "
+            f"{hint}"
+        )
+
+
+def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:
+    """Whether an entry surely means all a home takes; not E1 beside E2, nor "import" beside "import T2"."""
+    if _CONSUMPTION.fullmatch(entry) is None:
+        return False
+    entry = entry.lower()
+    part = re.escape(entry) + r"\W.*" if entry.isalpha() else r"e\d" if entry == "e1" else "(?!)"
+    return not any(re.fullmatch(part, other.lower()) for other in entries if other.lower() != entry)
+
+
+def entries_of(column: Column) -> str:
+    """Return the entries of a column in brackets, except where they may be ids."""
+    shown = all(_SHOWN_ENTRY.fullmatch(entry) for entry in column.tokens)
+    own = re.search(f"{_PART_OF_METER}|{_UNIT}", column.name, re.IGNORECASE)
+    if not shown or (not own and re.search(_METER, column.name, re.IGNORECASE)):
+        return ""
+    return f" ({', '.join(sorted(column.tokens))})"
+
+
+def _unit_column(columns: Iterable[Column]) -> Column | None:
+    """Return the column whose entries are units of energy, or of power, and perhaps of what is neither."""
+    units = [c for c in columns if _has_units(c)]
+    # Rows of energy and of power are two quantities, which cannot be converted.
+    units = [c for c in units if len({UNIT_NAMED[w.lower()][-1] for w in c.tokens if w.lower() in UNIT_NAMED}) == 1]
+    return _best(units, _UNIT, lambda c: True)
+
+
+def _has_units(column: Column) -> bool:
+    known = [w for w in column.tokens if w.lower() in UNIT_NAMED]
+    if not known or not all(w.lower() in UNIT_NAMED or measures_no_energy(w) for w in column.tokens):
+        return False
+    # "W" may as well be a flag, for winter or for a true value ("wahr").
+    return re.search(_UNIT, column.name, re.IGNORECASE) is not None or any(len(w) > 1 for w in known)
+
+
+def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
+    """Yield what the first rows hold beside the columns that are read, if it changes what numbers or hours mean."""
+    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
+    if not of_days and settings.format not in ("long_csv", "parquet"):
+        return
+    try:
+        table = sample_of(path, *kind_of(path))
+    except InputError:
+        return
+    if settings.unit_column is None:
+        yield from _units_not_read(path, table.columns, settings)
+    times = times_of_day_us(table.header, ends=False)
+    for name in times_not_read(table.header, times) if of_days else ():
+        yield InputError(
+            "looks like one more interval and is not read",
+            file=path,
+            field=name,
+            hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
+            "the hour with an X behind its number: HE01, HE02, HE02X",
+        )
+
+
+def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
+    """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
+    register = next((c for c in columns if c.name == settings.register_column), None)
+    odd = None
+    for column in filter(_has_units, columns):
+        entries = column.entries
+        if register is not None:
+            entries = [e for e, r in zip(entries, register.entries, strict=True) if r == settings.register]
+        units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
+        if units == {settings.unit}:
+            return  # that of the readings
+        if any(unit is not None and conversion(unit, settings.unit) for unit in units):
+            odd = odd or column
+    if odd is not None:
+        yield InputError(
+            f"names units{entries_of(odd)}, and all numbers would be read in {settings.unit}",
+            file=path,
+            field=odd.name,
+            hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
+        )
 
 
 def _only_rises(column: Column, meter: Column | None) -> bool:
@@ -418,7 +576,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         if c.tokens
         and not re.search(rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
         and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
-        and not all(w.lower() in _UNITS for w in c.tokens)
+        and not all(w.lower() in UNIT_NAMED for w in c.tokens)
         and not c.is_time
     ]
     # Readings change from row to row; "meter reading" is not the name of a meter.
@@ -540,8 +698,14 @@ def _unit(table: Table, out: Layout) -> None:
     """Take the unit from a column of units, the name of the readings' column or the lines above."""
     if "unit_column" in out.settings:
         column = next(c for c in table.columns if c.name == out.settings["unit_column"])
-        tokens = {_UNITS[w.lower()] for w in column.tokens}
+        tokens = {UNIT_NAMED[w.lower()] for w in column.tokens if w.lower() in UNIT_NAMED}
         where = "the column of units"
+        unit = "kWh" if "kWh" in tokens else min(tokens)
+        if others := sorted(tokens - {unit}):
+            out.said.append(f"rows in {', '.join(others)} are converted")
+        if no_energy := sorted(w for w in column.tokens if measures_no_energy(w)):
+            out.said.append(f"rows in {', '.join(no_energy)} are no energy and left out")
+        tokens = {unit}
     else:
         energy = out.settings.get("energy_column", "kwh")
         named = [name for name in table.header if name == energy]
@@ -561,5 +725,5 @@ def _units_in(texts: list[str]) -> set[str]:
     found = set()
     for text in texts:
         for energy, power in _UNIT_WORD.findall(text):
-            found.add(_UNITS.get((energy or power).lower()))
+            found.add(UNIT_NAMED.get((energy or power).lower()))
     return found - {None}

@@ -15,10 +15,12 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
+
 from meterdp.errors import InputError
 from meterdp.ingest.lines import OLD_MAC, OLD_MAC_HINT
 from meterdp.ingest.members import ZIP_STARTS
-from meterdp.ingest.readers import green_button, nem12
+from meterdp.ingest.readers import green_button, nem12, parquet
 from meterdp.ingest.settings import Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
 from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
@@ -53,6 +55,7 @@ _SHEETS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 DELIMITERS = (";", "\t", "|", ",", " ")
 # Rows that are looked at, and distinct entries of a column that are tried as stamps.
 _LINES, _TRIED = 30_000, 2_000
+_PARQUET_ROWS = 4000
 _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 # Share of distinct entries of a column that may be of another kind than the rest.
@@ -228,6 +231,24 @@ def read_table(path, head: bytes) -> Table:
     units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
     above = "\n".join([*lines[: at + 1], *([delimiter.join(below[0])] if units_row else [])])
     return Table(delimiter, at, header, units_row, below[units_row:], above)
+
+
+def sample_of(path, kind: str, head: bytes) -> Table:
+    """Return the start of a CSV or a Parquet file, which are the first results of :func:`kind_of`, as a table."""
+    if kind != "parquet":
+        return read_table(path, head)
+    records = parquet.first_records(path, _PARQUET_ROWS)
+    if records is None:
+        raise InputError("holds no readings", file=path, hint="export the readings again")
+    columns = [_text(records.column(i)) for i in range(records.num_columns)]
+    return Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
+
+
+def _text(column: pa.Array) -> list[str]:
+    if pa.types.is_timestamp(column.type):
+        stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
+        return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
+    return ["" if v is None else str(v).strip() for v in column.to_pylist()]
 
 
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex
-from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import CONFLICTING_ROWS, REASONS, SUPERSEDED_BY_LATER_ROW, USED
+from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes
+from meterdp.ingest.dense import CONFLICTING_ROWS, NONEXISTENT_LOCAL_TIME, REASONS, SUPERSEDED_BY_LATER_ROW, USED
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
@@ -181,7 +181,32 @@ def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
 
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
-    return [*_other_intervals(trial), *_hours_that_contradict(trial, time_zone)]
+    return [*_other_intervals(trial), *_skipped_hours(trial), *_hours_that_contradict(trial, time_zone)]
+
+
+def _skipped_hours(trial: Trial) -> Iterator[str]:
+    """Readings at hours that the clock of the settings skips, and columns that are too few for a day of 25 hours."""
+    settings, skipped = trial.settings, int(trial.counts[NONEXISTENT_LOCAL_TIME])
+    zone = settings.time_zone
+    if skipped and not settings.counts_intervals:
+        yield (
+            f"{skipped:,} readings name an hour that the clock of {zone} skips: unless they only fill a gap, stamps "
+            "are in UTC or standard time (export.stamp_time_zone), or homes in another zone (export.time_zone)"
+        )
+    elif skipped:
+        yield (
+            f"{skipped:,} readings stand in columns of an hour that their day does not have by the clock of {zone}: "
+            "is that the zone of the homes (export.time_zone)?"
+        )
+    per_day = 24 * 60 // settings.interval_minutes
+    if settings.wide_columns == "numbers" and trial.batches[0].readings_per_row == per_day:
+        offsets = clock_changes(zone).offset_us
+        at = np.searchsorted(clock_changes(zone).utc_us, trial.starts_us[[0, -1]], side="right")
+        if (np.diff(offsets[at[0] : at[1] + 1]) != 0).any():
+            yield (
+                "no column is for the hour that the clock repeats: columns are taken to count what has passed since "
+                "midnight; if they are hours of the clock, call them 00:00, 01:00 and so on (export.wide_columns)"
+            )
 
 
 def _other_intervals(trial: Trial) -> Iterator[str]:
@@ -228,12 +253,22 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             "there (export.stamp_time_zone, export.conflicting_rows)"
         )
         return
-    if len(hour) > _MANY_CONTRADICT * trial.counts[USED]:
+    if many_contradict(trial):
+        registers = (
+            "keep the rows of one (export.register_column, export.register)"
+            if trial.settings.register_column is None
+            else "another column than export.register_column must distinguish them, too"
+        )
         yield (
             f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
-            "registers or flows of a meter, such as feed-in, keep the rows of one (export.register_column, "
-            "export.register); if it sends corrected readings again, export.conflicting_rows says which count"
+            f"registers or flows of a meter, such as feed-in, {registers}; if it sends corrected readings again, "
+            "export.conflicting_rows says which count"
         )
+
+
+def many_contradict(trial: Trial) -> bool:
+    """Whether more rows contradict another of the same meter and interval than corrections explain."""
+    return trial.counts[[SUPERSEDED_BY_LATER_ROW, CONFLICTING_ROWS]].sum() > _MANY_CONTRADICT * trial.counts[USED]
 
 
 def _contradicting_hours(trial: Trial) -> np.ndarray:

@@ -22,7 +22,7 @@ CLOCKS = {
     "Australia/Sydney": "south-east Australian",
     "Pacific/Auckland": "New Zealand",
 }
-_HOUR_US = 3_600_000_000
+_HOUR_US, _DAY_US = 3_600_000_000, 86_400_000_000
 # Hours since 1970 of the years in which changes of clocks are looked for, 1980 to 2199.
 _FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in ("1980", "2200"))
 # A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
@@ -179,6 +179,21 @@ def local_changes(zone: str, hours: np.ndarray) -> np.ndarray:
         return np.empty(0, np.int64)
     changes = _changes_between(zone, int(hours.min()), int(hours.max()))
     return (changes.utc_us + changes.offset_us[:-1]) // _HOUR_US
+
+
+def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str, ...]:
+    """Return the zones of :data:`CLOCKS` whose clocks are set back on all of (n,) local days, none without days.
+
+    ``repeated_us`` is the time of day at which the hour begins that is repeated, where it is known.
+    """
+
+    def fits(zone: str) -> bool:
+        changes = clock_changes(zone)
+        begin = (changes.utc_us + changes.offset_us[1:])[np.diff(changes.offset_us) < 0]
+        days = begin - begin % _DAY_US if repeated_us is None else begin - repeated_us
+        return bool(np.isin(day_us, days).all())
+
+    return tuple(zone for zone in CLOCKS if len(day_us) and fits(zone))
 
 
 def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.ingest.batch import BATCH_BYTES, Batch
-from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers, rows_of_other_registers
+from meterdp.ingest.fields import (
+    Rejects,
+    StampParser,
+    in_unit,
+    key_columns,
+    keys,
+    numbers,
+    rows_of_other_registers,
+)
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
 from meterdp.ingest.settings import ExportSettings
@@ -73,12 +81,13 @@ def file_batches(
         if of_day:
             stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
         stamp_us, stamps_are_utc = parse_stamps(stamp.without(others), rejects)
-        energy = columns[settings.energy_column].without(others)
+        written = columns[settings.energy_column].without(others)
+        energy = numbers(written, settings.missing_words, rejects, notation=settings.notation)
         yield Batch(
             first_row=batch.fields[0].first_row,
             stamp_us=stamp_us,
             stamps_are_utc=stamps_are_utc,
-            energy=numbers(energy, settings.missing_words, rejects, notation=settings.notation),
+            energy=in_unit(energy, columns, settings),
             **keys(columns, settings, rejects, rows.member.meter_id),
             unreadable=rejects.marks,
             left_out=batch.left_out,

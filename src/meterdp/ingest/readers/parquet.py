@@ -25,6 +25,7 @@ from meterdp.ingest.fields import (
     Field,
     Rejects,
     StampParser,
+    in_unit,
     key_columns,
     keys,
     number_words,
@@ -93,7 +94,7 @@ def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: St
         first_row=columns[settings.meter_column].first_row,
         stamp_us=stamp_us,
         stamps_are_utc=stamps_are_utc,
-        energy=_energy(columns[settings.energy_column].without(others), settings, rejects),
+        energy=in_unit(_energy(columns[settings.energy_column].without(others), settings, rejects), ids, settings),
         **key,
         unreadable=rejects.marks,
     )

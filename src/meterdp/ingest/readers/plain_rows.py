@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, OTHER_REGISTER, STAMP_UNREADABLE, Batch, Names, Seen
-from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, numbers
+from meterdp.ingest.fields import Field, Rejects, StampParser, conversions, converted, key_columns, numbers
 from meterdp.ingest.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Words, count_lines, read_plain
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import ExportSettings, measures_no_energy
 
 _DELIMITERS = ",;\t|"
 # Tables of all readers of an export that grow beyond this are started again: stamps that hardly repeat, or are long.
@@ -46,6 +46,7 @@ class PlainRows:
         self._settings, self._parse_stamps, self._table_bytes = settings, parse_stamps, table_bytes
         self._texts = [*key_columns(settings), settings.time_column]
         self._missing_numbers = _missing_numbers(settings)
+        self._skips_rows = (settings.register_column, settings.unit_column) != (None, None)
         self._forget()
 
     @staticmethod
@@ -70,7 +71,7 @@ class PlainRows:
             for name in (self._settings.meter_column, self._settings.circuit_column)
             if name is not None
         }
-        self._unit_differs = np.empty(0, bool)
+        self._per_unit, self._no_energy = np.empty((0, 2)), np.empty(0, bool)
         self._other_register = np.empty(0, bool)
         self._stamp_us, self._is_utc = np.empty(0, np.int64), np.empty(0, bool)
         self._stamp_unreadable = np.empty(0, bool)
@@ -138,7 +139,7 @@ class PlainRows:
             unreadable[self._stamp_unreadable[stamp]] = STAMP_UNREADABLE
         if others is not None:
             stamp_us[others], unreadable[others] = NO_STAMP, OTHER_REGISTER
-        if settings.register_column is not None and settings.bad_rows == "refuse":
+        if self._skips_rows and settings.bad_rows == "refuse":
             if not self._parse_stamps.all_alike(self._is_utc[stamp[stamp_us != NO_STAMP]]):
                 return None
         if settings.meter_column is None:
@@ -146,10 +147,13 @@ class PlainRows:
         else:
             names = self._names[settings.meter_column]
             keys = {"meter_ids": names.seen(), "meter": names.numbers(scan.codes[settings.meter_column])}
-        if settings.unit_column is not None and self._unit_differs.any():
-            differs = self._unit_differs[scan.codes[settings.unit_column]] & (keys["meter"] != NO_CODE)
+        energy = scan.energy
+        if settings.unit_column is not None:
+            per_unit = self._per_unit[scan.codes[settings.unit_column]]
+            differs = np.isnan(per_unit[:, 0]) & (keys["meter"] != NO_CODE)
             if (differs if others is None else differs & ~others).any():
                 return None
+            energy = converted(energy, per_unit)
         if settings.circuit_column is not None:
             names = self._names[settings.circuit_column]
             keys |= {"circuits": names.seen(), "circuit": names.numbers(scan.codes[settings.circuit_column])}
@@ -158,17 +162,20 @@ class PlainRows:
             first_row=first_row,
             stamp_us=stamp_us,
             stamps_are_utc=bool(self._is_utc[0]) if one_kind else self._is_utc[stamp],
-            energy=scan.energy,
+            energy=energy,
             **keys,
             unreadable=unreadable,
         )
 
     def _rows_of_other_registers(self, scan: Scan) -> np.ndarray | None:
-        """Return which rows are of no register that is wanted, (n,) bool; None if there are none."""
-        column = self._settings.register_column
-        if column is None:
-            return None
-        others = self._other_register[scan.codes[column]]
+        """Return which rows are of no register that is wanted, or of no energy, (n,) bool; None if there are none."""
+        settings, others = self._settings, np.zeros(len(scan.energy), bool)
+        for column, left_out in (
+            (settings.register_column, self._other_register),
+            (settings.unit_column, self._no_energy),
+        ):
+            if column is not None and left_out.any():
+                others |= left_out[scan.codes[column]]
         return others if others.any() else None
 
     def _learn(self) -> bool:
@@ -179,9 +186,10 @@ class PlainRows:
                 names = self._names[name]
                 names.add(self._new(number, names.known))
             elif name == settings.unit_column:
-                units = self._new(number, len(self._unit_differs))
-                differs = [unit.lower() != settings.unit.lower() for unit in units]
-                self._unit_differs = np.append(self._unit_differs, np.array(differs, bool))
+                units = self._new(number, len(self._no_energy))
+                self._per_unit = np.append(self._per_unit, conversions(units, settings.unit), axis=0)
+                no_energy = np.array([measures_no_energy(unit) for unit in units], bool)
+                self._no_energy = np.append(self._no_energy, no_energy)
             elif name == settings.register_column:
                 other = [text != settings.register for text in self._new(number, len(self._other_register))]
                 self._other_register = np.append(self._other_register, np.array(other, bool))
@@ -202,8 +210,8 @@ class PlainRows:
         unreadable = present & (stamp_us == NO_STAMP)
         if self._settings.bad_rows == "refuse":
             # Of rows of several registers only those that are wanted must be alike, which is seen row by row.
-            every = self._settings.register_column is None
-            if unreadable.any() or (every and not self._parse_stamps.all_alike(is_utc[present])):
+            alike = self._skips_rows or self._parse_stamps.all_alike(is_utc[present])
+            if unreadable.any() or not alike:
                 return False
         self._stamp_us = np.append(self._stamp_us, stamp_us)
         self._is_utc = np.append(self._is_utc, is_utc)

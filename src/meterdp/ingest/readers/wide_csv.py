@@ -2,27 +2,40 @@
 meter. Every cell is a reading; cells are taken row by row, as they would stand in a long export.
 
 Columns of intervals are named by times of day, or numbered as the settlement periods of Great Britain are: a number
-counts what has passed since local midnight, so that the days of clock changes have 46 and 50 half-hours. There it
-makes no difference whether stamps are starts or ends.
+counts what has passed since local midnight, so that the days of clock changes have 46 and 50 half-hours. Where a
+column beside them is for the hour that the clock repeats, as HE02X beside HE02 in North America, numbers are hours of
+the clock. For numbers it makes no difference whether stamps are starts or ends.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.ingest.clock import elapsed_us
-from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, numbers, rows_of_other_registers
+from meterdp.ingest.clock import clock_time_us, elapsed_us
+from meterdp.ingest.fields import (
+    Field,
+    Rejects,
+    StampParser,
+    in_unit,
+    key_columns,
+    keys,
+    numbers,
+    rows_of_other_registers,
+)
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.settings import ExportSettings
 
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _NUMBERED = re.compile(r"(.*?)(\d{1,4})")
+# What a repeated hour is called: the name of the hour and a mark.
+_MARKED = re.compile(r"(.*?)(\d{1,4})[ _-]?(?:[A-Za-z]{1,3}|[*'])")
+_LIKE_A_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?.{0,6}")
 # No clock change is longer.
 _LONGEST_CHANGE_HOURS = 2
 _SECOND_US = 1_000_000
@@ -44,17 +57,22 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
     positions = [rows.position(name) for name in names]
     numbered = settings.wide_columns == "numbers"
     intervals = _numbers(rows, settings) if numbered else _times(rows, settings)
-    width, each = len(intervals), np.array(list(intervals.values()))
-    for batch in rows.batches([*positions, *intervals], batch_bytes):
+    repeated = repeated_columns(rows.header, intervals) if numbered else {}
+    each = np.array([*intervals.values(), *repeated.values()])
+    width, again = len(each), np.arange(len(each)) >= len(intervals)
+    for batch in rows.batches([*positions, *intervals, *repeated], batch_bytes):
         fields, cells = batch.fields[: len(names)], batch.fields[len(names) :]
         columns = dict(zip(names, fields, strict=True))
         others = rows_of_other_registers(columns, settings)
         rejects = Rejects(settings, (len(fields[0].values), width), batch.header_repeated, others)
         date_us = parse_dates(columns[settings.date_column].without(others), rejects)[0][:, None]
-        if numbered:
+        if repeated:
+            stamp_us = clock_time_us(date_us, each, again, settings)
+        elif numbered:
             stamp_us = elapsed_us(date_us, each, settings)
         else:
             stamp_us = np.where(date_us == NO_STAMP, NO_STAMP, date_us + each)
+        energy = _cells([cell.without(others) for cell in cells], settings, rejects)
         key = keys(columns, settings, rejects, rows.member.meter_id)
         for name in {"meter", "circuit"} & set(key):
             key[name] = np.repeat(key[name], width)
@@ -62,7 +80,7 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             first_row=fields[0].first_row,
             stamp_us=stamp_us.ravel(),
             stamps_are_utc=numbered,
-            energy=_cells([cell.without(others) for cell in cells], settings, rejects),
+            energy=in_unit(energy, columns, settings).ravel(),
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
@@ -112,6 +130,26 @@ def numbered_columns(header: list[str], per_day: int, surplus: int) -> dict[int,
     return fitting[0] if len(fitting) == 1 else None
 
 
+def repeated_columns(header: list[str], numbered: Mapping[int, int]) -> dict[int, int]:
+    """Return position and number of the columns of the hour that the clock repeats when it is set back.
+
+    They are called like ``numbered`` columns and have a mark behind the number: HE02X. More than two hours of them
+    are something else, such as flags.
+    """
+    stems = {_NUMBERED.fullmatch(header[position])[1] for position in numbered}
+    found = {p: int(m[2]) for p, name in enumerate(header) if (m := _MARKED.fullmatch(name)) and m[1] in stems}
+    return found if len(found) <= _LONGEST_CHANGE_HOURS * len(numbered) // 24 else {}
+
+
+def times_not_read(header: list[str], times: Collection[int]) -> list[str]:
+    """Return the names of columns that look like times of day and are none of those at the positions ``times``.
+
+    More than two hours of them are something else, such as flags.
+    """
+    found = [name for p, name in enumerate(header) if p not in times and _LIKE_A_TIME.fullmatch(name)]
+    return found if len(found) <= _LONGEST_CHANGE_HOURS * len(times) // 24 else []
+
+
 def times_of_day_us(header: list[str], *, ends: bool) -> dict[int, int]:
     """Return position and microseconds since midnight of every column that is named by a time of day.
 
@@ -153,7 +191,7 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
             meter=np.tile(np.arange(width, dtype=np.int32), len(stamp.values)),
             stamp_us=np.repeat(stamp_us, width),
             stamps_are_utc=np.repeat(stamps_are_utc, width),
-            energy=_cells(cells, settings, rejects),
+            energy=_cells(cells, settings, rejects).ravel(),
             readings_per_row=width,
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
@@ -161,8 +199,8 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
 
 
 def _cells(columns: list[Field], settings: ExportSettings, rejects: Rejects) -> np.ndarray:
-    """Return the readings of all columns, row after row."""
+    """Return the readings of all columns, (rows, columns)."""
     read = [
         numbers(column, settings.missing_words, rejects, at, settings.notation) for at, column in enumerate(columns)
     ]
-    return np.stack(read, axis=1).ravel()
+    return np.stack(read, axis=1)
