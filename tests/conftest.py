@@ -30,8 +30,10 @@ def pytest_collection_modifyitems(items):
     """Put whole runs first, in their order, then other long files: none must be what a worker starts last."""
 
     def place(item):
-        name = item.path.name
-        return (WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS), "/unit/" in str(item.path))
+        name, path = item.path.name, str(item.path)
+        whole = WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS)
+        # The report is one scope (below), and by its name it would be the last.
+        return (whole, "/unit/" in path and "/unit/report/" not in path)
 
     items.sort(key=place)
 

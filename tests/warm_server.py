@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 
 # What jobs and Snakemake load, found by -X importtime on a study.
 LIBRARIES = """
@@ -39,7 +40,7 @@ class Own:
             for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 if not module.name.endswith("__main__"):
                     importlib.import_module(module.name)
-        self._modules = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in OWN}
+        self._modules = {name: module for name, module in sys.modules.items() if name.split(".")[0] in OWN}
         self._specs = {name: self._modules[name].__spec__ for name in OWN}
 
     def find_spec(self, name, path, target=None):
@@ -134,13 +135,16 @@ def main(address, executable):
     """Serve until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
-    # The first compilation sets the compiler up; the first fit and Snakemake's parser look for plug-ins, and what
-    # counts threads looks for the files of libraries.
+    # The first compilation sets the compiler up; the first fit and Snakemake's parser look for plug-ins, and
+    # threadpoolctl for the files of libraries.
     sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)
     sys.modules["snakemake.cli"].get_argument_parser()
     sys.modules["threadpoolctl"].threadpool_info()
     sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
-    sys.meta_path.insert(0, Own())
+    with suppress(Exception):  # an error in the source is said by each program that loads it
+        sys.meta_path.insert(0, Own())
+    for name in [name for name in sys.modules if name.split(".")[0] in OWN]:
+        del sys.modules[name]
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
     gc.set_threshold(50_000)  # as in the process of the tests: drawing makes little garbage and many objects
     listening = socket.socket(socket.AF_UNIX)
