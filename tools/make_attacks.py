@@ -126,7 +126,7 @@ def of_feeders(epsilon: float, meters: int) -> Attacked:
 
     return Attacked(
         lambda x, noise: mechanism.release(FeederRecords(x), noise),
-        lambda x, take: mechanism.run(x, lambda _, exact: take(exact)),
+        lambda x, take: mechanism.run(mechanism.sums(FeederRecords(x)), lambda _, exact: take(exact)),
         likeness,
     )
 
