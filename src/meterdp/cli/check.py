@@ -95,6 +95,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         _propose(path, zone, section, {str(problem) for problem in problems})
     if problems:
         return 1
+    if arguments.unless_read is None:
+        print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
     except_for = ", except for what is to be checked" if odd else ""
     return _well(arguments, f"the settings describe {path} ({look.meters}){except_for}")
 

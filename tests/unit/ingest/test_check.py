@@ -163,6 +163,7 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
     assert capsys.readouterr().out == (
+        "From 2025-03-10 to 2025-04-06 0.0% of a typical meter's readings are missing.\n"
         f"The settings describe {path} (4 meters, 4 of them with readings): a study can run.\n"
     )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
@@ -173,6 +174,22 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     assert main(["check", str(path), "--time-zone", ZONE, "--write", str(tmp_path / "new.yaml")]) == 0
     assert yaml.safe_load((tmp_path / "new.yaml").read_text())["export"]["decimal"] == ","
     assert main(["check", str(path), "--write", str(tmp_path / "new.yaml")]) == 1  # never over a file
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_month_without_readings_is_told_by_the_share_that_is_missing(tmp_path, frame, capsys, listed):
+    march = plain(frame[frame["local"] < "2025-03-24"])
+    march.to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    if listed:
+        (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *march["meter_id"].unique()]))
+        export["meters"] = str(tmp_path / "meters.csv")
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    words = "rom {} to {} {}% of a typical meter's readings are missing"
+    assert words.format("2025-03-10", "2025-03-23", "0.0") in capsys.readouterr().out
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    missing = 1 - (march["meter_id"] == "M000").sum() / (frame["meter_id"] == "M000").sum()
+    assert code == 0 and words.format("2025-03-10", "2025-04-06", f"{100 * missing:.1f}") in said
 
 
 def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):

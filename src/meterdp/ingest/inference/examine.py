@@ -327,6 +327,7 @@ class Look:
     findings: list[InputError]  # what contradicts the settings; with a public list of meters nothing may end a run
     odd: list[str] = field(default_factory=list)  # what else is to be checked
     meters: str = ""  # how many there are
+    coverage: str = ""  # which days there are, and how much is missing
 
 
 def looked_at(path, export: dict) -> Look:
@@ -352,7 +353,23 @@ def looked_at(path, export: dict) -> Look:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
     if without or many_contradict(trial):
         odd += _other_columns(path, settings)
-    return Look(found, odd, f"{counted:,} {what}, {counted - without:,} of them with readings")
+    meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
+    return Look(found, odd, meters, _coverage_of_first(trial, export["time_zone"]))
+
+
+def _coverage_of_first(trial: Trial, zone: str) -> str:
+    """Return how much is missing in the period, or of an export of which only the start was read, up to there."""
+    begin, end = 0, len(trial.starts_us)
+    given = np.flatnonzero(~np.isnan(trial.energy_kwh).all(axis=0))
+    if not trial.whole and len(given):
+        begin, end = int(given[0]), int(given[-1]) + 1
+    days = [text[:10] for text in local_text(trial.starts_us[[begin, end - 1]].astype("datetime64[us]"), zone)]
+    return _coverage(trial, begin, end, *days) + ("" if trial.whole else " (first rows only)")
+
+
+def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
+    missing = float(np.median(np.isnan(trial.energy_kwh[:, begin:end]).mean(axis=1)))
+    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
 
 
 def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
@@ -420,9 +437,8 @@ def _numbers(trial: Trial, zone: str) -> list[str]:
 def _period(found: Finding) -> list[str]:
     begin, end, kept, kept_whole = found.period
     meters, slots = found.trial.energy_kwh.shape
-    missing = float(np.median(np.isnan(found.trial.energy_kwh[:, begin:end]).mean(axis=1)))
-    days = f"from {found.settings['first_day']} to {found.settings['last_day']}"
-    said = [f"  {days} {missing:.1%} of a typical meter's readings are missing"]
+    days = found.settings["first_day"], found.settings["last_day"]
+    said = ["  " + _coverage(found.trial, begin, end, *days)]
     if (begin, end) != (0, slots):
         said.append(
             f"  {kept:,} of {meters:,} meters have enough of them for a study; in the whole period {kept_whole:,}"
