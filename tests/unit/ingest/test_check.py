@@ -21,6 +21,8 @@ NO_LOCAL_CLOCK = {
     *("Unix time, s", "Unix time, ms"),
 }
 
+INTERVAL = pd.Timedelta(minutes=30)
+
 
 @pytest.fixture(scope="module")
 def schema(repository):
@@ -274,6 +276,58 @@ def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, c
     plain(frame.assign(local=local.dt.strftime("%Y-%m-%d %H:%M"))).to_csv(tmp_path / "e.csv", index=False)
     own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end"}
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
+
+
+DAYS_TO_MIDNIGHT = "days run from the end of the first interval to midnight: stamps are ends"
+DAYS_FROM_MIDNIGHT = "days begin at midnight: stamps are starts"
+LAST_AT_MIDNIGHT = "the last stamp is midnight, so stamps are probably ends of intervals"
+NAMED_ENDS = "the column of stamps is named after the ends of intervals"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(
+    ("column", "is_end", "left_out", "words"),
+    [
+        ("stamp", True, 0, DAYS_TO_MIDNIGHT),
+        ("stamp", False, 0, DAYS_FROM_MIDNIGHT),
+        ("stamp", True, 3, LAST_AT_MIDNIGHT),
+        ("interval_end", True, 0, NAMED_ENDS),
+        ("interval_start", False, 3, "the column of stamps is named after the starts of intervals"),
+    ],
+)
+def test_stamps_of_another_kind_than_the_settings_say_are_told_as_without_settings(
+    tmp_path, capsys, listed, column, is_end, left_out, words
+):
+    frame = readings()
+    local = pd.to_datetime(frame["local"]) + pd.Timedelta(minutes=30 * is_end)
+    frame = plain(frame.assign(local=local.dt.strftime("%Y-%m-%d %H:%M")))[local >= local.min() + left_out * INTERVAL]
+    frame.rename(columns={"interval_start": column}).to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    assert words in capsys.readouterr().out
+    export = {"time_zone": ZONE, "interval_minutes": 30, "time_column": column}
+    if listed:
+        (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+        export |= {"meters": str(tmp_path / "meters.csv"), "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    right, wrong = ("end", "start") if is_end else ("start", "end")
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"stamp": wrong})
+    assert code == 0 and f"To be checked: {words}, but export.stamp says {wrong}: " in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"stamp": right})
+    assert code == 0 and "To be checked" not in said
+
+
+@pytest.mark.parametrize("day_of", ["UTC", "Europe/Berlin"])
+def test_days_by_the_clock_of_stamps_or_of_homes_contradict_nothing(tmp_path, capsys, day_of):
+    """An hour ends at 00:00 UTC where a day of Berlin begins; that is no sign of starts."""
+    begin = pd.Timestamp("2025-01-06", tz=day_of)
+    ends = pd.date_range(begin, periods=28 * 24, freq="h").tz_convert("UTC") + pd.Timedelta(hours=1)
+    kwh = np.random.default_rng(2).gamma(2, 0.3, len(ends)).round(3)
+    frame = pd.DataFrame({"meter_id": "M1", "stamp": ends.strftime("%Y-%m-%d %H:%M"), "kwh": kwh})
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": "Europe/Berlin", "stamp_time_zone": "UTC", "time_column": "stamp", "interval_minutes": 60}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"stamp": "end"})
+    assert code == 0 and "To be checked" not in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert (DAYS_TO_MIDNIGHT in said) == (day_of == "UTC")
 
 
 def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, capsys):

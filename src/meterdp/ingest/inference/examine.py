@@ -6,7 +6,7 @@ Whether its first readings contradict given settings. ``meterdp check`` prints b
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,7 +21,8 @@ from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
-from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
+from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
+from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
 from meterdp.ingest.inference.table import kind_of, sample_of
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
@@ -45,7 +46,7 @@ from meterdp.ingest.streams import files_of
 # What the configuration has for them; a test compares.
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
-_DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
+_HOUR_US, _MINUTES_PER_DAY = 3_600_000_000, 24 * 60
 _STEP_BATCHES = 8
 # What a row or column of sums is called where others name a meter.
 _TOTAL = re.compile(
@@ -110,7 +111,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
         _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
-    if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
+    if _names_times(given.get("format", "long_csv"), given.get("wide_layout")):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
@@ -209,15 +210,9 @@ def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     return "UTC"
 
 
-def _first_and_last_us(batches: list[Batch]) -> np.ndarray:
-    """Return the first and the last stamp, (2,) int64; at least one can be used."""
-    stamps = np.concatenate([batch.stamp_us[batch.stamp_us != NO_STAMP] for batch in batches])
-    return np.array([stamps.min(), stamps.max()])
-
-
 def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> None:
     """Say that stamps are in standard time where the homes' clock changes and that of the file does not."""
-    first, last = _first_and_last_us(batches)
+    first, last = first_and_last_us(batches)
     changes = clock_changes(given["time_zone"])
     inside = np.flatnonzero((changes.utc_us > first) & (changes.utc_us < last))
     if given.get("format") in SELF_DESCRIBED or not len(inside):
@@ -254,29 +249,26 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
     given["interval_minutes"] = int(step)
 
 
+def _names_times(form: str, wide_layout: str | None) -> bool:
+    """Whether every row of a format has a stamp of its own."""
+    return form in ("long_csv", "parquet") or (form == "wide_csv" and wide_layout == "meters")
+
+
 def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
     """Tell starts from ends by the first and the last stamp of the export."""
     if "stamp" in given:
         return
-    edges = _first_and_last_us(batches)
-    if all(np.all(batch.stamps_are_utc) for batch in batches):
-        changes = clock_changes(given["time_zone"])
-        edges = edges + [changes.offset_at(int(edge)) for edge in edges]
-    first, last = edges % _DAY_US
-    step = given["interval_minutes"] * _MINUTE_US
-    named = re.search("start|begin|from", given.get("time_column", "interval_start"), re.IGNORECASE)
-    if first == step and last == 0 and not named:
-        given["stamp"] = "end"
-        said.append("days run from the end of the first interval to midnight: stamps are ends")
-    elif last == 0 and first != 0 and not named:
-        given["stamp"] = "end"
-        to_check.append("the last stamp is midnight, so stamps are probably ends of intervals (export.stamp)")
-    elif first == 0 and last != 0:
-        said.append("days begin at midnight: stamps are starts")
-    elif named:
-        said.append("the column of stamps is named after the starts of intervals")
-    else:
+    column, zone = given.get("time_column", "interval_start"), given["time_zone"]
+    found = stamp_evidence(batches, given["interval_minutes"], column, of_stamps=zone, of_homes=zone)
+    if found is None:
         to_check.append("stamps may be starts or ends of intervals: starts are assumed (export.stamp)")
+        return
+    if found.stamp == "end":
+        given["stamp"] = "end"
+    if found.sure:
+        said.append(found.sentence)
+    else:
+        to_check.append(f"{found.sentence} (export.stamp)")
 
 
 def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check: list[str]) -> Trial:
@@ -348,7 +340,7 @@ def looked_at(path, export: dict) -> Look:
             return Look([error])
         found = trial.findings(path) or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd = remarks(trial, export["time_zone"])
+    odd = [*remarks(trial, export["time_zone"]), *_other_stamps(path, trial, export["time_zone"])]
     if without:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
     if without or many_contradict(trial):
@@ -385,9 +377,38 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
+def _other_stamps(path, trial: Trial, time_zone: str) -> Iterator[str]:
+    """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
+    settings, sentence = trial.settings, None
+    try:
+        layout = _layout(path, _own_columns(settings))
+    except InputError:
+        layout = Layout()
+    same_column = layout.settings.get("time_column", settings.time_column) == settings.time_column
+    if (
+        same_column
+        and "stamp" in layout.settings
+        and layout.settings.get("format", settings.format) == settings.format
+    ):
+        if layout.settings["stamp"] != settings.stamp:
+            sentence = next(said for said in layout.said if said in ENDS_SAID)
+    elif _names_times(settings.format, settings.wide_layout):
+        zones = {"of_stamps": settings.time_zone, "of_homes": time_zone}
+        minutes, column = settings.interval_minutes, settings.time_column
+        found = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
+        sentence = found and found.sentence
+    if sentence:
+        wrong = "if that is wrong, every reading is off by an interval"
+        yield f"{sentence}, but export.stamp says {settings.stamp}: {wrong}"
+
+
+def _own_columns(settings: ExportSettings) -> dict:
+    return {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
+
+
 def _other_columns(path, settings: ExportSettings) -> list[str]:
     """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
-    own = {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
+    own = _own_columns(settings)
     try:
         found = _layout(path, own).settings
     except InputError as error:

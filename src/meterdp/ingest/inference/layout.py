@@ -80,6 +80,11 @@ _SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
+# Why stamps are ends.
+ENDS_SAID = (
+    "the first column of a day is not 00:00 but one interval later: times are ends",
+    "the column of stamps is named after the ends of intervals",
+)
 
 
 @dataclass
@@ -190,7 +195,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         out.settings["interval_minutes"] = step // _MINUTE_US
         if next(iter(times.values())) == step:
             out.settings["stamp"] = "end"
-            out.said.append("the first column of a day is not 00:00 but one interval later: times are ends")
+            out.said.append(ENDS_SAID[0])
     else:
         out.settings["wide_columns"] = "numbers"
         out.settings["interval_minutes"] = 24 * 60 // per_day
@@ -304,7 +309,7 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
     ends = re.search(_END, name, re.IGNORECASE) and not re.search(_START, name, re.IGNORECASE)
     if ends and (stamp is joined or len(stamps) == 1):
         out.settings["stamp"] = "end"
-        out.said.append("the column of stamps is named after the ends of intervals")
+        out.said.append(ENDS_SAID[1])
     if stamp is joined and _ends_on_its_own_day(joined):
         raise InputError(
             "writes the end of a day as 00:00 of the same day, not of the next",
