@@ -13,6 +13,7 @@ from meterdp.cli import Command, configurations, take_configurations
 from meterdp.errors import REFUSAL, InputError
 
 if TYPE_CHECKING:
+    from meterdp.core.log_scale import LogScale
     from meterdp.ingest.inference.examine import Finding
 
 EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings.csv.gz --config my.yaml")
@@ -78,7 +79,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            look = looked_at(path, export)
+            look = looked_at(path, export, _scale(config, problems))
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
@@ -99,6 +100,14 @@ def _compare(arguments: argparse.Namespace) -> int:
         print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
     except_for = ", except for what is to be checked" if odd else ""
     return _well(arguments, f"the settings describe {path} ({look.meters}){except_for}")
+
+
+def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:
+    """Return the scale of energy that the settings name, if they are in order."""
+    from meterdp.core.log_scale import LogScale
+
+    wrong = any((problem.field or "").startswith("profiles.") for problem in problems)
+    return None if wrong else LogScale.from_config(config["profiles"])
 
 
 def _plan(given: Mapping, schema: Mapping) -> None:

@@ -337,6 +337,12 @@ def _across_keys(config, source) -> Iterator[InputError]:
             "raise it, or choose the kind 'offset' with a larger offset_kwh_per_hour, or 'signed'",
         )
         return  # the bounds of the scale are not numbers
+    if scale.kind == SIGNED and low > 0:
+        yield refuse(
+            "profiles.clip_kwh_per_hour",
+            f"has a lower bound of {low:g}, so profiles.log_scale.kind '{SIGNED}' keeps no feed-in",
+            "give the largest feed-in of an hour as a number below zero, such as [-15, 20], or choose the kind 'log'",
+        )
     sound = config["mechanisms"]["sound"]
     (least, most), level = scale.bounds_log_kwh, sound["level_log_kwh"]
     if not least <= level <= most:

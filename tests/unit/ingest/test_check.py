@@ -278,6 +278,53 @@ def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, c
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
 
 
+NET = {"log_scale": {"kind": "signed"}, "clip_kwh_per_hour": [-15, 20]}
+
+
+def _feed_in(frame, kwh: float = -0.6):
+    """Let a home of four feed in at noon."""
+    noon = frame["local"].str[11:13].isin(["12", "13"]) & (frame["meter_id"] == "M000")
+    return plain(frame.assign(kwh=frame["kwh"].mask(noon, kwh))), float(noon.mean())
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_feed_in_that_the_scale_does_not_keep_is_told_with_what_keeps_it(tmp_path, frame, schema, capsys, listed):
+    net, share = _feed_in(frame)
+    net.to_csv(tmp_path / "e.csv", index=False)
+    words = f"{share:.1%} of readings are below zero: on the plain logarithm they are moved to the lower bound"
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE, "--write", str(tmp_path / "new.yaml")]) == 0
+    assert words in capsys.readouterr().out
+    proposed = yaml.safe_load((tmp_path / "new.yaml").read_text())
+    assert proposed["profiles"] == NET and complete(proposed, schema)["profiles"]["log_scale"]["kind"] == "signed"
+    assert "The days and the section profiles were chosen by the readings" in (tmp_path / "new.yaml").read_text()
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    if listed:
+        (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+        export |= {"meters": str(tmp_path / "meters.csv"), "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and f"To be checked: {words}" in said and "such as [-15, 20]" in said
+    assert "below" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export, profiles=NET)[1]
+    low = NET | {"clip_kwh_per_hour": [-1, 20]}  # 0.6 kWh in half an hour are more
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, profiles=low)
+    assert code == 0 and f"{share:.1%} of readings are below -1 kWh an hour: they are moved" in said
+
+
+def test_readings_that_are_hardly_ever_below_zero_are_not_told(tmp_path, frame, capsys):
+    net = plain(frame).assign(kwh=frame["kwh"].where(frame.index != 7, -0.2))
+    net.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "below zero" not in said and "profiles" not in said
+
+
+def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    sections = {"export": {"time_zone": ZONE, "interval_minutes": 30}, "profiles": {"log_scale": {"kind": "signed"}}}
+    code, said = checked(tmp_path, capsys, path, **sections)
+    assert code == 1 and "field 'profiles.clip_kwh_per_hour': has a lower bound of 0.01, so" in said
+    assert "'signed' keeps no feed-in" in said and said.count("\n") == 1
+
+
 DAYS_TO_MIDNIGHT = "days run from the end of the first interval to midnight: stamps are ends"
 DAYS_FROM_MIDNIGHT = "days begin at midnight: stamps are starts"
 LAST_AT_MIDNIGHT = "the last stamp is midnight, so stamps are probably ends of intervals"

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import yaml
 
+from meterdp.core.log_scale import SIGNED, LogScale
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
@@ -26,9 +27,11 @@ from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us,
 from meterdp.ingest.inference.table import kind_of, sample_of
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
+    NET_CLIP_KWH_PER_HOUR,
     FirstReadings,
     Trial,
     begin_strictly,
+    feed_in_lost,
     first_batches,
     first_refusal,
     many_contradict,
@@ -71,6 +74,7 @@ class Finding:
     period: tuple[int, int, int, int]  # from :func:`best_period`
     findings: list[InputError]  # what still contradicts the settings
     odd: list[str]  # from :func:`remarks`; not for a configuration, as it counts readings
+    net: bool  # whether many readings are below zero
 
 
 def examine(path, *, time_zone: str | None = None, known: Mapping | None = None) -> Finding:
@@ -120,7 +124,9 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
-    found = Finding(given, said, to_check, trial, clock, period, findings, remarks(trial, zone))
+    lost = feed_in_lost(trial, LogScale(low_kwh=0))
+    odd = remarks(trial, zone) + ([lost] if lost else [])
+    found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
     return found
 
@@ -322,8 +328,9 @@ class Look:
     coverage: str = ""  # which days there are, and how much is missing
 
 
-def looked_at(path, export: dict) -> Look:
-    """Look at an export by the section ``export`` of a complete configuration.
+def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
+    """Look at an export by the section ``export`` of a complete configuration, and the scale its section ``profiles``
+    names.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -341,6 +348,8 @@ def looked_at(path, export: dict) -> Look:
         found = trial.findings(path) or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
     odd = [*remarks(trial, export["time_zone"]), *_other_stamps(path, trial, export["time_zone"])]
+    if scale is not None and (lost := feed_in_lost(trial, scale)):
+        odd.append(lost)
     if without:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
     if without or many_contradict(trial):
@@ -484,6 +493,11 @@ def config_text(path, found: Finding) -> str:
     name = "one meter" if alone else Path(path).resolve().name.split(".")[0]
     settings = {"path": str(path), "format": "long_csv", **found.settings}
     config = {"title": f"Study of {name}", "results_dir": "results-" + name.replace(" ", "-"), "export": settings}
+    chosen = "The days were"
+    if found.net:
+        chosen = "The days and the section profiles were"
+        low, high = NET_CLIP_KWH_PER_HOUR
+        config["profiles"] = {"log_scale": {"kind": SIGNED}, "clip_kwh_per_hour": [low, high]}
     remarks = [f"# To be checked: {sentence}\n" for sentence in found.to_check]
-    remarks.append("# The days were chosen by the readings: for a release choose them without looking at any.\n")
+    remarks.append(f"# {chosen} chosen by the readings: for a release choose them without looking at any.\n")
     return "".join(remarks) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from meterdp.core.log_scale import LOG, LogScale
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes
@@ -35,6 +36,10 @@ _MOST_DAYS = 4
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _HOUR_US = 3_600_000_000
+# Share of readings below zero that is no fault of a few meters.
+_NOTICEABLE = 0.001
+# What homes with panels take and give in an hour, where nothing is known of them.
+NET_CLIP_KWH_PER_HOUR = (-15, 20)
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,22 @@ def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     return [*_other_intervals(trial), *_skipped_hours(trial), *_hours_that_contradict(trial, time_zone)]
+
+
+def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
+    """Say that many readings are below zero and what a scale of hourly energy keeps; None if hardly any are."""
+    least = scale.least_negative_kwh
+    given = np.count_nonzero(~np.isnan(trial.energy_kwh))
+    lost = np.count_nonzero(trial.energy_kwh < least * trial.settings.interval_minutes / 60)
+    if lost <= _NOTICEABLE * given:
+        return None
+    below = f"{least:g} kWh an hour" if least else "zero"
+    where = "on the plain logarithm they" if scale.kind == LOG else "they"
+    return (
+        f"{lost / given:.1%} of readings are below {below}: {where} are moved to the lower bound, or dropped if "
+        "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
+        f"profiles.clip_kwh_per_hour to bounds that hold it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
+    )
 
 
 def _skipped_hours(trial: Trial) -> Iterator[str]:
