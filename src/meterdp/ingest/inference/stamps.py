@@ -54,8 +54,8 @@ def evidence_against(
         stamp_evidence(batches, interval_minutes, column, of_stamps=of_stamps, of_homes=zone)
         for zone in (of_stamps, of_homes)
     ]
-    told = [one for one in found if one is not None]
-    return told[0] if told and all(one.stamp != stamp for one in told) else None
+    known = [one for one in found if one is not None]
+    return known[0] if known and all(one.stamp != stamp for one in known) else None
 
 
 def _offsets(utc_us: np.ndarray, time_zone: str) -> np.ndarray:
