@@ -278,6 +278,18 @@ def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, c
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
 
 
+def test_a_substation_among_the_meters_does_not_move_the_hour_of_least_use(tmp_path, capsys):
+    frame = readings(meters=10)
+    quiet = pd.to_datetime(frame["local"]).dt.hour.between(1, 4)
+    homes = frame.assign(kwh=frame["kwh"].mask(quiet, 0.01))
+    evening = frame["local"].str[11:13].isin(["20", "21", "22", "23"])
+    substation = frame.assign(meter_id="S", kwh=900.0).assign(kwh=lambda f: f["kwh"].mask(evening, 5.0))
+    for rows in (homes, pd.concat([homes, substation[frame["meter_id"] == "M000"]])):
+        plain(rows).to_csv(tmp_path / "e.csv", index=False)
+        main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE])
+        assert "use is lowest around 3:00 by the file's clock" in capsys.readouterr().out
+
+
 NET = {"log_scale": {"kind": "signed"}, "clip_kwh_per_hour": [-15, 20]}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.ingest.batch import NO_STAMP, Batch
+from meterdp.ingest.batch import NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import ClockChanges, clock_changes
 
 # One zone per rule of clock changes; others share it.
@@ -30,6 +30,8 @@ _EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
 _FEWEST = 4
 # Of many readings every seventh, which meets every time of day, tells when homes sleep.
 _MANY, _SLEEP_STEP = 50_000, 7
+# As many meters as tell.
+_MOST_METERS = 2000
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ class ClockEvidence:
 
 def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEvidence:
     """Judge the stamps of an export, made earlier by so much, by the dates on which zones change their clocks."""
-    local, utc, by_hour, energy = [], 0, np.zeros(24), np.zeros(24)
+    local, utc, number = [], 0, NameIndex({}, grow=True)
+    by_hour, energy = np.zeros((_MOST_METERS, 24)), np.zeros((_MOST_METERS, 24))
     for batch in batches:
         is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
         # Where a row holds a whole day, the skipped hour is there and has no readings.
@@ -121,9 +124,12 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
         if not is_utc.all():
             local.append(hour[~is_utc])
         some = slice(None, None, _SLEEP_STEP if len(hour) > _MANY else 1)
-        of_day = hour[some] % 24
-        by_hour += np.bincount(of_day, minlength=24)
-        energy += np.bincount(of_day, np.abs(batch.energy[used][some]), minlength=24)
+        meter = number(batch.meter_ids, batch.meter)[used][some]
+        few = (meter >= 0) & (meter < _MOST_METERS)
+        cell = 24 * meter[few] + hour[some][few] % 24
+        by_hour += np.bincount(cell, minlength=by_hour.size).reshape(by_hour.shape)
+        amount = np.abs(batch.energy[used][some][few])
+        energy += np.bincount(cell, amount, minlength=energy.size).reshape(energy.shape)
     hours = np.concatenate(local) if local else np.empty(0, np.int64)
     sleep = _sleep_hour(energy, by_hour)
     if utc > len(hours):
@@ -197,17 +203,25 @@ def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str
 
 
 def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
-    """Return the middle of the four hours of least energy; None where nights do not stand out."""
-    if not (count > 0).all():
+    """Return the middle of the four hours of least energy; None where nights do not stand out.
+
+    ``energy`` and ``count`` of readings, (H, 24), are per meter. Each counts with the shape of its own day, so that the
+    meter of a substation does not hide those of homes.
+    """
+    used = energy.sum(axis=1) > 0
+    energy, count = energy[used], count[used]
+    if not (count > 0).any(axis=0).all():
         return None
-    mean = energy / count
+    own = energy.sum(axis=1) / count.sum(axis=1)
+    shape = np.divide(energy, count * own[:, None], out=np.zeros_like(energy), where=count > 0)
+    mean = shape.sum(axis=0) / (count > 0).sum(axis=0)
     window = np.array([mean[np.arange(h, h + 4) % 24].mean() for h in range(24)])
     if window.min() > 0.9 * mean.mean():
         return None
     return float((window.argmin() + 2) % 24)
 
 
-_MOST_EDGES, _MOST_METERS = 60, 2000
+_MOST_EDGES = 60
 # As the study: what share of its readings a meter may lack, and how many days are the fewest.
 _MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, 28
 # How many of the meters that the best run of days keeps a longer one must keep.
