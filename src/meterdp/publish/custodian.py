@@ -142,7 +142,8 @@ def _guarantee(of: Signing) -> str:
     privacy = of.privacy
     return (
         f"Differential privacy with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} for "
-        f"{privacy['unit']}, proven in {' and '.join(privacy['proof'])} of meterdp."
+        f"{privacy['unit']}, proven in {' and '.join(privacy['proof'])} of meterdp. Nobody outside the project has "
+        "reviewed the proofs."
     )
 
 

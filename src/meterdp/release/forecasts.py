@@ -262,15 +262,17 @@ class GroupForecasts(Calibrated):
             facts["expected_error"] = self.plan.stated
         shape = {c.name: {"unit": c.unit, "means": c.description} for c in RELEASED_SHAPE.columns}
         return Said(
-            what="what a household of a group is expected to use in every hour of a week, its median and intervals",
+            what="what a household of a group is expected to draw from the grid in every hour of a week, its median "
+            "and intervals",
             covers="all files of this folder together",
             facts=facts | {"shape": {"file": SHAPE_FILE, "columns": shape}},
             opening="Every hour has an expected energy, a median, and intervals expected to hold 50 and 90 % of such "
             f"hours. They were made from the last {days} days of the readings. Weekends and working days differ; "
-            "holidays and the weather of the week are not taken into account. Feed-in counts as no energy. No file "
-            "was made from one household's readings alone.",
+            "holidays and the weather of the week are not taken into account. No file was made from one household's "
+            "readings alone.",
             file=f"{groups}, and those of a group have the same forecast. Expected energies add up: the sum over "
-            "files is what all households are expected to use together",
+            "files is what all households are expected to draw from the grid together, where an hour of feed-in "
+            "counts as one without energy",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour is known. Multiply it by the ratios of "
                 "this file: this is closer to the household than its own file, which knows nothing about it",

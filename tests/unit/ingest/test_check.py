@@ -579,3 +579,53 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     counter.dropna().to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
     assert found.settings["stamp"] == "end" and "probably ends" in " ".join(found.to_check)
+
+
+def months(folder, frame):
+    """Write an export of three files; return its folder and the settings that read it."""
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        plain(frame).iloc[rows].to_csv(folder / f"{number}.csv", index=False)
+    found = examine(folder, time_zone=ZONE)
+    assert found.findings == []
+    return folder, found.settings
+
+
+def checked_with(tmp_path, capsys, folder, settings, listed):
+    export = {"path": str(folder)} | settings
+    if listed:
+        (tmp_path / "meters.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(METERS)))
+        export["meters"] = str(tmp_path / "meters.csv")
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    capsys.readouterr()
+    code = main(["check", "--config", str(tmp_path / "my.yaml")])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_file_of_several_that_cannot_be_read_is_named_with_its_reason(tmp_path, frame, capsys, listed):
+    """A study without a list would be refused; with one it runs, and somebody should know."""
+    folder, settings = months(tmp_path / "export", frame)
+    (folder / "2.csv").write_bytes("Zähler;Wert\n1;2\n".encode("cp1252"))
+    code, said = checked_with(tmp_path, capsys, folder, settings, listed)
+    assert "file 3 of 3, in order of names, row 1: is not UTF-8 text" in said
+    assert (code, "1 of 3 files cannot be read" in said) == ((0, True) if listed else (1, False))
+    assert main(["check", str(folder), "--time-zone", ZONE]) == 1
+    assert "file 3 of 3, in order of names, row 1: is not UTF-8 text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_column_that_no_file_has_is_refused(tmp_path, frame, capsys, listed):
+    folder, settings = months(tmp_path / "export", frame)
+    code, said = checked_with(tmp_path, capsys, folder, settings | {"energy_column": "Leistung"}, listed)
+    assert code == 1 and "file 1 of 3, in order of names, row 1, field 'Leistung': is missing from the header" in said
+
+
+def test_rows_that_are_no_text_make_no_file_unreadable(tmp_path, frame, capsys):
+    """What a household's rows hold is not what ends a check of a public list, in every file though they are."""
+    folder, settings = months(tmp_path / "export", frame)
+    for path in folder.iterdir():
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(lines[0] + b"\xff\xfe,\x00\n" + b"".join(lines[1:]))
+    code, said = checked_with(tmp_path, capsys, folder, settings, listed=True)
+    assert code == 0 and "cannot be read" not in said

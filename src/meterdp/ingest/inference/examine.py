@@ -32,6 +32,7 @@ from meterdp.ingest.inference.trial import (
     Trial,
     begin_strictly,
     feed_in_lost,
+    files_not_read,
     first_batches,
     first_refusal,
     many_contradict,
@@ -124,6 +125,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
+    findings = [*files_not_read(path, trial.settings)[1][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
     odd = remarks(trial, zone) + ([lost] if lost else [])
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
@@ -336,6 +338,9 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     """
     settings = ExportSettings.from_config(export)
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
+    files, unread = files_not_read(path, settings)
+    if unread and len(unread) == files:  # by their headers alone, and no row of anybody
+        raise unread[0]
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         found = trial.findings(path)
@@ -347,7 +352,12 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
             return Look([error])
         found = trial.findings(path) or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd = [*remarks(trial, export["time_zone"]), *_other_stamps(path, trial, export["time_zone"])]
+    odd = remarks(trial, export["time_zone"])
+    if unread and meter_list is not None:
+        odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
+    elif unread:
+        found = [*unread[:1], *found]
+    odd += _other_stamps(path, trial, export["time_zone"])
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:

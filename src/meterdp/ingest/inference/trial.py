@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,13 +20,16 @@ from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
 from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
+from meterdp.ingest.members import Member
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import format_named, reader
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import Limit
+from meterdp.ingest.streams import Limit, files_of
 
 # What a few seconds are enough for.
 MOST_READINGS = 2_000_000
+# Of many files so many, spread over all of them, and so much of each.
+_MOST_FILES, _BEGIN_BYTES = 200, 1 << 16
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 _NO_LINK = {"meter_missing", "reading_type_missing"}
 _FEWEST_GAPS = 20
@@ -105,6 +109,25 @@ def read_strictly(path, settings: ExportSettings) -> None:
 def begin_strictly(path, settings: ExportSettings) -> None:
     """Read no more than the header and the first readings, as a study without a list of meters does."""
     next(iter(reader(settings.format, limit=_limit(settings))(path, settings)), None)
+
+
+def files_not_read(path, settings: ExportSettings) -> tuple[int, list[InputError]]:
+    """Return how many of several files were begun, and why some cannot be read: rows are no reason, headers are."""
+    files = files_of(path, by_name=settings.packed_by_name)
+    files = files[:: -(-len(files) // _MOST_FILES)] if len(files) > 1 else []
+    return len(files), [error for file in files if (error := _why_not_read(file, settings)) is not None]
+
+
+def _why_not_read(file: Member, settings: ExportSettings) -> InputError | None:
+    begin = partial(reader(settings.format, limit=_limit(settings)), file, batch_bytes=_BEGIN_BYTES)
+    first = next(begin(settings=replace(settings, bad_rows="missing")), None)
+    if first is None or "file_unreadable" not in first.set_aside:
+        return None
+    try:
+        next(begin(settings=replace(settings, bad_rows="refuse")), None)
+    except InputError as error:
+        return error
+    return None
 
 
 def _limit(settings: ExportSettings) -> Limit:

@@ -205,8 +205,8 @@ def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str
 def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
     """Return the middle of the four hours of least energy; None where nights do not stand out.
 
-    ``energy`` and ``count`` of readings, (H, 24), are per meter. Each counts with the shape of its own day, so that the
-    meter of a substation does not hide those of homes.
+    ``energy`` and ``count`` of readings, (H, 24), are per meter. Each counts with the shape of its own day, so that
+    the meter of a substation does not hide those of homes.
     """
     used = energy.sum(axis=1) > 0
     energy, count = energy[used], count[used]
