@@ -1102,6 +1102,8 @@ def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
+    if done.returncode < 0:  # a mutant that writes to the wrong place in memory
+        return FAILED, f"{done.stdout}\nFAILED {' '.join(tests)}: the process crashed"
     if done.returncode not in (PASSED, FAILED):
         sys.exit(f"pytest could not run {' '.join(tests)}:\n{done.stdout[-3000:]}")
     return done.returncode, done.stdout
