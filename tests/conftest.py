@@ -15,6 +15,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parents[1]
+gc.disable()
 # Releases and the reproduction run in the folder of the tiny study, after its tests; leaks are looked for in it, too.
 WHOLE_RUNS = ("test_study.py", "test_release.py", "test_leaks.py", "test_release_again.py", "test_reproduce.py")
 
@@ -40,7 +41,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish(session):
     """Look no more for garbage in what is collected and imported; it stays, and looking takes a tenth of the time."""
-    gc.collect()
+    gc.enable()
     gc.freeze()
     gc.set_threshold(50_000)
 

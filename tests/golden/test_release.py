@@ -126,7 +126,7 @@ def plain(name: str, data: bytes) -> str:
         r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n<,])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
     )
     text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
-    text = re.sub(r'"contentSize": "\d+"', '"contentSize": "SIZE"', text)
+    text = re.sub(r'"(contentSize|@value)": "\d+"', r'"\1": "SIZE"', text)
     return re.sub(r"-?\b\d+\.\d+(?:e-?\d+)?\b", lambda number: f"{float(number[0]):.9g}", text)
 
 

@@ -158,12 +158,12 @@ def adapt_stack(
     return out
 
 
-def energy_share(x: np.ndarray, domain: Loads, level: float = 0.0) -> np.ndarray:
-    """Return the mean energy of an hour of each record (n, d) as a share in [0, 1] of the largest that counts.
+def energy_share(x: np.ndarray, domain: Loads) -> np.ndarray:
+    """Return the mean energy of an hour of each record (..., d) as a share in [0, 1] of the largest that counts.
 
-    Records, in log kWh, are within the public bounds; ``level`` is added to every entry, which then is clipped again.
+    Records are in log kWh and within the public bounds.
     """
-    return np.clip(domain.log_scale.kwh(domain.clip(x + level)).mean(axis=1) / MOST_KWH, 0.0, 1.0)
+    return np.clip(domain.log_scale.kwh(x).mean(axis=-1) / MOST_KWH, 0.0, 1.0)
 
 
 def adapt(
@@ -222,7 +222,8 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
     moved, some = np.empty(len(mixtures)), LEVELS[::15]
     for r in range(len(mixtures)):
         x, _ = sample(mixtures.draw(r), PROFILES, FixedNumbers())
-        of_mixture = np.interp(LEVELS, some, [energy_share(x, domain, level).mean() for level in some])
+        at_levels = energy_share(domain.clip(x + some[:, None, None]), domain).mean(axis=1)
+        of_mixture = np.interp(LEVELS, some, at_levels)
         moved[r] = LEVELS[((LEVELS / ENERGY_STD) ** 2 + ((share[r] - of_mixture) / std[r]) ** 2).argmin()]
     return moved
 
