@@ -37,13 +37,12 @@ def raise_eigenvalues(matrices: np.ndarray, floor: float) -> tuple[np.ndarray, n
 
     The Frobenius projection onto {A : A >= floor I}; the others are returned untouched.
     """
-    values, vectors = np.linalg.eigh(matrices)
-    raised = values[..., 0] < floor
+    raised = np.linalg.eigvalsh(matrices)[..., 0] < floor
     if not raised.any():
         return matrices, raised
     out = np.array(matrices)
-    basis = vectors[raised]
-    out[raised] = (basis * np.maximum(values[raised], floor)[..., None, :]) @ np.swapaxes(basis, -1, -2)
+    values, vectors = np.linalg.eigh(matrices[raised])
+    out[raised] = (vectors * np.maximum(values, floor)[:, None, :]) @ np.swapaxes(vectors, -1, -2)
     return out, raised
 
 

@@ -222,7 +222,8 @@ def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray,
     moved, some = np.empty(len(mixtures)), LEVELS[::15]
     for r in range(len(mixtures)):
         x, _ = sample(mixtures.draw(r), PROFILES, FixedNumbers())
-        at_levels = energy_share(domain.clip(x + some[:, None, None]), domain).mean(axis=1)
+        by_hour = np.ascontiguousarray(x.T)[:, None] + some[:, None]  # adding up hours is quick if they come first
+        at_levels = energy_share(domain.clip(np.moveaxis(by_hour, 0, -1)), domain).mean(axis=1)
         of_mixture = np.interp(LEVELS, some, at_levels)
         moved[r] = LEVELS[((LEVELS / ENERGY_STD) ** 2 + ((share[r] - of_mixture) / std[r]) ** 2).argmin()]
     return moved
