@@ -82,10 +82,12 @@ def run(words, environment, streams, executable):
     os.environ.update(pair.split("=", 1) for pair in environment)
     if "MPLBACKEND" in os.environ:  # looked at when it was imported
         sys.modules["matplotlib"].rcParams["backend"] = os.environ["MPLBACKEND"]
-    sys.executable, sys.argv = executable, words[1:]
+    sys.executable, sys.argv, sys.orig_argv = executable, words[1:], [executable, *words[1:]]
     sys.path[0:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     status = 0
     try:
+        with suppress(ModuleNotFoundError):
+            importlib.import_module("sitecustomize")
         if sys.argv[0] == "-m":
             del sys.argv[0]
             sys.path.insert(0, words[0])

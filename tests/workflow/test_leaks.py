@@ -1,7 +1,6 @@
 """Secrets planted in an export are where they belong and nowhere else: not in what a run writes, says or leaves."""
 
 import os
-import resource
 import shutil
 import subprocess
 
@@ -103,18 +102,19 @@ def test_the_tiny_study_leaks_nothing(tiny_study):
     assert leaked(tiny_study.folder, secrets) == []
 
 
-def failing(runner, settings, *arguments, program=("snakemake",), **options):
-    """Run what must fail; everything it said and left, secrets included in none of it."""
-    command, environment = runner.command(settings, *arguments, program=program)
+def failing(runner, customize=""):
+    """Read an export, which must fail, with ``customize`` in every Python; return what was said."""
+    (runner.folder / "custom").mkdir()
+    (runner.folder / "custom/sitecustomize.py").write_text(customize)
+    command, environment = runner.command(PLANTED, "--until", "ingest", program=warm_snakemake())
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, (str(runner.folder / "custom"), environment.get("PYTHONPATH")))
+    )
     done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=HANGS,
-        **({"env": environment} | options),
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
     )
     assert done.returncode != 0
+    shutil.rmtree(runner.folder / "custom")
     return done
 
 
@@ -122,7 +122,7 @@ def test_a_bad_row_leaks_nothing(runner):
     frame = planted_readings()
     frame.loc[500, "kwh"] = "twelvish"
     frame.to_csv(runner.folder / "export.csv", index=False)
-    done = failing(runner, PLANTED, "--until", "ingest", program=warm_snakemake())
+    done = failing(runner)
     sentence_of(done, r"export.csv, row 502, field 'kwh': .*; .+\.$")
     assert leaked(runner.folder, SECRETS, done.stdout) == []
 
@@ -140,12 +140,7 @@ if any(word.endswith(".ingest.py") for word in sys.orig_argv):
 def test_an_error_that_quotes_records_leaks_nothing(runner):
     """As libraries do with values they cannot digest: here pyarrow, changed for the job of ``ingest`` alone."""
     planted_readings().to_csv(runner.folder / "export.csv", index=False)
-    (runner.folder / "quotes").mkdir()
-    (runner.folder / "quotes/sitecustomize.py").write_text(QUOTES)
-    _, environment = runner.command(PLANTED)
-    paths = os.pathsep.join(filter(None, (str(runner.folder / "quotes"), environment.get("PYTHONPATH"))))
-    done = failing(runner, PLANTED, "--until", "ingest", env=environment | {"PYTHONPATH": paths})
-    shutil.rmtree(runner.folder / "quotes")
+    done = failing(runner, QUOTES)
     assert "in _write_readings" in done.stdout and "builtins.ValueError" in done.stdout
     assert leaked(runner.folder, SECRETS, done.stdout) == []
 
@@ -156,11 +151,7 @@ def test_a_full_disk_leaks_nothing_and_says_so(runner):
     frame["kwh"] = np.random.default_rng(3).gamma(2.0, 0.3, len(frame)).astype(object)  # hardly compresses
     frame.loc[100, "kwh"] = "7.318264519"
     frame.to_csv(runner.folder / "export.csv", index=False)
-
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, 24_000))
-
-    done = failing(runner, PLANTED, "--until", "ingest", preexec_fn=small)
+    done = failing(runner, "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, 24_000))")
     sentence_of(done, r"^meterdp cannot go on\. .*File too large.*; free disk space")
     assert leaked(runner.folder, SECRETS, done.stdout) == []
     assert not list((runner.folder / "results/private").rglob("*.part"))

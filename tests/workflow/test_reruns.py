@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from tests.warm import warm_python
 from tests.workflow.conftest import ROOT, TINY
 
 SMALL = {**TINY, "shards": 1, "simulate": {"households": 90, "circuits": 3, "days": 16}}
@@ -88,6 +89,9 @@ def test_sigterm_ends_a_run_and_the_next_one_finishes_it(checkout, whom):
     assert [p.name for p in (checkout / "results").rglob("*.part")] == [], "half-written files were left"
     assert not (checkout / "results/private/meters.parquet").exists()
     if whom == "make":
+        programs = checkout / ".venv/bin"
+        programs.unlink()
+        programs.symlink_to(Path(warm_python()).parent)
         again = make_study(checkout)
         output, _ = again.communicate(timeout=600)
         assert again.returncode == 0, output[-3000:]

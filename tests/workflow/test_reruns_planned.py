@@ -13,6 +13,7 @@ import pytest
 import meterdp.core.provenance as provenance
 from meterdp.core.provenance import modules_behind, source_hash
 from tests.conftest import config_of
+from tests.warm import warm_python
 from tests.workflow.conftest import ROOT, Planner
 
 FOLDER = ROOT / "workflow/scripts"
@@ -80,7 +81,7 @@ def reached():
 
     Oracle: Python's own import, watched while it executes every import statement of every file.
     """
-    command = [sys.executable, "-c", _IMPORT_ALL, str(ROOT / "src"), *map(str, SCRIPTS.values())]
+    command = [warm_python(), "-c", _IMPORT_ALL, str(ROOT / "src"), *map(str, SCRIPTS.values())]
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True, check=True
     )
