@@ -17,11 +17,12 @@ from contextlib import suppress
 
 # What jobs and Snakemake load, found by -X importtime on a study.
 LIBRARIES = """
-cvxpy docutils.core dpath jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure nbformat numba
-numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.dataset pyarrow.parquet pygments requests
-scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.datasets sklearn.linear_model
-sklearn.mixture smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage
-sqlite3 statsmodels.tsa.api threadpoolctl yte zmq
+cvxpy docutils.core dpath holidays.countries jinja2 jsonschema matplotlib.backends.backend_svg
+matplotlib.figure nbformat numba numpy.random opendp.mod pandas psutil pyarrow.compute pyarrow.csv
+pyarrow.dataset pyarrow.parquet pygments requests scipy.optimize scipy.signal scipy.special scipy.stats
+sklearn.cluster sklearn.datasets sklearn.ensemble sklearn.linear_model sklearn.mixture smart_open
+snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage sqlite3 statsmodels.tsa.api
+threadpoolctl yte zmq
 """.split()
 
 
@@ -43,9 +44,16 @@ class Own:
         self._modules = {name: module for name, module in sys.modules.items() if name.split(".")[0] in OWN}
         self._specs = {name: self._modules[name].__spec__ for name in OWN}
 
+    def load_compiled(self):
+        """Load what Numba keeps of the kernels; every job that calls one would take 5 ms for it."""
+        named = (value for module in self._modules.values() for value in vars(module).values())
+        for kernel in {value for value in named if hasattr(value, "py_func") and value.stats.cache_path}:
+            for signature, *_ in kernel._cache._cache_file._load_index():
+                kernel.compile(signature)
+
     def find_spec(self, name, path, target=None):
         found = importlib.machinery.PathFinder.find_spec(name) if name in OWN else None
-        if found is None or found.origin != self._specs[name].origin:
+        if found is None or os.path.realpath(found.origin) != self._specs[name].origin:
             return None
         found.loader = self
         return found
@@ -144,7 +152,8 @@ def main(address, executable):
     sys.modules["threadpoolctl"].threadpool_info()
     sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
     with suppress(Exception):  # an error in the source is said by each program that loads it
-        sys.meta_path.insert(0, Own())
+        sys.meta_path.insert(0, own := Own())
+        own.load_compiled()
     for name in [name for name in sys.modules if name.split(".")[0] in OWN]:
         del sys.modules[name]
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it

@@ -195,9 +195,7 @@ class GroupForecast:
         both = (ratio * np.repeat([5 / 7, 2 / 7], HOURS)).reshape(2, HOURS).sum(axis=0)
         moved = np.log(np.tile(public.cell_shape[:HOURS] / both, 2) * ratio)[:, None]
         of_hours = Distribution.of_bins(SPREAD_EDGES, bins, SPREAD_ENDS)
-        hours = [Distribution(of_hours.at, weight) for weight in of_hours.weight]
-        within = np.array([hour.quantiles(QUANTILES) for hour in hours])
-        across = np.array([levels.distribution.plus(hour).quantiles(QUANTILES) for hour in hours])
+        within, across = of_hours.quantiles(QUANTILES), levels.distribution.plus(of_hours).quantiles(QUANTILES)
         return GroupRelease(
             group,
             mean_kwh * factor[:, None] * ratio,
@@ -306,7 +304,7 @@ class Levels:
 
     @cached_property
     def median_kwh(self) -> float:
-        return self.public_kwh * float(np.exp(self.distribution.quantiles((0.5,))[0]))
+        return self.public_kwh * float(np.exp(self.distribution.quantiles((0.5,))[0, 0]))
 
     def expected_kwh(self, bound: float = math.inf) -> np.ndarray:
         """Return the mean of the levels in each bin, (B,), clipped at a bound in medians."""
@@ -371,7 +369,7 @@ def within_bins(edges: np.ndarray, ends: tuple[float, float]) -> tuple[np.ndarra
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution of logs on points one step apart: ``at`` (n,), ``weight`` (n,)."""
+    """A distribution of logs on points one step apart: ``at`` (n,), ``weight`` (n,), or (k, n) of several."""
 
     at: np.ndarray
     weight: np.ndarray
@@ -386,14 +384,15 @@ class Distribution:
         return cls(at, share * bins[..., place])
 
     def plus(self, other: Distribution) -> Distribution:
-        """Return the distribution of the sum of independent logs."""
-        weight = np.convolve(self.weight, other.weight)
-        return Distribution(self.at[0] + other.at[0] + _STEP * np.arange(len(weight)), weight)
+        """Return the distributions of the sums of a log and each of several others, independent of it."""
+        weight = np.array([np.convolve(self.weight, one) for one in other.weight])
+        return Distribution(self.at[0] + other.at[0] + _STEP * np.arange(weight.shape[1]), weight)
 
     def quantiles(self, shares) -> np.ndarray:
-        """Return quantiles, (n,)."""
-        below = np.cumsum(self.weight) - self.weight / 2
-        return np.interp(shares, below / self.weight.sum(), self.at)
+        """Return the quantiles of every distribution, (k, shares)."""
+        weight = np.atleast_2d(self.weight)
+        below = (np.cumsum(weight, axis=1) - weight / 2) / weight.sum(axis=1, keepdims=True)
+        return np.array([np.interp(shares, one, self.at) for one in below])
 
 
 def kronecker_posterior(mean: np.ndarray, rows: np.ndarray, columns: np.ndarray, noise: float) -> np.ndarray:
