@@ -132,6 +132,8 @@ def _contents(path: Path) -> bytes:
 
 def shown(text: str) -> str:
     """Spell out what a terminal or a script would obey in text by whoever made the folder."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -193,7 +193,7 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan:
 
 
 def on_equal_feeders(meters: int, feeders: int) -> tuple[int, ...]:
-    return tuple(meter * feeders // meters for meter in range(meters))
+    return tuple((np.arange(meters) * feeders // meters).tolist())
 
 
 def plan_of(mechanism: FeederTotals) -> Plan:

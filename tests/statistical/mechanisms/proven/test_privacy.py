@@ -28,13 +28,11 @@ from meterdp.privacy.noise import GRID, SafeNoise
 from tests.statistical.replay import exceeding, gaussian_loss, heard, margin, recorded, replayed
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, prior_mixture
 
-# What a run spends is exact, and 400 runs tell the distribution of its loss from one with half the noise. Of 1,000
-# draws the variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise
-# of 1.3 or 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
-DRAWS, MANY, MOST = 400, 1000, 4000
-# From a prior mixture a run takes ten times as long; 120 still tell half the noise, whose squares are a quarter, at
-# 1e-9, even if their sum is larger by four standard deviations.
-OF_PRIOR_MIXTURE = 120
+# What a run spends is exact, and 120 runs tell the distribution of its loss from one with half the noise: the squares
+# are a quarter, which is seen at 1e-9 even if their sum is larger by four standard deviations. Of 1,000 draws the
+# variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise of 1.3 or
+# 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
+DRAWS, MANY, MOST = 120, 1000, 4000
 # Marginals take a distribution of energies each: 60 runs are exact, too, and know the variance of one step's noise
 # to 20 %.
 FEW = 60
@@ -176,7 +174,7 @@ def test_adapting_a_prior_mixture_stays_below_the_claimed_curve(x, adjacency, ro
     pairs = neighbours(x).values() if adjacency == "replace_one" else [(x, x[:-1]), (replaced(x, -1, HIGH), x[:-1])]
     for one, two in pairs:
         for own, neighbour in ((one, two), (two, one)):
-            log = record(sound, PrivateRecords(own), 11, OF_PRIOR_MIXTURE)
+            log = record(sound, PrivateRecords(own), 11)
             assert_below_the_curve(sound, log, (neighbour,))
 
 
@@ -223,7 +221,7 @@ def test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve(x, pair, a
     if adjacency == "add_remove":
         two = np.delete(one, 4, axis=0)
     for own, neighbour in ((one, two), (two, one)):
-        log = record(ball, PrivateRecords(own), 7, DRAWS if prior is None else OF_PRIOR_MIXTURE)
+        log = record(ball, PrivateRecords(own), 7)
         mu = assert_below_the_curve(ball, log, (neighbour,))
     assert mu.max() > 0.25 * ball.mu or pair != "opposite points"
 
