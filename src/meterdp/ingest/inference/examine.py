@@ -61,6 +61,7 @@ _TOTAL = re.compile(
 _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
+_DISTINGUISH_ROWS = ("unit_column", "register_column", "register")
 
 
 @dataclass(frozen=True)
@@ -357,13 +358,14 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
         found = [*unread[:1], *found]
-    odd += _other_stamps(path, trial, export["time_zone"])
+    by_itself = _by_itself(path, settings)
+    odd += _other_stamps(by_itself, trial, export["time_zone"])
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
     if without or many_contradict(trial):
-        odd += _other_columns(path, settings)
+        odd += _other_columns(by_itself, settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
     return Look(found, odd, meters, _coverage_of_first(trial, export["time_zone"]))
 
@@ -396,44 +398,39 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _other_stamps(path, trial: Trial, time_zone: str) -> Iterator[str]:
+def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
+    """Return what an export looks like if only the columns that distinguish rows are known, or why it looks like
+    none."""
+    try:
+        return _layout(path, {key: getattr(settings, key) for key in _DISTINGUISH_ROWS})
+    except InputError as error:
+        return error
+
+
+def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
     """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
     settings, sentence = trial.settings, None
-    try:
-        layout = _layout(path, _own_columns(settings))
-    except InputError:
-        layout = Layout()
-    same_column = layout.settings.get("time_column", settings.time_column) == settings.time_column
-    if (
-        same_column
-        and "stamp" in layout.settings
-        and layout.settings.get("format", settings.format) == settings.format
-    ):
-        if layout.settings["stamp"] != settings.stamp:
-            sentence = next(said for said in layout.said if said in ENDS_SAID)
+    found = {} if isinstance(by_itself, InputError) else by_itself.settings
+    same = all(found.get(key, getattr(settings, key)) == getattr(settings, key) for key in ("time_column", "format"))
+    if same and "stamp" in found:
+        if found["stamp"] != settings.stamp:
+            sentence = next(said for said in by_itself.said if said in ENDS_SAID)
     elif _names_times(settings.format, settings.wide_layout):
         zones = {"of_stamps": settings.time_zone, "of_homes": time_zone}
         minutes, column = settings.interval_minutes, settings.time_column
-        found = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
-        sentence = found and found.sentence
+        against = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
+        sentence = against and against.sentence
     if sentence:
         wrong = "if that is wrong, every reading is off by an interval"
         yield f"{sentence}, but export.stamp says {settings.stamp}: {wrong}"
 
 
-def _own_columns(settings: ExportSettings) -> dict:
-    return {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
-
-
-def _other_columns(path, settings: ExportSettings) -> list[str]:
+def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> list[str]:
     """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
-    own = _own_columns(settings)
-    try:
-        found = _layout(path, own).settings
-    except InputError as error:
-        return [str(error)]
-    other = {key: found[key] for key in own if key in found}
-    if not other or other == {key: value for key, value in own.items() if value is not None}:
+    if isinstance(by_itself, InputError):
+        return [str(by_itself)]
+    other = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
+    if all(value == getattr(settings, key) for key, value in other.items()):
         return []
     written = ", ".join(f"export.{key} to {value}" for key, value in other.items())
     return [f"by its first rows, set {written}"]

@@ -11,7 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -141,7 +141,7 @@ class Column:
             return ()
         tokens = _of_usual_shape(tokens)
         # Most columns hold no stamps, which a few entries tell.
-        found = formats_that_fit(tokens) if tokens and formats_that_fit(tokens[:3]) else []
+        found = formats_that_fit(tokens) if formats_that_fit(tokens[:3]) else []
         # Ids of ten digits look the same.
         ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
         return () if ids else tuple(found)
@@ -207,6 +207,7 @@ class Table:
         return found
 
 
+@lru_cache(maxsize=1)  # a check asks several times about one file
 def read_table(path, head: bytes) -> Table:
     """Return the structure of a CSV from the bytes it starts with.
 
