@@ -764,6 +764,13 @@ MUTANTS = (
         LEDGER,
     ),
     Mutant(
+        "ledger: a limit gives way where discrete noise is cheap",
+        f"{PRIVACY}/spent.py",
+        "return min(limit.epsilon, math.log(price - 1)) if",
+        "return math.log(price - 1) if",
+        LEDGER,
+    ),
+    Mutant(
         "ledger: responses are added after answers were seen",
         f"{PRIVACY}/spent.py",
         "fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)",

@@ -151,7 +151,7 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 
 def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> None:
-    """Print what the export looks like by itself, if the register is that of the settings."""
+    """Print what the export looks like by itself, if the rows that are kept are those of the settings."""
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     try:

@@ -46,7 +46,7 @@ LAYOUTS = {
     "newest first": {},
     "ISO8601": {"time_format": "ISO8601"},
     "with unit and circuit": {"unit_column": "unit", "circuit_column": "circuit"},
-    "of one register": {"register_column": "unit", "register": "kWh", "circuit_column": "circuit"},
+    "of one register": {"keep_rows": {"unit": ["kWh"]}, "circuit_column": "circuit"},
     "quoted": {"delimiter": ";"},
     "wide": {"format": "wide_csv"},
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},

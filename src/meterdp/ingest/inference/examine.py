@@ -61,7 +61,7 @@ _TOTAL = re.compile(
 _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
-_DISTINGUISH_ROWS = ("unit_column", "register_column", "register")
+_DISTINGUISH_ROWS = ("unit_column", "keep_rows")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
     ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
-    ``known``, only what no file can say counts: which register is wanted. Raises ``InputError`` if the file
+    ``known``, only what no file can say counts: which rows are wanted. Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is.
     """
     layout = _layout(path, known or {})
@@ -128,7 +128,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     findings = [*files_not_read(path, trial.settings)[1][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
-    odd = remarks(trial, zone) + ([lost] if lost else [])
+    odd = layout.not_measured + remarks(trial, zone) + ([lost] if lost else [])
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
     return found
@@ -359,6 +359,8 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     elif unread:
         found = [*unread[:1], *found]
     by_itself = _by_itself(path, settings)
+    if isinstance(by_itself, Layout):
+        odd += by_itself.not_measured
     odd += _other_stamps(by_itself, trial, export["time_zone"])
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
@@ -399,10 +401,9 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
 
 
 def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
-    """Return what an export looks like if only the columns that distinguish rows are known, or why it looks like
-    none."""
+    """Return what an export looks like if only the rows that are read are known, or why it looks like none."""
     try:
-        return _layout(path, {key: getattr(settings, key) for key in _DISTINGUISH_ROWS})
+        return _layout(path, {"keep_rows": settings.keep_rows or {}})
     except InputError as error:
         return error
 
@@ -430,9 +431,11 @@ def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> 
     if isinstance(by_itself, InputError):
         return [str(by_itself)]
     other = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
-    if all(value == getattr(settings, key) for key, value in other.items()):
+    kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
+    if all(value == {"unit_column": settings.unit_column, "keep_rows": kept}[key] for key, value in other.items()):
         return []
-    written = ", ".join(f"export.{key} to {value}" for key, value in other.items())
+    texts = {key: yaml.safe_dump(v, default_flow_style=True, width=1000).split("\n")[0] for key, v in other.items()}
+    written = ", ".join(f"export.{key} to {text}" for key, text in texts.items())
     return [f"by its first rows, set {written}"]
 
 

@@ -36,6 +36,8 @@ _JOINED = 500
 _FEWEST_INTERVALS = 20
 # Share of rows that changes of clocks and repetitions explain.
 _SELDOM, _MOST_REPEATED = 0.02, 0.1
+# Of a column that says how a reading came about: entries at most, rows of one at least, and shares of zeros.
+_MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
 _PER_DAY = (24, 48, 72, 96, 144, 288)
 
@@ -95,12 +97,13 @@ class Layout:
     said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
+    not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
 
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
-    """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name the
-    register that is wanted.
+    """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name
+    the rows to keep (``export.keep_rows``).
 
     Raises ``InputError`` if no column holds time stamps or none holds readings.
     """
@@ -428,39 +431,51 @@ class Rows:
         if not self.repeated:
             return None
         possible = (c for c in self.others if 2 <= len(c.tokens) <= 20 and c.name not in {k.name for k in self.key})
-        return next((c for c in possible if _repeats([*self.key, c]) < self.repeated / 2), None)
+        return next((c for c in possible if _more(_repeats([*self.key, c])) < _more(self.repeated) / 2), None)
+
+
+def _more(repeated: float) -> float:
+    """Return how many more rows there are for each that is not repeated."""
+    return repeated / (1 - repeated)
 
 
 def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
     """Keep the rows of energy a home takes, of several per meter and interval: registers, flows or quantities.
 
-    A column of units tells energy from what is none. The rest is refused where no entry, or more than one, surely
-    means the consumption, and ``given`` names none.
+    A column of units tells energy from what is none, and ``given`` may name entries to keep. The rest is refused
+    where no entry, or more than one, surely means the consumption.
     """
     rows = rows.kept()
     unit = _unit_column(rows.others)
     if unit is not None:
         out.settings["unit_column"] = unit.name
         rows = rows.kept(unit, lambda entry: not measures_no_energy(entry))
-    wanted = next((c for c in rows.others if c.name == given.get("register_column")), None)
-    if wanted is not None and given.get("register") in wanted.tokens and (unit is None or wanted.name != unit.name):
-        out.settings |= {key: given[key] for key in ("register_column", "register")}
-        rows = rows.kept(wanted, lambda entry: entry == given["register"])
-    column = rows.distinguished_by()
-    if column is None:
-        return
-    surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
-    if len(surely) == 1 and "register" not in out.settings:
-        register, others = surely[0], len(column.tokens) - 1
-        out.settings |= {"register_column": column.name, "register": register}
-        out.to_check.append(f"rows of the register '{register}' are read, of {others} others not (export.register)")
-        return
-    hint = "keep the rows of one in the export, or sum those that are parts of the consumption"
-    if "register" not in out.settings:
-        hint = (
-            "name it in export.register_column and the entry to keep in export.register and check again with that "
-            "configuration, or sum those that are parts of the consumption"
-        )
+    wanted = given.get("keep_rows")
+    keep = {name: [*entries] for name, entries in (wanted.items() if isinstance(wanted, Mapping) else ())}
+    found = {column.name: column for column in rows.others if unit is None or column.name != unit.name}
+    keep = {name: entries for name, entries in keep.items() if name in found and {*entries} & {*found[name].entries}}
+    for name, entries in keep.items():
+        rows = rows.kept(next(c for c in rows.others if c.name == name), entries.__contains__)
+    while (column := rows.distinguished_by()) is not None:
+        surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
+        if len(surely) != 1 or column.name in keep:
+            _refuse_several(path, rows, column, out)
+            break
+        keep[column.name] = surely
+        others = len(column.tokens) - 1
+        out.to_check.append(f"rows of the register '{surely[0]}' are read, of {others} others not (export.keep_rows)")
+        rows = rows.kept(column, surely.__contains__)
+    if keep:
+        out.settings["keep_rows"] = keep
+    out.not_measured = _not_measured(rows)
+
+
+def _refuse_several(path, rows: Rows, column: Column, out: Layout) -> None:
+    """Refuse several rows per meter and interval of which none is sure to be all; a few are only to be checked."""
+    hint = (
+        "name it in export.keep_rows with the entry to keep and check again with that configuration, or sum those "
+        "that are parts of the consumption"
+    )
     if rows.repeated >= _MOST_REPEATED:
         raise InputError(
             f"has several rows per meter and interval, distinguished by this column{entries_of(column)}: registers, "
@@ -474,6 +489,32 @@ def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
             f"'{column.name}' distinguishes several rows per meter and interval: if these are registers or flows, "
             f"{hint}"
         )
+
+
+def _not_measured(rows: Rows) -> list[str]:
+    """Say which entries of a column nearly always stand beside a zero, in meters whose other rows rarely have one."""
+    zero = np.array([re.search("[1-9]", entry) is None for entry in rows.energy.entries], bool)
+    meters = np.array(rows.key[1].entries if len(rows.key) > 1 else [""] * len(zero), object)
+    said = []
+    for column in rows.others:
+        entries = np.array(column.entries, object)
+        different = sorted({*column.entries})
+        if not 2 <= len(different) <= _MOST_STATES or column.name in {key.name for key in rows.key}:
+            continue
+        states = []
+        for entry in different:
+            of = entries == entry
+            mixed = np.isin(meters, list({*meters[of]} & {*meters[~of]}))
+            of, others = of & mixed, ~of & mixed
+            if of.sum() >= _FEWEST_OF_STATE and zero[of].mean() > _NEARLY_ALL and zero[others].mean() < _HALF:
+                states.append(entry)
+        if states:
+            shown = f" {' and '.join(map(repr, states))}" if entries_of(column) else ""
+            said.append(
+                f"rows in which '{column.name}' has the entry{shown} are nearly all zero, others of the same meters "
+                "are not: if they stand for readings that are missing, keep the others (export.keep_rows)"
+            )
+    return said
 
 
 def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:
@@ -543,12 +584,13 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
 
 def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
     """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
-    register = next((c for c in columns if c.name == settings.register_column), None)
+    kept = np.ones(len(columns[0].entries), bool)
+    for column in columns:
+        if column.name in (settings.keep_rows or ()):
+            kept &= [entry in settings.keep_rows[column.name] for entry in column.entries]
     odd = None
     for column in filter(_has_units, columns):
-        entries = column.entries
-        if register is not None:
-            entries = [e for e, r in zip(entries, register.entries, strict=True) if r == settings.register]
+        entries = {entry for entry, read in zip(column.entries, kept, strict=True) if read}
         units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
         if units == {settings.unit}:
             return  # that of the readings

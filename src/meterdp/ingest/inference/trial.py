@@ -299,9 +299,9 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
         return
     if many_contradict(trial):
         registers = (
-            "keep the rows of one (export.register_column, export.register)"
-            if trial.settings.register_column is None
-            else "another column than export.register_column must distinguish them, too"
+            "keep the rows of one (export.keep_rows)"
+            if trial.settings.keep_rows is None
+            else "export.keep_rows must name another column that distinguishes them, too"
         )
         yield (
             f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
