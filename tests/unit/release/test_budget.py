@@ -82,7 +82,7 @@ def naive(entries, new, on):
                 first_room = first.planned.total_variation
                 at, most = limit.epsilon, limit.delta / 1000 / first_room if first_room else math.inf
                 if 2 < most < 1 + math.exp(at):
-                    at = brentq(lambda epsilon: 1 + math.exp(epsilon) - most, 0, limit.epsilon, xtol=1e-13)
+                    at = brentq(lambda e, most=most: 1 + math.exp(e) - most, 0, limit.epsilon, xtol=1e-13)
                 whole = limit.delta / (1 + math.exp(at))
                 rooms = [max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole))]
                 rooms += [first_room] * (not charged)
