@@ -587,6 +587,13 @@ MUTANTS = (
         f"{PLAIN} tests/unit/ingest/test_units.py",
     ),
     Mutant(
+        "an export misread: of several columns that leave rows out the last one decides",
+        f"{EXPORTS}/readers/plain_rows.py",
+        "others |= of_column[scan.codes[name]]",
+        "others = of_column[scan.codes[name]]",
+        "tests/unit/ingest/test_registers.py",
+    ),
+    Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
         "number = NameIndex(index, grow=meter_list is None)",
