@@ -296,6 +296,24 @@ def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Reject
     return {"meter_ids": meter_ids, "meter": meter, "circuits": circuits, "circuit": circuit}
 
 
+def interval_numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects) -> np.ndarray:
+    """Return numbers of intervals of a day, (n,) int64 from 1 on, 0 where there is none.
+
+    Rejects what is no such number.
+    """
+    tokens, code = _encode(field)
+    good = [re.fullmatch(r"0*[1-9]\d{0,2}", word, re.ASCII) is not None for word in tokens]
+    bad = np.array([not of and word not in missing_words for of, word in zip(good, tokens, strict=True)], bool)
+    rejects.reject(
+        STAMP_UNREADABLE,
+        field,
+        np.flatnonzero(_look_up(bad, code, False)),
+        "is not the number of an interval of the day",
+        "count the intervals of each day from 1 on, or write times of day and add them to export.time_format",
+    )
+    return _look_up(np.array([int(word) if of else 0 for of, word in zip(good, tokens, strict=True)], int), code, 0)
+
+
 class StampParser:
     """Parse stamps by one format; where bad rows are refused, either all or none of a file carry an offset.
 

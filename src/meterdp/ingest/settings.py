@@ -157,7 +157,8 @@ class ExportSettings:
     meter_column: str | None = "meter_id"  # None if every file is of one meter and called after it
     time_column: str = "interval_start"
     energy_column: str = "kwh"
-    # Where time_column has the date alone; time_format is that of both with a blank between.
+    # Where time_column has the date alone; time_format is that of both with a blank between, or of the date alone if
+    # this column counts the intervals of a day.
     time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
@@ -288,7 +289,12 @@ class ExportSettings:
     @property
     def counts_intervals(self) -> bool:
         """Whether the file counts the intervals of a day and names no times, so that no stamp tells its clock."""
-        return self.format == "cer" or self.wide_columns == "numbers"
+        return self.format == "cer" or self.wide_columns == "numbers" or self.numbers_rows
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether a column of a long CSV counts the intervals of a day from 1 on."""
+        return self.time_of_day_column is not None and re.search("%[HIcX]", self.time_format) is None
 
     @property
     def interval_us(self) -> int:

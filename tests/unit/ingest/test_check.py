@@ -18,7 +18,7 @@ from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, again
 
 NO_LOCAL_CLOCK = {
     *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
-    *("Unix time, s", "Unix time, ms"),
+    *("Unix time, s", "Unix time, ms", "numbered rows", "numbered rows in Spanish"),
 }
 
 INTERVAL = pd.Timedelta(minutes=30)
@@ -496,7 +496,7 @@ def test_days_of_25_hours_tell_the_zone_of_numbered_columns(tmp_path, capsys, co
     export = {"format": "wide_csv", "wide_columns": "numbers", "interval_minutes": 60, "time_format": "%Y-%m-%d"}
     export |= {"meter_column": "meter", "time_zone": "UTC"}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert code == 0 and "3 readings stand in columns of an hour that their day does not have" in said
+    assert code == 0 and "3 readings are of an hour that their day does not have" in said
 
 
 def test_columns_of_a_day_that_may_be_hours_of_the_clock_are_said(tmp_path, capsys):

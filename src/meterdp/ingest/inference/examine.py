@@ -117,7 +117,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
         _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
-    if _names_times(given.get("format", "long_csv"), given.get("wide_layout")):
+    if _names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
@@ -258,9 +258,10 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
     given["interval_minutes"] = int(step)
 
 
-def _names_times(form: str, wide_layout: str | None) -> bool:
-    """Whether every row of a format has a stamp of its own."""
-    return form in ("long_csv", "parquet") or (form == "wide_csv" and wide_layout == "meters")
+def _names_times(settings: ExportSettings) -> bool:
+    """Whether every row has a stamp of its own."""
+    of_meters = settings.format == "wide_csv" and settings.wide_layout == "meters"
+    return (settings.format in ("long_csv", "parquet") or of_meters) and not settings.counts_intervals
 
 
 def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
@@ -416,7 +417,7 @@ def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) 
     if same and "stamp" in found:
         if found["stamp"] != settings.stamp:
             sentence = next(said for said in by_itself.said if said in ENDS_SAID)
-    elif _names_times(settings.format, settings.wide_layout):
+    elif _names_times(settings):
         zones = {"of_stamps": settings.time_zone, "of_homes": time_zone}
         minutes, column = settings.interval_minutes, settings.time_column
         against = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)

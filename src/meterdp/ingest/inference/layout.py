@@ -40,6 +40,7 @@ _SELDOM, _MOST_REPEATED = 0.02, 0.1
 _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
 _PER_DAY = (24, 48, 72, 96, 144, 288)
+_MOST_INTERVALS = 300  # of a day of 25 hours
 
 # Words in names of columns, in the languages of the exports we know. Of meters, the nearer ones first.
 _METER_FIRST = (
@@ -203,7 +204,14 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         out.settings["wide_columns"] = "numbers"
         out.settings["interval_minutes"] = 24 * 60 // per_day
         longer = [position for position, number in numbers.items() if number > per_day]
-        _days_of_25_hours(table, date, repeated, longer, out)
+        columns = [table.columns[position] for position in [*repeated, *longer]]
+        cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
+        begin_us = None
+        if repeated:
+            begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
+            names = ", ".join(f"'{table.header[position]}'" for position in repeated)
+            out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+        _days_of_25_hours({day for day, entry in cells if re.search("[1-9]", entry)}, begin_us, out)
     among = [table.header[p] for p in range(min(intervals), max(intervals)) if p not in intervals]
     if among:
         more = f" and {len(among) - 1} others are" if len(among) > 1 else " is"
@@ -211,17 +219,9 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     return True
 
 
-def _days_of_25_hours(table: Table, date: Column, repeated: dict, longer: list[int], out: Layout) -> None:
-    """Find zones by the days with readings in columns of a 25th hour, and by when it begins if they repeat one."""
-    columns = [table.columns[position] for position in [*repeated, *longer]]
-    cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
-    days = sorted({day for day, entry in cells if re.search("[1-9]", entry)})
-    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(days)
-    begin_us = None
-    if repeated:
-        begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
-        names = ", ".join(f"'{table.header[position]}'" for position in repeated)
-        out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+def _days_of_25_hours(days: Iterable[str], begin_us: int | None, out: Layout) -> None:
+    """Find zones by the days with a 25th hour, and by when it begins if that is known."""
+    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(sorted(days))
     out.zones = set_back_on(day_us, begin_us)
     if out.zones:
         names = " or ".join(CLOCKS[zone] for zone in out.zones)
@@ -255,7 +255,6 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         return False
     if stamp.name != "interval_start":
         out.settings["time_column"] = stamp.name
-    _time_format(stamp, out)
     rest = [c for c in table.columns if c not in parts and not c.counts_rows]
     meter = _meter(parts, rest, out, several_files)
     numbers = [c for c in rest if c is not meter and c.is_number]
@@ -301,8 +300,11 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
     most = max((len(c.tokens) for c in stamps), default=0)
     stamps = [c for c in stamps if len(c.tokens) >= most / 2]
     if not stamps:
+        if dates and (number := _number_of_day(table)) is not None:
+            day = _best(dates, _TIME, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or dates[0]
+            return _numbered(day, number, out), [*parts, number]
         if dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.tokens[:1]):
-            _refuse_dates(path, table, dates)
+            _refuse_dates(path, table)
         return None, []
     stamp = _best(stamps, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or stamps[0]
     name = stamp.name
@@ -323,7 +325,30 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
     if re.search(_UTC_NAME, name, re.IGNORECASE):
         out.settings["stamp_time_zone"] = "UTC"
         out.said.append("the column of stamps is named after UTC")
+    _time_format(stamp, out)
     return stamp, parts
+
+
+def _number_of_day(table: Table) -> Column | None:
+    """Return the column that counts the intervals of a day from 1 on, if there is one."""
+    for column in table.columns:
+        small = [w for w in column.tokens if re.fullmatch(r"0*[1-9]\d{0,2}", w) and int(w) <= _MOST_INTERVALS]
+        if len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
+            return column
+    return None
+
+
+def _numbered(day: Column, number: Column, out: Layout) -> Column:
+    """Take dates and numbers of intervals for stamps."""
+    _time_format(day, out)
+    most = max(map(int, number.tokens))
+    per_day = next(n for n in reversed(_PER_DAY) if n <= most or n == _PER_DAY[0])
+    out.settings |= {"time_of_day_column": number.name, "interval_minutes": 24 * 60 // per_day}
+    out.said.append(f"'{number.name}' counts the intervals of a day")
+    both = [(d, n) for d, n in zip(day.entries, number.entries, strict=True) if d and n]
+    _days_of_25_hours({d for d, n in both if int(n) > per_day}, None, out)
+    entries = tuple(f"{d} {n}" if d and n else "" for d, n in zip(day.entries, number.entries, strict=True))
+    return Column(day.name, tuple(dict.fromkeys(filter(None, entries))), entries)
 
 
 def _ends_on_its_own_day(joined: Column) -> bool:
@@ -360,17 +385,8 @@ def _refuse_other_stamps(path, table: Table) -> None:
             )
 
 
-def _refuse_dates(path, table: Table, dates: list[Column]) -> None:
-    """A date and no time of day: sums of days, or intervals that are numbered."""
-    for column in table.columns:
-        small = [w for w in column.tokens if re.fullmatch(r"\d{1,3}", w) and int(w) <= 300]
-        if dates and len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
-            raise InputError(
-                "has a date and the number of the interval in each row",
-                file=path,
-                field=column.name,
-                hint="write the time of day instead of the number, or a row per day with a column per interval",
-            )
+def _refuse_dates(path, table: Table) -> None:
+    """A date and no time of day: sums of days, or intervals that are named in a way we do not read."""
     if len([n for n in table.header if re.match(_INTERVAL_NAME, n)]) >= _FEWEST_INTERVALS:
         raise InputError(
             "has a row per day, but names the columns of its intervals in a way we do not read",

@@ -239,7 +239,7 @@ def _skipped_hours(trial: Trial) -> Iterator[str]:
         )
     elif skipped:
         yield (
-            f"{skipped:,} readings stand in columns of an hour that their day does not have by the clock of {zone}: "
+            f"{skipped:,} readings are of an hour that their day does not have by the clock of {zone}: "
             "is that the zone of the homes (export.time_zone)?"
         )
     per_day = 24 * 60 // settings.interval_minutes
