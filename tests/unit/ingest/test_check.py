@@ -112,7 +112,7 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     assert "cannot be used" in str(against(path, listed)[0])
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
-    assert capsys.readouterr().out.startswith("To be checked: ")
+    assert ": a study can run, but look at this first:\nTo be checked: " in capsys.readouterr().out
     assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
 
 

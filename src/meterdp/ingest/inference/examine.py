@@ -366,7 +366,8 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
+        none = " (a release would hold noise around a public guess, and be charged)" if without == counted else ""
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{none}")
     if without or many_contradict(trial):
         odd += _other_columns(by_itself, settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
