@@ -200,14 +200,15 @@ class _Spent:
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
         epsilon = _judged_at(self.limit, self.room)
         whole = self.limit.delta / price_of_variation(epsilon)
-        rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
+        planned = max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))
+        budgets = [(epsilon, planned)]
         if self.begins:  # a first release may take all there is
-            rooms.append(self.room)
+            budgets.append((self.limit.epsilon, self.room))
         total = math.sqrt(sums[0] + mu**2)
         return any(
             sums[1] + total_variation <= room
             and Charge(total, room, self.responses).delta(epsilon) <= self.limit.delta
-            for room in rooms
+            for epsilon, room in budgets
         )
 
 

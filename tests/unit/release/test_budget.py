@@ -84,13 +84,14 @@ def naive(entries, new, on):
                 if 2 < most < 1 + math.exp(at):
                     at = brentq(lambda e, most=most: 1 + math.exp(e) - most, 0, limit.epsilon, xtol=1e-13)
                 whole = limit.delta / (1 + math.exp(at))
-                rooms = [max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole))]
-                rooms += [first_room] * (not charged)
+                budgets = [(at, max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole)))]
+                budgets += [(limit.epsilon, first_room)] * (not charged)
                 fits = (
                     variation + new.charge.total_variation <= room
-                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, at) + (1 + math.exp(at)) * room
+                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, epsilon)
+                    + (1 + math.exp(epsilon)) * room
                     <= limit.delta
-                    for room in rooms
+                    for epsilon, room in budgets
                 )
                 if not any(fits):
                     return False
