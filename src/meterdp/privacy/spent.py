@@ -29,8 +29,8 @@ LISTED, RAISED, MOVED = "listed", "raised", "moved"
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")
 # How much of a limit's delta is kept free for the discrete noise of releases to come: enough for so many like the
-# first, within these shares.
-_RELEASES, _LEAST_ROOM, _MOST_ROOM = 100, 1e-3, 0.1
+# first, and for so much total variation, within these shares.
+_RELEASES, _USUAL_ROOM, _LEAST_ROOM, _MOST_ROOM = 100, 1e-12, 1e-3, 0.1
 _MOST_EPSILON = 50.0
 
 
@@ -198,10 +198,10 @@ class _Spent:
         )
 
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
-        epsilon = _judged_at(self.limit, self.room)
+        wanted = max(_RELEASES * self.room, _USUAL_ROOM)
+        epsilon = _judged_at(self.limit, wanted)
         whole = self.limit.delta / price_of_variation(epsilon)
-        planned = max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))
-        budgets = [(epsilon, planned)]
+        budgets = [(epsilon, max(self.room, min(max(_LEAST_ROOM * whole, wanted), _MOST_ROOM * whole)))]
         if self.begins:  # a first release may take all there is
             budgets.append((self.limit.epsilon, self.room))
         total = math.sqrt(sums[0] + mu**2)
@@ -213,10 +213,10 @@ class _Spent:
 
 
 def _judged_at(limit: Limit, room: float) -> float:
-    """Return the epsilon that what is spent must keep: that of the limit, or a smaller one, beyond which discrete
-    noise of so many releases would be too dear. A higher limit then allows no less.
+    """Return the epsilon that what is spent must keep: that of the limit, or a smaller one, beyond which so much
+    room for discrete noise would be too dear. A higher limit then allows no less.
     """
-    price = _MOST_ROOM * limit.delta / (_RELEASES * room) if room else math.inf
+    price = _MOST_ROOM * limit.delta / room
     return min(limit.epsilon, math.log(price - 1)) if price > price_of_variation(0.0) else limit.epsilon
 
 

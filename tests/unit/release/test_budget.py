@@ -80,11 +80,12 @@ def naive(entries, new, on):
             responses = {kind: plan[kind] + extra[kind] for kind in {*plan, *extra}}
             for limit in limits:
                 first_room = first.planned.total_variation
-                at, most = limit.epsilon, limit.delta / 1000 / first_room if first_room else math.inf
+                wanted = max(100 * first_room, 1e-12)
+                at, most = limit.epsilon, limit.delta / 10 / wanted
                 if 2 < most < 1 + math.exp(at):
                     at = brentq(lambda e, most=most: 1 + math.exp(e) - most, 0, limit.epsilon, xtol=1e-13)
                 whole = limit.delta / (1 + math.exp(at))
-                budgets = [(at, max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole)))]
+                budgets = [(at, max(first_room, min(max(1e-3 * whole, wanted), 0.1 * whole)))]
                 budgets += [(limit.epsilon, first_room)] * (not charged)
                 fits = (
                     variation + new.charge.total_variation <= room
@@ -284,7 +285,8 @@ def test_a_higher_limit_allows_no_less(lists, town, room):
     for epsilon in (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 20.0, 50.0, 800.0):
         limit = Limit(epsilon, 1e-5)
         first = Entry(BUDGET, town, YEAR, Charge(0.1, room), limit, Charge(0.0, room))
-        left.append(spent.remaining([first], Entry(BUDGET, town, YEAR, Charge(0.0, room), limit), lists))
+        more = Charge(0.0, max(room, 2e-13))  # of the largest release of 100,000 meters
+        left.append(spent.remaining([first], Entry(BUDGET, town, YEAR, more, limit), lists))
     assert left == sorted(left) and left[0] > 0.5
 
 
