@@ -9,7 +9,7 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
-from meterdp.ingest.inference.layout import parts_of
+from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings

@@ -9,7 +9,7 @@ import csv
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -334,3 +334,16 @@ def _is_header(row: list[str], below: list[list[str]]) -> bool:
 
 def _digits(row: list[str]) -> bool:
     return any(map(has_digit, row))
+
+
+def repeats(columns: Iterable[Column]) -> float:
+    """Return the share of rows whose entries in these columns have been there before."""
+    rows = list(zip(*(c.entries for c in columns), strict=True))
+    return 1 - len(set(rows)) / max(1, len(rows))
+
+
+def best(columns: Iterable[Column], names: str, allowed: Callable[[Column], object]) -> Column | None:
+    """Return the first column whose name fits, or else the first that is allowed at all."""
+    columns = [c for c in columns if allowed(c)]
+    named = [c for c in columns if re.search(names, c.name, re.IGNORECASE)]
+    return (named or columns or [None])[0]
