@@ -280,7 +280,8 @@ def _assessment(of: Signing) -> list[tuple]:
     return [
         ("Controller", about.publisher or BLANK),
         ("Data protection officer consulted, on", BLANK),
-        ("Purpose", product_of(manifest).use),
+        ("Purpose of the controller", BLANK),
+        ("What the files can be used for", product_of(manifest).use),
         ("Nature of the processing", f"what is released ({manifest['what']}) {made}"),
         ("Legal basis", BLANK),
         ("Data subjects", f"{meters} ({manifest['population']})"),
