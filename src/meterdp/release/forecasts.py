@@ -384,8 +384,8 @@ class LabelForecasts(Calibrated):
             means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
             f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of results is looked at, "
             f"its probability is at most {significant(math.exp(guarantee.epsilon))} times what it would be with the "
-            f"files handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who knows "
-            "every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
+            f"files handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who "
+            "knows every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
         )
 
 
