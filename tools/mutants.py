@@ -587,6 +587,13 @@ MUTANTS = (
         f"{PLAIN} tests/unit/ingest/test_units.py",
     ),
     Mutant(
+        "an export misread: of several columns that leave rows out the last one decides",
+        f"{EXPORTS}/readers/plain_rows.py",
+        "others |= of_column[scan.codes[name]]",
+        "others = of_column[scan.codes[name]]",
+        "tests/unit/ingest/test_registers.py",
+    ),
+    Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
         "number = NameIndex(index, grow=meter_list is None)",
@@ -761,6 +768,13 @@ MUTANTS = (
         "return [self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.limit)]",
         "return [max([self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since)], "
         "key=lambda c: c.epsilon)]",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: a limit gives way where discrete noise is cheap",
+        f"{PRIVACY}/spent.py",
+        "return min(limit.epsilon, math.log(price - 1)) if",
+        "return math.log(price - 1) if",
         LEDGER,
     ),
     Mutant(

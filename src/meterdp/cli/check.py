@@ -68,7 +68,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.unless_read is None:
         _plan(given, schema)
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
-        return _well(arguments, "no export is named, so one will be simulated")
+        if arguments.unless_read is None:
+            print("No export is named, so one will be simulated: a study can run.")
+        return 0
     from meterdp.ingest.inference.examine import Look, looked_at
 
     source = " + ".join(map(str, arguments.config))
@@ -90,16 +92,15 @@ def _compare(arguments: argparse.Namespace) -> int:
             problems, proposed, odd = [*problems, *look.findings], bool(look.findings), look.odd
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
+    elif arguments.unless_read is None:
+        print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
+        first = ", but look at this first:" if odd else "."
+        print(f"The settings describe {path} ({look.meters}): a study can run{first}")
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
         _propose(path, zone, section, {str(problem) for problem in problems})
-    if problems:
-        return 1
-    if arguments.unless_read is None:
-        print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
-    except_for = ", except for what is to be checked" if odd else ""
-    return _well(arguments, f"the settings describe {path} ({look.meters}){except_for}")
+    return int(bool(problems))
 
 
 def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:
@@ -135,13 +136,6 @@ def _is_of_layout(problem: InputError, section: Mapping) -> bool:
     return bool(dot) and not (key in ("time_zone", "stamp_time_zone") and section.get(key) is not None)
 
 
-def _well(arguments: argparse.Namespace, said: str) -> int:
-    """Say that a study can run, unless one is about to begin."""
-    if arguments.unless_read is None:
-        print(f"{said[0].upper()}{said[1:]}: a study can run.")
-    return 0
-
-
 def _is_read(arguments: argparse.Namespace, path) -> bool:
     """Whether the export has been read since it and the settings were written."""
     done, written = arguments.unless_read, [Path(path), *arguments.config]
@@ -151,7 +145,7 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 
 def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> None:
-    """Print what the export looks like by itself, if the register is that of the settings."""
+    """Print what the export looks like by itself, if the rows that are kept are those of the settings."""
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     try:

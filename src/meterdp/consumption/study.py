@@ -25,8 +25,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
 from meterdp.profiles.grid import Calendar
 
-# Households of a group that peaks together; groups of a size share no household.
-GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+# Households of a group that peaks together; groups of a size share no household. Beside them stand single households.
+GROUP_SIZES = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
 GROUPS = 20
 # Shares of the households of which quantiles are kept: enough for a histogram.
 SHARES = np.linspace(0, 1, 501)
@@ -97,8 +97,12 @@ class Consumption:
         return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
     def group_peaks_kw(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield every size and the peaks of the groups of that size, kW per household; last that of all."""
+        """Yield every size and the peaks of the groups of that size, kW per household; first every household's, last
+        that of all.
+        """
         first = 1 + len(self.classes)
+        if len(self.households) > 1:
+            yield 1, self.each["peak_kw"]
         for size in self.sizes:
             groups = slice(first, first + min(len(self.households) // size, GROUPS))
             yield size, _peaks(self._sum[groups], self._count[groups], size)
@@ -174,6 +178,7 @@ def _quantiles(each: dict[str, np.ndarray]) -> Rows:
     values = {"daily_kwh": 24 * each["mean_kw"], "peak_kw": each["peak_kw"]}
     return {
         "statistic": np.repeat(list(values), len(SHARES)),
+        "mean": np.repeat([value.mean() for value in values.values()], len(SHARES)),
         "household_share": np.tile(SHARES, len(values)),
         "value": np.concatenate([np.quantile(value, SHARES) for value in values.values()]),
         "household_count": np.full(len(values) * len(SHARES), len(each["mean_kw"])),

@@ -29,6 +29,7 @@ CONSUMPTION_QUANTILES = Table(
         Column(
             "statistic", TEXT, "", "'daily_kwh' (mean of the period) or 'peak_kw' (mean power of its largest reading)"
         ),
+        Column("mean", REAL, "see statistic", "its mean over households, kWh a day, or kW"),
         Column("household_share", REAL, "1", "share of households at or below the value"),
         Column("value", REAL, "see statistic", "kWh a day, or kW"),
         Column("household_count", COUNT, "households", "households with readings"),
@@ -66,7 +67,12 @@ COINCIDENCE = Table(
     "How high groups of households peak together: random groups, the same for everybody.",
     (
         Column("home_count", COUNT, "households", "households of a group"),
-        Column("group_count", COUNT, "1", "groups averaged over, none of which share a household"),
+        Column(
+            "group_count",
+            COUNT,
+            "1",
+            "groups averaged over, none of which share a household; of one home, all",
+        ),
         Column("peak_kw", REAL, "kW", "highest mean power of a group in the period, per household, mean over groups"),
         Column("lowest_kw", REAL, "kW", "the same of the group with the lowest"),
         Column("highest_kw", REAL, "kW", "the same of the group with the highest"),

@@ -27,6 +27,8 @@ REMOVED = {
     "forecast.compare: pooled_ridge": "gradient_boosting is trained across homes, too, and forecasts better",
     "release.forecast_groups: assigned": "a group of everybody (one) is worth more, or write circuit",
     "mechanisms.sound.library": "mechanisms.sound.prior_mixture takes the same values",
+    "export.register_column": "write export.keep_rows with entries of columns, such as {OBIS: ['1-1:1.8.0']}",
+    "export.register": "write it as export.keep_rows",
     "simulate.start_date": "the simulated export begins on 2025-10-20",
     "quality.level_tolerance": "it is 3 (docs/data_quality.md)",
     "quality.unit_slip_hours": "it is 24 (docs/data_quality.md)",

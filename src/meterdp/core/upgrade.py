@@ -14,6 +14,7 @@ from meterdp.errors import InputError
 
 # Settings whose values mean the same under another name of the same section.
 RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size"}
+_NULL = "tag:yaml.org,2002:null"
 # Start and end in the text, what to put there, and what to say of it.
 Edit = tuple[int, int, str, str]
 
@@ -37,7 +38,12 @@ def _of_section(section: yaml.MappingNode, text: str, path: str) -> Iterator[Edi
     for number, (key, value) in enumerate(section.value):
         name = f"{path}{key.value}"
         new = RENAMED.get(name)
-        if new is not None and new not in names:
+        if name == "export.register" and value.tag != _NULL and "register_column" in names:
+            column = next(value.value for key, value in section.value if key.value == "register_column")
+            kept = yaml.safe_dump({column: [value.value]}, default_flow_style=True, allow_unicode=True).strip()
+            said_now = f"export.register_column and export.register are now export.keep_rows: {kept}"
+            yield key.start_mark.index, _end(value), f"keep_rows: {kept}", said_now
+        elif new is not None and new not in names:
             yield key.start_mark.index, key.end_mark.index, new, f"{name} is now {path}{new}"
         elif name in REMOVED:
             said[number] = f"{name} is left out: {REMOVED[name]}"

@@ -33,7 +33,7 @@ REASONS = {
     "stamp_unreadable": "The stamp is not in the format of export.time_format.",
     "value_unreadable": "The reading is not a number.",
     "header_repeated": "The row is the header once more.",
-    "other_register": "The register is not that of export.register or export.flow, or does not measure energy.",
+    "other_register": "The row is not among those of export.keep_rows or export.flow, or does not measure energy.",
     "stamp_missing": "The row has no stamp.",
     "value_missing": "The reading is empty, or a word that means a missing one.",
     "value_not_finite": "The reading is infinite.",

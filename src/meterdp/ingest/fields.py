@@ -7,7 +7,7 @@ missing values it is marked instead, and what a field is read as depends on its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -241,29 +241,41 @@ def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) 
         field,
         np.flatnonzero(other & (meter != NO_CODE)),
         f"names no unit that can be converted to {unit}",
-        "correct it, export.unit or export.unit_column, or keep rows of one quantity by export.register_column",
+        "correct it, export.unit or export.unit_column, or keep rows of one quantity by export.keep_rows",
     )
 
 
 def key_columns(settings: ExportSettings) -> list[str]:
     """Return the columns that say whose and what reading a row is: meter, and circuit, unit and register if any."""
-    names = (settings.meter_column, settings.circuit_column, settings.unit_column, settings.register_column)
-    return [name for name in names if name is not None]
+    names = (settings.meter_column, settings.circuit_column, settings.unit_column, *(settings.keep_rows or ()))
+    return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def rows_of_other_registers(columns: Mapping[str, Field], settings: ExportSettings) -> np.ndarray | None:
-    """Return which rows are not of ``settings.register``, or of a unit that measures no energy, (n,) bool; None if
-    there are no columns that say so.
+    """Return which rows are not among ``settings.keep_rows``, or of a unit that measures no energy, (n,) bool; None
+    if there are no columns that say so.
     """
     others = None
-    if settings.register_column is not None:
-        tokens, code = _encode(columns[settings.register_column])
-        others = _look_up(np.array([word != settings.register for word in tokens], bool), code, True)
-    if settings.unit_column is not None:
-        tokens, code = _encode(columns[settings.unit_column])
-        no_energy = _look_up(np.array([measures_no_energy(word) for word in tokens], bool), code, False)
-        others = no_energy if others is None else others | no_energy
+    for name in filtering_columns(settings):
+        tokens, code = _encode(columns[name])
+        of_column = left_out([*tokens, ""], name, settings)[code]  # null is an empty entry, by the last code
+        others = of_column if others is None else others | of_column
     return others
+
+
+def filtering_columns(settings: ExportSettings) -> list[str]:
+    """Return the columns whose entries decide whether a row is read at all."""
+    names = (settings.unit_column, *(settings.keep_rows or ()))
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def left_out(tokens: Sequence[str], column: str, settings: ExportSettings) -> np.ndarray:
+    """Return of entries of a column, without surrounding blanks, whether they leave out their rows, (w,) bool."""
+    kept = (settings.keep_rows or {}).get(column)
+    no_energy = column == settings.unit_column
+    return np.array(
+        [(kept is not None and word not in kept) or (no_energy and measures_no_energy(word)) for word in tokens], bool
+    )
 
 
 def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:
@@ -282,6 +294,24 @@ def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Reject
         return {"meter_ids": meter_ids, "meter": meter}
     circuits, circuit = codes(columns[settings.circuit_column], settings.missing_words)
     return {"meter_ids": meter_ids, "meter": meter, "circuits": circuits, "circuit": circuit}
+
+
+def interval_numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects) -> np.ndarray:
+    """Return numbers of intervals of a day, (n,) int64 from 1 on, 0 where there is none.
+
+    Rejects what is no such number.
+    """
+    tokens, code = _encode(field)
+    good = [re.fullmatch(r"0*[1-9]\d{0,2}", word, re.ASCII) is not None for word in tokens]
+    bad = np.array([not of and word not in missing_words for of, word in zip(good, tokens, strict=True)], bool)
+    rejects.reject(
+        STAMP_UNREADABLE,
+        field,
+        np.flatnonzero(_look_up(bad, code, False)),
+        "is not the number of an interval of the day",
+        "count the intervals of each day from 1 on, or write times of day and add them to export.time_format",
+    )
+    return _look_up(np.array([int(word) if of else 0 for of, word in zip(good, tokens, strict=True)], int), code, 0)
 
 
 class StampParser:

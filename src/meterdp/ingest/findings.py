@@ -14,7 +14,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import REASONS
-from meterdp.ingest.inference.layout import not_read
+from meterdp.ingest.inference.quantities import not_read
 from meterdp.ingest.settings import UNITS, ExportSettings
 
 # Rows that are not used and yet are no sign of a wrong setting.

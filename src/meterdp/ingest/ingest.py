@@ -207,7 +207,7 @@ def survey_export(
             file=path,
             field=settings.time_column,
             hint="check export.interval_minutes, export.time_format, the time zone and the period"
-            + ("" if settings.register is None else ", and whether rows of export.register exist"),
+            + ("" if settings.keep_rows is None else ", and whether there are rows that export.keep_rows keeps"),
         )
     if settings.period_us is not None:
         # A public period makes the grid, and so every household's record, independent of the other households.

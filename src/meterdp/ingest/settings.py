@@ -157,13 +157,14 @@ class ExportSettings:
     meter_column: str | None = "meter_id"  # None if every file is of one meter and called after it
     time_column: str = "interval_start"
     energy_column: str = "kwh"
-    # Where time_column has the date alone; time_format is that of both with a blank between.
+    # Where time_column has the date alone; time_format is that of both with a blank between, or of the date alone if
+    # this column counts the intervals of a day.
     time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
-    # Of rows of several registers or flows of a meter those are read whose entry in this column is ``register``.
-    register_column: str | None = None
-    register: str | None = None
+    # Of several registers, flows or states of a reading those rows are read that have one of these entries in every
+    # one of these columns.
+    keep_rows: Mapping[str, tuple[str, ...]] | None = None
     # In the layout "days" the part before the first blank or T is that of the date column.
     time_format: str = "%Y-%m-%d %H:%M"
     unit: str = "kWh"  # kW and W are mean power over the interval
@@ -214,11 +215,11 @@ class ExportSettings:
             _refuse("thousands", "is the same as export.decimal", "give two different marks")
         if self.format != "long_csv" and self.time_of_day_column is not None:
             _refuse("time_of_day_column", f"does not go with {self.format}", "leave it out")
-        if (self.register_column is None) != (self.register is None):
-            missing = "register" if self.register is None else "register_column"
-            _refuse(missing, "is missing", "give both export.register_column and export.register, or neither")
-        if self.register_column is not None and self.format not in ("long_csv", "wide_csv", "parquet"):
-            _refuse("register_column", f"does not go with {self.format}", "leave it out")
+        if self.keep_rows is not None and self.format not in ("long_csv", "wide_csv", "parquet"):
+            _refuse("keep_rows", f"does not go with {self.format}", "leave it out")
+        of_readings = {self.time_column, self.time_of_day_column, self.date_column, self.energy_column}
+        if of_readings & {*(self.keep_rows or ())}:
+            _refuse("keep_rows", "names a column of stamps or readings", "name columns of registers, flows or states")
         if self.format == "parquet" and self.meter_column is None:
             _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
         _check_zone(self.time_zone)
@@ -235,7 +236,7 @@ class ExportSettings:
             if getattr(self, name) != only:
                 _refuse(name, f"does not go with {self.format}, where the file says it", "leave it out")
         if self.format == "wide_csv" and self.wide_layout == "meters":
-            for name in ("circuit_column", "unit_column", "register_column"):
+            for name in ("circuit_column", "unit_column", "keep_rows"):
                 if getattr(self, name) is not None:
                     _refuse(name, "cannot be read from a column per meter", "leave it out")
 
@@ -268,6 +269,8 @@ class ExportSettings:
             values["bad_rows"] = "missing"
         for name in {"missing_words", "typical_daily_kwh"} & set(values):
             values[name] = tuple(values[name])
+        if values.get("keep_rows") is not None:
+            values["keep_rows"] = {column: tuple(entries) for column, entries in values["keep_rows"].items()}
         if values.get("format") in HALF_HOURLY:
             values.setdefault("interval_minutes", HALF_HOUR_MINUTES)
         if values.get("format") in SELF_DESCRIBED and mapping.get("stamp_time_zone"):
@@ -286,7 +289,12 @@ class ExportSettings:
     @property
     def counts_intervals(self) -> bool:
         """Whether the file counts the intervals of a day and names no times, so that no stamp tells its clock."""
-        return self.format == "cer" or self.wide_columns == "numbers"
+        return self.format == "cer" or self.wide_columns == "numbers" or self.numbers_rows
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether a column of a long CSV counts the intervals of a day from 1 on."""
+        return self.time_of_day_column is not None and re.search("%[HIcX]", self.time_format) is None
 
     @property
     def interval_us(self) -> int:

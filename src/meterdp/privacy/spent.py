@@ -29,8 +29,8 @@ LISTED, RAISED, MOVED = "listed", "raised", "moved"
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")
 # How much of a limit's delta is kept free for the discrete noise of releases to come: enough for so many like the
-# first, within these shares.
-_RELEASES, _LEAST_ROOM, _MOST_ROOM = 100, 1e-3, 0.1
+# first, and for so much total variation, within these shares.
+_RELEASES, _USUAL_ROOM, _LEAST_ROOM, _MOST_ROOM = 100, 1e-12, 1e-3, 0.1
 _MOST_EPSILON = 50.0
 
 
@@ -123,7 +123,8 @@ def _left(spent: Sequence[_Spent], new: Entry) -> float:
     while low < high:
         middle = (low + high + 1) // 2
         mu = gaussian.mu_for(middle / 100, new.limit.delta)
-        low, high = (middle, high) if all(one.fits(mu, 0.0) for one in spent) else (low, middle - 1)
+        fits = all(one.fits(mu, new.charge.total_variation) for one in spent)
+        low, high = (middle, high) if fits else (low, middle - 1)
     return low / 100
 
 
@@ -197,16 +198,26 @@ class _Spent:
         )
 
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
-        whole = self.limit.delta / price_of_variation(self.limit.epsilon)
-        rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
+        wanted = max(_RELEASES * self.room, _USUAL_ROOM)
+        epsilon = _judged_at(self.limit, wanted)
+        whole = self.limit.delta / price_of_variation(epsilon)
+        budgets = [(epsilon, max(self.room, min(max(_LEAST_ROOM * whole, wanted), _MOST_ROOM * whole)))]
         if self.begins:  # a first release may take all there is
-            rooms.append(self.room)
+            budgets.append((self.limit.epsilon, self.room))
         total = math.sqrt(sums[0] + mu**2)
         return any(
             sums[1] + total_variation <= room
-            and Charge(total, room, self.responses).delta(self.limit.epsilon) <= self.limit.delta
-            for room in rooms
+            and Charge(total, room, self.responses).delta(epsilon) <= self.limit.delta
+            for epsilon, room in budgets
         )
+
+
+def _judged_at(limit: Limit, room: float) -> float:
+    """Return the epsilon that what is spent must keep: that of the limit, or a smaller one, beyond which so much
+    room for discrete noise would be too dear. A higher limit then allows no less.
+    """
+    price = _MOST_ROOM * limit.delta / room
+    return min(limit.epsilon, math.log(price - 1)) if price > price_of_variation(0.0) else limit.epsilon
 
 
 def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iterator[_Spent]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from meterdp.pages.html import render
-from meterdp.pages.numbers import count, percent, plain, significant
+from meterdp.pages.numbers import bound, count, plain, significant
 from meterdp.privacy.periods import days_of
 from meterdp.publish.crate import About, title_of
 from meterdp.publish.kinds import KINDS, is_of_a_household
@@ -157,9 +157,9 @@ def _odds(of: Signing) -> dict | None:
     exact, found = of.exact, of.tried
     rows = []
     for attack, (asked, choices) in _ASKED.items():
-        bounds = [percent(b.naming(choices)) if b else "–" for b in (of.stated, exact)]
+        bounds = [bound(b.naming(choices)) if b else "–" for b in (of.stated, exact)]
         rows.append((attack, asked, _exactly(1 / choices), *bounds, *_measured(found, attack)))
-    bounds = [percent(b.hitting(RARE)) if b else "–" for b in (of.stated, exact)]
+    bounds = [bound(b.hitting(RARE)) if b else "–" for b in (of.stated, exact)]
     asked = "What are the readings? (a guess succeeds once in 1,000 times)"
     rows.append(("reconstruction", asked, _exactly(RARE), *bounds, "–", "–"))
     return {
@@ -209,20 +209,20 @@ def _spoken(of: Signing) -> list[str]:
             "This release hides only which household a file belongs to. It does not protect the readings: whoever "
             "recognises a household's forecast learns it, up to the noise.",
             "An attacker who knows the forecasts of two households in a neighbourhood can tell whose file is whose "
-            f"at most {percent(stated.naming(2))} of the time; a coin is right 50 % of the time.",
+            f"at most {bound(stated.naming(2))} of the time; a coin is right 50 % of the time.",
         ]
-    by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {percent(sharp.naming(2))}"
+    by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {bound(sharp.naming(2))}"
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "
-        f"{percent(stated.naming(2))} of the time{by_curve}; without the release, 50 % of the time.",
+        f"{bound(stated.naming(2))} of the time{by_curve}; without the release, 50 % of the time.",
         "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to tell. "
         "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
-        f"all three at most {percent(sharp.of_meters(SEVERAL).naming(2))} of the time, by the same "
-        f"{'(ε, δ)' if of.exact is None else 'curve'} by which it is {percent(sharp.naming(2))} for one meter.",
+        f"all three at most {bound(sharp.of_meters(SEVERAL).naming(2))} of the time, by the same "
+        f"{'(ε, δ)' if of.exact is None else 'curve'} by which it is {bound(sharp.naming(2))} for one meter.",
     ]
 
 
@@ -280,7 +280,8 @@ def _assessment(of: Signing) -> list[tuple]:
     return [
         ("Controller", about.publisher or BLANK),
         ("Data protection officer consulted, on", BLANK),
-        ("Purpose", product_of(manifest).use),
+        ("Purpose of the controller", BLANK),
+        ("What the files can be used for", product_of(manifest).use),
         ("Nature of the processing", f"what is released ({manifest['what']}) {made}"),
         ("Legal basis", BLANK),
         ("Data subjects", f"{meters} ({manifest['population']})"),
@@ -300,9 +301,9 @@ def _risks(of: Signing) -> dict:
     """Return risks, measures, and what is left of each risk."""
     rows: list[tuple] = []
     if of.hides_readings:
-        two = f"an attacker is right at most {percent(of.stated.naming(2))} of the time, a coin 50 %"
+        two = f"an attacker is right at most {bound(of.stated.naming(2))} of the time, a coin 50 %"
         ten = f"an attacker names the right one of {CANDIDATES} sets of readings at most "
-        ten += f"{percent(of.stated.naming(CANDIDATES))} of the time, a guess {_exactly(1 / CANDIDATES)}"
+        ten += f"{bound(of.stated.naming(CANDIDATES))} of the time, a guess {_exactly(1 / CANDIDATES)}"
         noise = "noise in proportion to what one meter can change, from the operating system's entropy, with a proof"
         rows += [
             ("Somebody finds out that a household's readings were used", noise, two),
@@ -322,7 +323,7 @@ def _risks(of: Signing) -> dict:
         (
             "Several releases about the same meters add up",
             "a ledger that charges every listed meter and refuses what passes the limit",
-            f"at the limit, an attacker is right at most {percent(limit.naming(2))} of the time",
+            f"at the limit, an attacker is right at most {bound(limit.naming(2))} of the time",
         ),
         (
             "What is true of most households is used against one",

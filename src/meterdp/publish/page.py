@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from meterdp.core.log_scale import LogScale
 from meterdp.pages.cards import Card, card, card_of_days
 from meterdp.pages.html import render
-from meterdp.pages.numbers import count, percent, plain, significant
+from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
 from meterdp.publish.kinds import README, is_of_a_household
 
@@ -124,7 +124,7 @@ def _odds(privacy: Mapping) -> str | None:
     return (
         "In numbers: suppose that somebody has this whole folder, knows everything about all other meters, and must "
         "guess which of two equally likely sets of readings one meter had. The guess is right at most "
-        f"{percent(right)} of the time; a coin is right 50 % of the time."
+        f"{bound(right)} of the time; a coin is right 50 % of the time."
     )
 
 

@@ -56,18 +56,21 @@ def plans(config: Mapping, meters: int, feeders: int) -> list[Plan]:
 
 def plans_of_list(config: Mapping, simulated: bool) -> list[Plan]:
     """Return the plans of the public list of meters; none if there is none that can be read."""
-    size = size_of_list(config, simulated)
+    try:
+        size = size_of_list(config, simulated)
+    except InputError:
+        return []
     return [] if size is None else plans(config, *size)
 
 
 def size_of_list(config: Mapping, simulated: bool) -> tuple[int, int] | None:
-    """Return what :func:`counted` does of the public list of meters, None if there is none that can be read."""
+    """Return what :func:`counted` does of the public list of meters, None if there is none; raises InputError if it
+    cannot be read.
+    """
     if simulated:
         return config["simulate"]["households"], config["simulate"]["circuits"]
-    try:
-        return counted(read_meter_list(config["export"]["meters"]))
-    except (InputError, TypeError):
-        return None
+    path = config["export"]["meters"]
+    return None if path is None else counted(read_meter_list(path))
 
 
 def counted(listed: MeterList) -> tuple[int, int]:

@@ -36,6 +36,7 @@ from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan
 from meterdp.groupforecast.study import group_public, no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
+from meterdp.pages.numbers import significant
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
@@ -382,9 +383,9 @@ class LabelForecasts(Calibrated):
             does_not_hide=LABEL_DOES_NOT_HIDE,
             means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
             f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of results is looked at, "
-            f"its probability is at most {math.exp(guarantee.epsilon):.3g} times what it would be with the files "
-            f"handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who knows "
-            "every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
+            f"its probability is at most {significant(math.exp(guarantee.epsilon))} times what it would be with the "
+            f"files handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who "
+            "knows every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
         )
 
 

@@ -14,6 +14,10 @@ from meterdp.errors import InputError
 
 # A plan holds if this share of the listed meters has usable readings; the others count as a public default.
 USABLE = 0.95
+HOLDS_IF = (
+    f"at least {USABLE:.0%} of the listed meters have usable readings; where some homes use many times the mean, as "
+    "with night heating, errors may be twice as large"
+).replace("%", " %")
 # A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
 # more than the second; it is useful if it has at most the third share of the error of a public guess.
 MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
@@ -107,10 +111,7 @@ class Plan:
 
     @property
     def basis(self) -> str:
-        return (
-            f"This follows from public numbers alone ({self.found}), and holds if at least {_percent(USABLE)} of the "
-            "listed meters have usable readings"
-        )
+        return f"This follows from public numbers alone ({self.found}), and holds if {HOLDS_IF}"
 
     @property
     def stated(self) -> dict:
@@ -190,7 +191,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     return [
         *out,
         f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"This holds if at least {_percent(USABLE)} of the listed meters have usable readings.",
+        f"This holds if {HOLDS_IF}.",
     ]
 
 

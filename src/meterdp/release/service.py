@@ -33,8 +33,6 @@ from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain
 PLACES = "places.json"
 # Of the export, what does not shape a release, and the list of meters, whose digest is a parameter.
 NO_PARAMETERS = ("path", "meters", "incremental")
-# Settings of the export that came later: parameters where they are set, so that other requests keep their keys.
-LATER_PARAMETERS = ("register_column", "register")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
@@ -91,6 +89,17 @@ class Calibrated:
         return Charge(self.mechanism.mu, self.mechanism.total_variation)
 
 
+def _kept_rows(keep_rows: Mapping[str, Sequence[str]] | None) -> dict:
+    """Return the request parameters of export.keep_rows; one entry of one column as ledgers have known it longest."""
+    match sorted((keep_rows or {}).items()):
+        case []:
+            return {}
+        case [(column, [register])]:
+            return {"register_column": column, "register": register}
+        case columns:
+            return {"keep_rows": {column: sorted({*entries}) for column, entries in columns}}
+
+
 @dataclass(frozen=True)
 class ReleaseService:
     """What the releases of one configuration have in common; refused if nothing may be released from it.
@@ -132,9 +141,7 @@ class ReleaseService:
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
-        for key in LATER_PARAMETERS:
-            if export.get(key) is None:
-                export.pop(key, None)
+        export |= _kept_rows(export.pop("keep_rows"))
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property

@@ -8,6 +8,7 @@ from datetime import date
 
 from meterdp.errors import InputError
 from meterdp.households.columns import FEWEST_DAYS
+from meterdp.pages.numbers import significant
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.privacy.policy import refused
@@ -176,6 +177,6 @@ def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
     return (
         "This is a mathematical guarantee, differential privacy with epsilon "
         f"{epsilon:g} and delta {delta:g}{covers}: "
-        f"the probability of any set of results is at most {factor:.3g} times what it would be with other readings "
-        f"of any one meter, plus {delta:g}, whatever else somebody knows."
+        f"the probability of any set of results is at most {significant(factor)} times what it would be with other "
+        f"readings of any one meter, plus {delta:g}, whatever else somebody knows."
     )

@@ -78,7 +78,8 @@ def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> N
             (left, "daily_kwh", "How much a day?", "kWh a day"),
             (middle, "peak_kw", "How large is the largest reading?", "kW"),
         ):
-            _histogram(axes, quantiles[quantiles["statistic"] == statistic]["value"].to_numpy(), unit)
+            of_it = quantiles[quantiles["statistic"] == statistic]
+            _histogram(axes, of_it["value"].to_numpy(), of_it["mean"].iloc[0], unit)
             axes.set_title(title)
         left.set_ylabel("% of households")
         right.set_title("At what hour is the peak?")
@@ -99,8 +100,8 @@ def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> N
         show_strips(right, range(25), texts)
 
 
-def _histogram(axes: Axes, quantiles: np.ndarray, unit: str) -> None:
-    """Draw equally frequent values as a histogram with their median and mean."""
+def _histogram(axes: Axes, quantiles: np.ndarray, mean: float, unit: str) -> None:
+    """Draw equally frequent values as a histogram with their median and the mean of households."""
     top = quantiles[int(_SHOWN_SHARE * (len(quantiles) - 1))]
     low = min(quantiles[0], 0.0)
     edges = np.linspace(low, max(top, low + 1e-3), _BARS + 1)
@@ -108,7 +109,7 @@ def _histogram(axes: Axes, quantiles: np.ndarray, unit: str) -> None:
     axes.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=LIGHT_GREY, edgecolor="white")
     for value, colour, line, name in (
         (np.median(quantiles), BLACK, "-", "median"),
-        (quantiles.mean(), VERMILION, "--", "mean"),
+        (mean, VERMILION, "--", "mean"),
     ):
         axes.axvline(value, color=colour, linestyle=line, linewidth=1.4, label=f"{name} {significant(value, 2)}")
     axes.set_xlim(low, edges[-1])
@@ -370,11 +371,12 @@ def _how_much(tables: Tables) -> str:
     data = tables.get(CONSUMPTION_QUANTILES.name)
     if data is None:
         return ""
-    daily = data[data["statistic"] == "daily_kwh"]["value"].to_numpy()
-    tenth, median, most = (significant(np.quantile(daily, share), 2) for share in (0.1, 0.5, 0.9))
+    daily = data[data["statistic"] == "daily_kwh"]
+    tenth, median, most = (significant(np.quantile(daily["value"], share), 2) for share in (0.1, 0.5, 0.9))
+    mean = significant(daily["mean"].iloc[0], 2)
     return (
-        f"The median household uses {median} kWh a day; the mean is {significant(daily.mean(), 2)} kWh. One in ten "
-        f"uses less than {tenth} kWh, one in ten more than {most} kWh."
+        f"The median household uses {median} kWh a day; the mean is {mean} kWh. One in ten uses less than {tenth} "
+        f"kWh, one in ten more than {most} kWh."
     )
 
 

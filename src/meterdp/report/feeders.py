@@ -53,9 +53,9 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
     may_be_empty=True,
     look_for=(
         "Above: a private total is worth having where its green line is below the grey dotted one, for which every "
-        "household has the mean profile. “Own” are the circuits of the export. Below: regulators’ rules for exact "
-        "totals. 15/15 wants 15 customers or more, none of them above 15 %; 4/50 likewise. Most totals that they "
-        "let pass give away single readings when a household moves."
+        "household has the mean profile. Circuits of the export, if it names any, stand right of the lines (“own”). "
+        "Below: regulators’ rules for exact totals. 15/15 wants 15 customers or more, none of them above 15 %; 4/50 "
+        "likewise. Most totals that they let pass give away single readings when a household moves."
     ),
     alternative=(
         "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "
@@ -86,7 +86,7 @@ def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
             axes.set_title(_WINDOWS[window].format(**words))
             axes.set_xlabel(f"households on the feeder,\nand kWh that a feeder uses in a {words['interval']}")
             _lines(axes, errors[errors["window"] == window])
-        panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
+        panels[0].set_ylabel(f"error of the total of a {words['interval']},\n% of what the feeder uses on average")
         legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)
         _strips(below, rules, words)
 

@@ -79,6 +79,21 @@ def test_every_such_setting_is_found_wherever_it_stands(name, flow, beside):
     assert (after or {}) == ({RENAMED[name]: value_of(value, key)} if name in RENAMED else {}) | beside
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("export:\n  register: 1-1:1.8.0  # ours\n  register_column: OBIS\n", {"keep_rows": {"OBIS": ["1-1:1.8.0"]}}),
+        ("export: {register_column: 'a: b', path: x, register: 'no'}", {"path": "x", "keep_rows": {"a: b": ["no"]}}),
+        ("export: {register_column: null, path: x, register: null}", {"path": "x"}),
+    ],
+)
+def test_the_register_to_read_becomes_rows_to_keep(text, after):
+    text, said = upgraded(text)
+    assert yaml.safe_load(text) == {"export": after} and upgraded(text) == (text, [])
+    config = {"export": after | {"time_zone": "UTC"}}
+    assert len(said) == 2 and looked_through(config, SCHEMA)[1] == []
+
+
 def value_of(config, key):
     for part in key.split("."):
         config = config[part]

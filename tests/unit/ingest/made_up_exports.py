@@ -226,6 +226,27 @@ READ: dict[str, tuple[str, Callable, dict]] = {
         _wide_days(lambda f: f["local"].str[11:]),
         {"format": "wide_csv", "wide_layout": "days", "date_column": "date"},
     ),
+    "numbered rows": (
+        "e.csv",
+        _table(lambda f: plain(f).assign(interval_start=f["local"].str[:10], hora=_passed(f))),
+        {"time_of_day_column": "hora", "time_format": "%Y-%m-%d"},
+    ),
+    "numbered rows in Spanish": (
+        "e.csv",
+        _table(
+            lambda f: pd.DataFrame(
+                {
+                    "CUPS": f["meter_id"],
+                    "Fecha": f["utc"].dt.tz_convert(ZONE).dt.strftime("%d/%m/%Y"),
+                    "Hora": _passed(f).map("{:02d}".format),
+                    "Consumo_kWh": f["kwh"].map("{:.3f}".format).str.replace(".", ",", regex=False),
+                    "Metodo_obtencion": "R",
+                }
+            ),
+            sep=";",
+        ),
+        {"time_of_day_column": "Hora", "time_format": "%d/%m/%Y", "meter_column": "CUPS", "decimal": ","},
+    ),
     "settlement periods": ("e.csv", _wide_days(_passed), {"format": "wide_csv", "wide_columns": "numbers"}),
     "titles as wide as the table": (
         "e.csv",
@@ -308,11 +329,6 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
         "has several rows per meter and interval",
     ),
     "24:00 behind a T": ("e.csv", _at(lambda f: _hours_to_24(f, "T"), "ending"), "writes the end of a day as 24:00"),
-    "numbered intervals": (
-        "e.csv",
-        _table(lambda f: plain(f).assign(interval_start=f["local"].str[:10], hora=_passed(f))),
-        "the number of the interval in each row",
-    ),
     "start and end in one": (
         "e.csv",
         _at(lambda f: f["local"] + " to " + f["local"]),

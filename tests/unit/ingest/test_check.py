@@ -9,7 +9,7 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
-from meterdp.ingest.inference.layout import parts_of
+from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
@@ -18,7 +18,7 @@ from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, again
 
 NO_LOCAL_CLOCK = {
     *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
-    *("Unix time, s", "Unix time, ms"),
+    *("Unix time, s", "Unix time, ms", "numbered rows", "numbered rows in Spanish"),
 }
 
 INTERVAL = pd.Timedelta(minutes=30)
@@ -112,7 +112,7 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     assert "cannot be used" in str(against(path, listed)[0])
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
-    assert capsys.readouterr().out.startswith("To be checked: ")
+    assert ": a study can run, but look at this first:\nTo be checked: " in capsys.readouterr().out
     assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
 
 
@@ -496,7 +496,7 @@ def test_days_of_25_hours_tell_the_zone_of_numbered_columns(tmp_path, capsys, co
     export = {"format": "wide_csv", "wide_columns": "numbers", "interval_minutes": 60, "time_format": "%Y-%m-%d"}
     export |= {"meter_column": "meter", "time_zone": "UTC"}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert code == 0 and "3 readings stand in columns of an hour that their day does not have" in said
+    assert code == 0 and "3 readings are of an hour that their day does not have" in said
 
 
 def test_columns_of_a_day_that_may_be_hours_of_the_clock_are_said(tmp_path, capsys):

@@ -5,6 +5,7 @@ import gzip
 import os
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -367,29 +368,87 @@ def test_numbered_columns_count_what_has_passed_since_midnight(tmp_path, names, 
     assert result.counts == {"used": len(found), "value_missing": 5 * surplus - len(found)}
 
 
-@pytest.mark.parametrize(("zone", "hour"), [("America/Chicago", 2), ("Europe/London", 2), ("Europe/Berlin", 3)])
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
 @pytest.mark.parametrize("minutes", [30, 60])
 @pytest.mark.parametrize("stamp", ["start", "end"])
-@pytest.mark.parametrize("mark", ["X", "*", " DST"])
-def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_path, zone, hour, minutes, stamp, mark):
-    """Oracle: zoneinfo's folds over a year; the skipped and the repeated hour are filled on every day."""
+@pytest.mark.parametrize("written", ["{}", " {:02d}"])
+def test_numbered_rows_count_what_has_passed_since_midnight(tmp_path, bad_rows, minutes, stamp, written):
+    """Against pandas' own calendar over both changes of the clock, in any order of rows."""
+    utc = pd.DatetimeIndex(
+        np.concatenate(
+            [
+                pd.date_range(day, periods=4 * 24 * 60 // minutes, freq=f"{minutes}min", tz=ZONE).tz_convert(None)
+                for day in ("2021-03-27", "2021-10-30")
+            ]
+        ),
+        tz="UTC",
+    )
+    date = pd.Series(utc.tz_convert(ZONE).strftime("%d/%m/%Y"))
+    number = date.groupby(date).cumcount() + 1
+    values = np.random.default_rng(8).gamma(1, 1, len(utc)).round(3)
+    order = np.random.default_rng(9).permutation(len(utc))
+    rows = [("m", date[i], written.format(number[i]), values[i]) for i in order]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,Fecha,Hora,kwh")
+    setting = ExportSettings(
+        time_column="Fecha", time_of_day_column="Hora", time_format="%d/%m/%Y", time_zone=ZONE, stamp=stamp,
+        interval_minutes=minutes, bad_rows=bad_rows,
+    )  # fmt: skip
+    found = ingested(path, setting).energy_kwh["m"].dropna()
+    assert found.index.equals(utc) and found.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "x", "1000", "2 3"])
+def test_what_is_no_number_of_an_interval_is_refused_or_counted(tmp_path, number):
+    rows = [
+        ("m", "2021-06-01", 1, 0.5),
+        ("m", "2021-06-01", number, 0.25),
+        ("m", "2021-06-01", "", 1),
+        ("m", "", 3, 1),
+    ]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,date,number,kwh")
+    given = {"time_column": "date", "time_of_day_column": "number", "time_format": "%Y-%m-%d", "time_zone": ZONE}
+    assert "row 3, field 'number': is not the number of an interval of the day" in refused(path, **given)
+    found = ingested(path, ExportSettings(**given, bad_rows="missing"))
+    assert found.counts == {"used": 1, "stamp_unreadable": 1, "stamp_missing": 2}
+
+
+def test_a_number_behind_the_end_of_its_day_is_of_no_time(tmp_path):
+    days = [(day, n) for day in ("2021-03-28", "2021-06-01", "2021-10-31") for n in range(1, 26)]
+    path = write_csv(tmp_path / "e.csv", [("m", *row, 0.5) for row in days], "meter_id,date,number,kwh")
+    given = {"time_column": "date", "time_of_day_column": "number", "time_format": "%Y-%m-%d", "time_zone": ZONE}
+    found = ingested(path, ExportSettings(**given, interval_minutes=60, bad_rows="missing"))
+    assert found.counts == {"used": 23 + 24 + 25, "nonexistent_local_time": 2 + 1}
+
+
+@cache
+def year_by_the_clock(zone: str, hour: int, minutes: int) -> tuple[list, list, pd.Series, int]:
+    """Numbers of columns with whether they are of the repeated hour, rows of a year, its readings by UTC start, and
+    how many entries are of no time: by zoneinfo's folds."""
     per_hour = 60 // minutes
     repeated = range((hour - 1) * per_hour + 1, hour * per_hour + 1)
-    names = [name for n in range(1, 24 * per_hour + 1) for name in (n, *([f"{n}{mark}"] if n in repeated else []))]
-    days, expected, skipped = pd.date_range("2024-01-01", "2024-12-31"), {}, 0
-    rows = []
-    for day in days:
-        values = np.random.default_rng(day.day_of_year).gamma(1, 1, len(names)).round(6)
+    columns = [(n, fold) for n in range(1, 24 * per_hour + 1) for fold in ((0, 1) if n in repeated else (0,))]
+    rows, expected, skipped = [], {}, 0
+    for day in pd.date_range("2024-01-01", "2024-12-31"):
+        values = np.random.default_rng(day.day_of_year).gamma(1, 1, len(columns)).round(6)
         rows.append(("m", day.strftime("%Y-%m-%d"), *values))
-        for name, value in zip(names, values, strict=True):
-            number, fold = (name, 0) if isinstance(name, int) else (int(name.removesuffix(mark)), 1)
+        for (number, fold), value in zip(columns, values, strict=True):
             local = (day + pd.Timedelta(minutes=(number - 1) * minutes)).to_pydatetime()
             offsets = [local.replace(tzinfo=ZoneInfo(zone), fold=f).utcoffset() for f in (0, 1)]
             if offsets[1] > offsets[0] or (fold == 1 and offsets[0] == offsets[1]):
                 skipped += 1
             else:
                 expected[pd.Timestamp(local - offsets[fold], tz="UTC")] = value
-    header = ",".join(["meter_id", "date", *(f"HE{name}" for name in names)])
+    return columns, rows, pd.Series(expected).sort_index(), skipped
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("America/Chicago", 2), ("Europe/London", 2), ("Europe/Berlin", 3)])
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+@pytest.mark.parametrize("mark", ["X", "*", " DST"])
+def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_path, zone, hour, minutes, stamp, mark):
+    """Over a year, with the skipped and the repeated hour filled on every day."""
+    columns, rows, expected, skipped = year_by_the_clock(zone, hour, minutes)
+    header = ",".join(["meter_id", "date", *(f"HE{number}{mark * fold}" for number, fold in columns)])
     path = write_csv(tmp_path / "e.csv", rows, header)
     setting = ExportSettings(
         format="wide_csv", wide_columns="numbers", time_zone=zone, interval_minutes=minutes, stamp=stamp,
@@ -397,7 +456,7 @@ def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_pat
     )  # fmt: skip
     result = ingested(path, setting)
     found = result.energy_kwh["m"].dropna()
-    pd.testing.assert_series_equal(found, pd.Series(expected).sort_index(), check_names=False, check_freq=False)
+    pd.testing.assert_series_equal(found, expected, check_names=False, check_freq=False)
     assert result.counts == {"used": len(expected), "nonexistent_local_time": skipped}
 
 

@@ -106,7 +106,7 @@ def test_all_lines_are_read_alike(
     export = ending.join([HEADER, *lines]) + (ending if ended else "")
     settings = replace(SETTINGS, bad_rows=bad_rows, time_format=time_format)
     if register is not None:
-        settings = replace(settings, register_column="note", register=register)
+        settings = replace(settings, keep_rows={"note": (register,)})
     ours, _ = readings(export, settings, batch_bytes, folder, plain=True, threads=threads)
     theirs, _ = readings(export, settings, batch_bytes, folder, plain=False)
     if isinstance(theirs[0] if theirs else None, str):

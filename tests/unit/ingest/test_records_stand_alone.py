@@ -46,11 +46,12 @@ LAYOUTS = {
     "newest first": {},
     "ISO8601": {"time_format": "ISO8601"},
     "with unit and circuit": {"unit_column": "unit", "circuit_column": "circuit"},
-    "of one register": {"register_column": "unit", "register": "kWh", "circuit_column": "circuit"},
+    "of one register": {"keep_rows": {"unit": ["kWh"]}, "circuit_column": "circuit"},
     "quoted": {"delimiter": ";"},
     "wide": {"format": "wide_csv"},
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
     "with the repeated hour": {"format": "wide_csv", "wide_columns": "numbers"},
+    "numbered rows": {"time_column": "date", "time_of_day_column": "number", "time_format": "%Y-%m-%d"},
     "decimal comma": {"delimiter": ";", "decimal": ",", "thousands": "."},
     "folder": {"skip_rows": 1, "skip_rows_after_header": 1},
     "file per meter": {"meter_column": None},
@@ -64,6 +65,7 @@ HEADERS = {
     "wide": ["meter_id", "date", *(f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, MINUTES)), "remark"],
     "numbered": ["meter_id", "date", *(f"HH{n:02d}" for n in range(1, 51)), "remark"],
     "with the repeated hour": ["meter_id", "date", *CLOCK_HOURS, "remark"],
+    "numbered rows": ["meter_id", "date", "number", "kwh", "remark"],
     "file per meter": ["interval_start", "kwh", "remark"],
 }
 
@@ -81,6 +83,10 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
     if layout == "numbered":
         days = pd.Series(kwh, index=utc.tz_convert(ZONE).strftime("%Y-%m-%d")).groupby(level=0)
         table = [[meter, day, *(v := list(map(str, values))), *[""] * (51 - len(v))] for day, values in days]
+    elif layout == "numbered rows":
+        days = pd.Series(local.str[:10])
+        numbers = days.groupby(days).cumcount() + 1
+        table = [[meter, *map(str, row), ""] for row in zip(days, numbers, kwh, strict=True)]
     elif layout == "with the repeated hour":
         number = (local.str[11:13].astype(int) * 2 + (local.str[14:] == "30") + 1).astype(str).str.zfill(2)
         cells = pd.DataFrame({"date": local.str[:10], "column": "HH" + number, "kwh": kwh})

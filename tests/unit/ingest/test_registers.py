@@ -1,10 +1,11 @@
-"""Of rows of several registers those of one are read, as if there were no others."""
+"""Of rows of several registers or states those that are kept are read, as if there were no others."""
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from tests.unit.ingest.made_up_exports import plain, readings
 
 ZONE = "Europe/Zurich"
 KEPT, OTHERS = "1-1:1.8.0", ["1-1:2.8.0", "", "1-1:1.8.0*1", "kvarh"]
-REGISTER = {"register_column": "obis", "register": KEPT, "time_zone": ZONE}
+REGISTER = {"keep_rows": {"obis": (KEPT,)}, "time_zone": ZONE}
 # What a row of another register may hold: nothing of it is looked at.
 JUNK = {"interval_start": ["2021-06-01 00:00", "x", "", "2021-06-01T00:00Z"], "kwh": ["9.5", "x", "", "1e999"]}
 
@@ -88,15 +89,56 @@ def test_days_of_other_registers_are_left_out_cell_by_cell(tmp_path):
 @pytest.mark.parametrize(
     "given",
     [
-        {"register_column": "obis"},
-        {"register": KEPT},
-        {"register_column": "obis", "register": KEPT, "format": "nem12"},
-        {"register_column": "obis", "register": KEPT, "format": "wide_csv", "wide_layout": "meters"},
+        {"format": "nem12"},
+        {"format": "wide_csv", "wide_layout": "meters"},
+        {"energy_column": "obis"},
+        {"time_column": "obis"},
     ],
 )
-def test_settings_that_say_half_or_do_not_fit_are_refused(given):
-    with pytest.raises(InputError, match=r"export\.register"):
-        ExportSettings(**given)
+def test_settings_that_do_not_fit_are_refused(given):
+    with pytest.raises(InputError, match=r"export\.keep_rows"):
+        ExportSettings(keep_rows={"obis": (KEPT,)}, **given)
+
+
+@pytest.mark.parametrize("form", ["long_csv", "parquet", "wide_csv"])
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_rows_are_kept_by_several_entries_of_several_columns(tmp_path, form, bad_rows):
+    """Oracle: the rows that pandas finds; an empty entry is one, and null is an empty one."""
+    generator = np.random.default_rng(3)
+    alone = rows_of_one().replace("", "0.25").drop_duplicates(["meter_id", "interval_start"])
+    if form == "wide_csv":
+        alone["date"] = alone["interval_start"].str[:10]
+        alone["time"] = alone["interval_start"].str[11:]
+        alone = alone.pivot_table(
+            index=["meter_id", "date"], columns="time", values="kwh", aggfunc="last"
+        ).reset_index()
+    alone["obis"] = generator.choice(["a", "b", ""], len(alone))
+    alone["state"] = generator.choice(["W", "E", "F"], len(alone))
+    keep = {"obis": ("a", ""), "state": ("W", "E")}
+    kept = alone[alone["obis"].isin(keep["obis"]) & alone["state"].isin(keep["state"])]
+    assert 0 < len(kept) < len(alone)
+    given = {"time_zone": ZONE, "bad_rows": bad_rows, "format": form}
+    if form == "wide_csv":
+        given["time_format"] = "%Y-%m-%d"
+    energy = []
+    for name, rows, more in (("all", alone, {"keep_rows": keep}), ("kept", kept, {})):
+        if form == "parquet":
+            pq.write_table(pa.Table.from_pandas(rows.replace("", None), preserve_index=False), tmp_path / name)
+        else:
+            rows.to_csv(tmp_path / name, index=False)
+        energy.append(ingested(tmp_path / name, ExportSettings(**given, **more)))
+    found, expected = energy
+    pd.testing.assert_frame_equal(found.energy_kwh, expected.energy_kwh, check_exact=True)
+    assert found.counts["used"] == expected.counts["used"] > 0
+    assert sum(found.counts.values()) == sum(expected.counts.values()) + found.counts["other_register"]
+
+
+def test_a_column_that_leaves_rows_out_may_be_that_of_the_circuit(tmp_path):
+    rows = rows_of_one().assign(circuit=lambda t: np.where(t["meter_id"] == t["meter_id"].iloc[0], "F1", "F2"))
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    given = ExportSettings(time_zone=ZONE, circuit_column="circuit", keep_rows={"circuit": ("F1",)})
+    found = ingested(tmp_path / "e.csv", given)
+    assert found.counts["other_register"] == (rows["circuit"] == "F2").sum() > 0
 
 
 @pytest.mark.parametrize(
@@ -112,8 +154,60 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
     )
     out, error = capsys.readouterr()
     if not proposed:
-        assert code == 1 and "export.register_column" in error and f"({register}, kWh export)" in error
+        assert code == 1 and "export.keep_rows" in error and f"({register}, kWh export)" in error
         return
-    assert code == 0 and f"register: {register}" in (tmp_path / "my.yaml").read_text()
+    proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
+    assert code == 0 and proposal["keep_rows"] == {"register": [register]}
     assert f"rows of the register '{register}' are read, of 1 others not" in out
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
+
+
+def test_each_of_two_columns_may_tell_rows_apart(tmp_path, capsys):
+    frame = plain(readings(days=14))
+    rows = [
+        frame.assign(Channel=channel, Quantity=quantity, kwh=frame["kwh"] * factor)
+        for channel, quantity, factor in (
+            ("Del", "kWh", 1), ("Rec", "kWh", 0.2), ("Del", "pulses", 1000), ("Rec", "pulses", 200)
+        )
+    ]  # fmt: skip
+    both = pd.concat(rows).sort_values(["meter_id", "interval_start"], kind="stable")
+    both.to_csv(tmp_path / "e.csv", index=False)
+    words = ["check", str(tmp_path / "e.csv"), "--time-zone", "Europe/London", "--write", str(tmp_path / "my.yaml")]
+    assert main(words) == 0
+    assert "of 1 others not" in capsys.readouterr().out
+    export = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
+    assert export["keep_rows"] == {"Channel": ["Del"], "Quantity": ["kWh"]}
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
+    # With one of them the check says which is missing.
+    (tmp_path / "half.yaml").write_text(yaml.safe_dump({"export": export | {"keep_rows": {"Channel": ["Del"]}}}))
+    main(["check", "--config", str(tmp_path / "half.yaml")])
+    said = capsys.readouterr().out
+    assert "set export.keep_rows to {Channel: [Del], Quantity: [kWh]}" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "noticed"),
+    [
+        (lambda t, lost: np.where(lost, "F", "W"), True),  # not measured, and written as zero
+        (lambda t, lost: np.where(lost, "", "W"), True),
+        (lambda t, lost: np.where(t["interval_start"].str[11:] < "06:00", "night", "day"), False),
+        (lambda t, lost: np.where(t["meter_id"] == "M000", "vacant", "home"), False),  # says something of the meter
+        (lambda t, lost: np.where(np.arange(len(t)) % 7 == 3, "E", "R"), False),
+    ],
+)
+def test_zeros_that_a_column_of_states_explains_are_noticed(tmp_path, capsys, state, noticed):
+    frame = plain(readings(days=14))
+    lost = np.random.default_rng(5).random(len(frame)) < 0.04
+    frame["kwh"] = np.where(lost | (frame["meter_id"] == "M000"), 0.0, frame["kwh"])
+    frame.assign(Status=state(frame, lost)).to_csv(tmp_path / "e.csv", index=False)
+    words = ["check", str(tmp_path / "e.csv"), "--time-zone", "Europe/London"]
+    main([*words, "--write", str(tmp_path / "my.yaml")])
+    said = capsys.readouterr().out
+    assert ("'Status' has the entry" in said and "nearly all zero" in said) == noticed
+    main(["check", "--config", str(tmp_path / "my.yaml")])
+    assert ("nearly all zero" in capsys.readouterr().out) == noticed
+    if noticed:
+        export = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"] | {"keep_rows": {"Status": ["W"]}}
+        (tmp_path / "kept.yaml").write_text(yaml.safe_dump({"export": export}))
+        assert main(["check", "--config", str(tmp_path / "kept.yaml")]) == 0
+        assert "nearly all zero" not in capsys.readouterr().out

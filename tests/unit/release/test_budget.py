@@ -1,6 +1,7 @@
 """What every meter has spent, and what it may: against a plain loop over meters, and under names that change."""
 
 import math
+import re
 from collections import Counter
 from datetime import date
 
@@ -78,16 +79,20 @@ def naive(entries, new, on):
                 return False
             responses = {kind: plan[kind] + extra[kind] for kind in {*plan, *extra}}
             for limit in limits:
-                whole = limit.delta / (1 + math.exp(limit.epsilon))
                 first_room = first.planned.total_variation
-                rooms = [max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole))]
-                rooms += [first_room] * (not charged)
+                wanted = max(100 * first_room, 1e-12)
+                at, most = limit.epsilon, limit.delta / 10 / wanted
+                if 2 < most < 1 + math.exp(at):
+                    at = brentq(lambda e, most=most: 1 + math.exp(e) - most, 0, limit.epsilon, xtol=1e-13)
+                whole = limit.delta / (1 + math.exp(at))
+                budgets = [(at, max(first_room, min(max(1e-3 * whole, wanted), 0.1 * whole)))]
+                budgets += [(limit.epsilon, first_room)] * (not charged)
                 fits = (
                     variation + new.charge.total_variation <= room
-                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, limit.epsilon)
-                    + (1 + math.exp(limit.epsilon)) * room
+                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, epsilon)
+                    + (1 + math.exp(epsilon)) * room
                     <= limit.delta
-                    for room in rooms
+                    for epsilon, room in budgets
                 )
                 if not any(fits):
                     return False
@@ -271,6 +276,29 @@ def test_limits_and_noise_of_any_size_are_numbers(lists, town):
         except InputError as error:
             assert "would spend more" in str(error)
     assert spent.most_spent([entry(town, 0.3)], None, lists)
+
+
+@pytest.mark.parametrize("room", [0.0, 1e-18, 1e-15, 1e-12, 1e-9])
+def test_a_higher_limit_allows_no_less(lists, town, room):
+    """Though discrete noise costs more the larger epsilon is."""
+    left = []
+    for epsilon in (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 20.0, 50.0, 800.0):
+        limit = Limit(epsilon, 1e-5)
+        first = Entry(BUDGET, town, YEAR, Charge(0.1, room), limit, Charge(0.0, room))
+        more = Charge(0.0, max(room, 2e-13))  # of the largest release of 100,000 meters
+        left.append(spent.remaining([first], Entry(BUDGET, town, YEAR, more, limit), lists))
+    assert left == sorted(left) and left[0] > 0.5
+
+
+def test_what_a_refusal_says_would_fit_fits(lists, town):
+    for epsilon in (4.0, 12.0, 20.0, 50.0):
+        limit = Limit(epsilon, 1e-5)
+        first, much = (entry(town, e, limit=limit, planned=Charge(0.0, 1e-15)) for e in (1.0, 48.0))
+        with pytest.raises(InputError, match="one more release of epsilon") as error:
+            check([first], much, lists)
+        would = float(re.search(r"one more release of epsilon ([\d.]+) would fit", str(error.value))[1])
+        check([first], entry(town, would, limit=limit, planned=Charge(0.0, 1e-15)), lists)
+        refused([first], entry(town, would + 0.011, limit=limit, planned=Charge(0.0, 1e-15)), lists)
 
 
 def test_a_limit_is_raised_for_the_period_it_names_alone(lists, town):

@@ -232,3 +232,20 @@ def test_what_becomes_of_mess_is_part_of_the_public_settings(section):
     (name,) = section
     assert other[name] != usual[name]
     json.dumps(other)  # a manifest states them
+
+
+@pytest.mark.parametrize(
+    ("keep_rows", "parameters"),
+    [
+        (None, {}),
+        ({}, {}),
+        ({"OBIS": ["1.8.0"]}, {"register_column": "OBIS", "register": "1.8.0"}),  # as ledgers know it
+        ({"b": ["y", "x", "y"], "a": ["z"]}, {"keep_rows": {"a": ["z"], "b": ["x", "y"]}}),
+    ],
+)
+def test_rows_that_are_kept_are_one_request_however_they_are_written(keep_rows, parameters):
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    config = complete({"export": {"keep_rows": keep_rows}}, schema)
+    export = ReleaseService(config, b"", simulated=True).records()["export"]
+    assert {key: value for key, value in export.items() if "keep" in key or "register" in key} == parameters
+    assert [*export.get("keep_rows", {})] == sorted(export.get("keep_rows", {}))

@@ -378,7 +378,8 @@ def consumption_quantiles() -> pd.DataFrame:
         pd.DataFrame({"statistic": statistic, "household_share": shares, "value": level * np.exp(1.2 * shares**2)})
         for statistic, level in (("daily_kwh", 9.0), ("peak_kw", 4.0))
     ]
-    return pd.concat(parts, ignore_index=True).assign(household_count=1421)
+    mean = np.repeat([13.3, 6.1], len(shares))
+    return pd.concat(parts, ignore_index=True).assign(mean=mean, household_count=1421)
 
 
 def peak_hours() -> pd.DataFrame:

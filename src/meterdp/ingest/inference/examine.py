@@ -61,6 +61,7 @@ _TOTAL = re.compile(
 _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
+_DISTINGUISH_ROWS = ("unit_column", "keep_rows")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
     ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
-    ``known``, only what no file can say counts: which register is wanted. Raises ``InputError`` if the file
+    ``known``, only what no file can say counts: which rows are wanted. Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is.
     """
     layout = _layout(path, known or {})
@@ -116,7 +117,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
         _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
-    if _names_times(given.get("format", "long_csv"), given.get("wide_layout")):
+    if _names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
@@ -127,7 +128,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     findings = [*files_not_read(path, trial.settings)[1][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
-    odd = remarks(trial, zone) + ([lost] if lost else [])
+    odd = layout.not_measured + remarks(trial, zone) + ([lost] if lost else [])
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
     return found
@@ -257,9 +258,10 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
     given["interval_minutes"] = int(step)
 
 
-def _names_times(form: str, wide_layout: str | None) -> bool:
-    """Whether every row of a format has a stamp of its own."""
-    return form in ("long_csv", "parquet") or (form == "wide_csv" and wide_layout == "meters")
+def _names_times(settings: ExportSettings) -> bool:
+    """Whether every row has a stamp of its own."""
+    of_meters = settings.format == "wide_csv" and settings.wide_layout == "meters"
+    return (settings.format in ("long_csv", "parquet") or of_meters) and not settings.counts_intervals
 
 
 def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
@@ -357,13 +359,17 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
         found = [*unread[:1], *found]
-    odd += _other_stamps(path, trial, export["time_zone"])
+    by_itself = _by_itself(path, settings)
+    if isinstance(by_itself, Layout):
+        odd += by_itself.not_measured
+    odd += _other_stamps(by_itself, trial, export["time_zone"])
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used")
+        none = " (a release would hold noise around a public guess, and be charged)" if without == counted else ""
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{none}")
     if without or many_contradict(trial):
-        odd += _other_columns(path, settings)
+        odd += _other_columns(by_itself, settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
     return Look(found, odd, meters, _coverage_of_first(trial, export["time_zone"]))
 
@@ -396,46 +402,42 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _other_stamps(path, trial: Trial, time_zone: str) -> Iterator[str]:
+def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
+    """Return what an export looks like if only the rows that are read are known, or why it looks like none."""
+    try:
+        return _layout(path, {"keep_rows": settings.keep_rows or {}})
+    except InputError as error:
+        return error
+
+
+def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
     """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
     settings, sentence = trial.settings, None
-    try:
-        layout = _layout(path, _own_columns(settings))
-    except InputError:
-        layout = Layout()
-    same_column = layout.settings.get("time_column", settings.time_column) == settings.time_column
-    if (
-        same_column
-        and "stamp" in layout.settings
-        and layout.settings.get("format", settings.format) == settings.format
-    ):
-        if layout.settings["stamp"] != settings.stamp:
-            sentence = next(said for said in layout.said if said in ENDS_SAID)
-    elif _names_times(settings.format, settings.wide_layout):
+    found = {} if isinstance(by_itself, InputError) else by_itself.settings
+    same = all(found.get(key, getattr(settings, key)) == getattr(settings, key) for key in ("time_column", "format"))
+    if same and "stamp" in found:
+        if found["stamp"] != settings.stamp:
+            sentence = next(said for said in by_itself.said if said in ENDS_SAID)
+    elif _names_times(settings):
         zones = {"of_stamps": settings.time_zone, "of_homes": time_zone}
         minutes, column = settings.interval_minutes, settings.time_column
-        found = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
-        sentence = found and found.sentence
+        against = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
+        sentence = against and against.sentence
     if sentence:
         wrong = "if that is wrong, every reading is off by an interval"
         yield f"{sentence}, but export.stamp says {settings.stamp}: {wrong}"
 
 
-def _own_columns(settings: ExportSettings) -> dict:
-    return {key: getattr(settings, key) for key in ("unit_column", "register_column", "register")}
-
-
-def _other_columns(path, settings: ExportSettings) -> list[str]:
+def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> list[str]:
     """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
-    own = _own_columns(settings)
-    try:
-        found = _layout(path, own).settings
-    except InputError as error:
-        return [str(error)]
-    other = {key: found[key] for key in own if key in found}
-    if not other or other == {key: value for key, value in own.items() if value is not None}:
+    if isinstance(by_itself, InputError):
+        return [str(by_itself)]
+    other = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
+    kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
+    if all(value == {"unit_column": settings.unit_column, "keep_rows": kept}[key] for key, value in other.items()):
         return []
-    written = ", ".join(f"export.{key} to {value}" for key, value in other.items())
+    texts = {key: yaml.safe_dump(v, default_flow_style=True, width=1000).split("\n")[0] for key, v in other.items()}
+    written = ", ".join(f"export.{key} to {text}" for key, text in texts.items())
     return [f"by its first rows, set {written}"]
 
 

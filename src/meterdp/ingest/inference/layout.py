@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +12,27 @@ import pyarrow as pa
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
-from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit, kind_of, sample_of
+from meterdp.ingest.inference.quantities import SELDOM, Kept, Rows, kept_rows, parts_of
+from meterdp.ingest.inference.table import MISSING, Column, Table, best, has_digit, repeats
+from meterdp.ingest.inference.words import (
+    CIRCUIT,
+    END,
+    ENERGY,
+    METER,
+    METER_FIRST,
+    METER_NEXT,
+    NOT_OF_READING,
+    OTHER_NUMBER,
+    PART_OF_METER,
+    START,
+    TIME,
+    UNIT,
+    UTC_NAME,
+)
 from meterdp.ingest.inference.zone import CLOCKS, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
-from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_not_read, times_of_day_us
+from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_of_day_us
 from meterdp.ingest.settings import (
     CER_ZONE,
     HALF_HOUR_MINUTES,
@@ -25,7 +40,6 @@ from meterdp.ingest.settings import (
     UNIT_NAMED,
     ExportSettings,
     Notation,
-    conversion,
     measures_no_energy,
 )
 
@@ -34,49 +48,10 @@ _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
 _JOINED = 500
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
-# Share of rows that changes of clocks and repetitions explain.
-_SELDOM, _MOST_REPEATED = 0.02, 0.1
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
 _PER_DAY = (24, 48, 72, 96, 144, 288)
+_MOST_INTERVALS = 300  # of a day of 25 hours
 
-# Words in names of columns, in the languages of the exports we know. Of meters, the nearer ones first.
-_METER_FIRST = (
-    r"meter|nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|zähl|zaehl|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
-    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|mittaus|punto|ponto|compteur|contador|contatore|licznik|特定番号"
-)
-_METER_NEXT = (
-    r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
-    r"|\bid\b|_id|id$|contra[tc]"
-)
-_METER = f"{_METER_FIRST}|{_METER_NEXT}"
-_ENERGY = (
-    r"kwh|wh\b|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
-    r"|verbrauch|bezug|wert|valeur|puissance|conso|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
-    r"|verbruik|afname|pobór|wartość|使用量|電力"
-)
-_TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"
-_START = r"start|begin|from|\bvon\b|\bfra\b|\bfrån\b|desde|d[ée]but|\bvan\b|\bod\b|alku|inizio|início"
-_END = r"\bend|_end|end$|until|to$|\bbis\b|finish|\bende\b|\btil\b|til_|\btill\b|\btot\b|\bfine?\b|hasta|loppu"
-_NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
-_UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
-_CIRCUIT = r"circuit|feeder|transformer|substation"
-_UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
-_OTHER_NUMBER = (
-    r"temp|price|cost|tariff|volt|current|amp|kvar|export|generation|solar|pv|latitude|longitude|factor|status"
-    r"|quality|flag|code|received|surplus|inje|inye|verti|einspeis|teruglever|reactive|frequency|postcode|\bzip\b"
-)
-_PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
-# Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
-_CONSUMPTION = re.compile(
-    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh"
-    r"|(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
-    r"|afname|a\+|\+a)(?:[ _-]*(?:energy|k?wh))*",
-    re.IGNORECASE,
-)
-# A phase or a tariff in the name of a column.
-_PART = re.compile(r"(?<![^\W_])(?:phase|ph|line|tariff|[lt])?[ _-]?[abc1-4rst](?![^\W_])", re.IGNORECASE)
-# Entries of a column are shown unless they may be ids.
-_SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
@@ -95,12 +70,13 @@ class Layout:
     said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
+    not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
 
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
-    """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name the
-    register that is wanted.
+    """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name
+    the rows to keep (``export.keep_rows``).
 
     Raises ``InputError`` if no column holds time stamps or none holds readings.
     """
@@ -137,7 +113,7 @@ def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | No
 
 def _names(names: list[str]) -> str:
     """Return the names of columns that are words we know; others may be meter ids."""
-    known = f"{_METER}|{_ENERGY}|{_TIME}|{_START}|{_END}|{_UNIT}|{_CIRCUIT}|{_OTHER_NUMBER}"
+    known = f"{METER}|{ENERGY}|{TIME}|{START}|{END}|{UNIT}|{CIRCUIT}|{OTHER_NUMBER}"
     shown = [repr(n) for n in names if re.search(known, n, re.IGNORECASE) and not re.search(r"\d{3}", n)][:12]
     others = len(names) - len(shown)
     return ", ".join([*shown, *([f"{others} that are not shown"] if others else [])])
@@ -175,7 +151,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     repeated = {} if times else repeated_columns(table.header, numbers)
     intervals = {*(times or numbers), *repeated}
     others = [c for i, c in enumerate(table.columns) if i not in intervals]
-    date = _best(others, _TIME, lambda c: bool(c.time_formats))
+    date = best(others, TIME, lambda c: bool(c.time_formats))
     if date is None:
         raise InputError(
             "has a column per interval but none of dates in a format we know",
@@ -187,7 +163,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
     cells = [c for i, c in enumerate(table.columns) if i in intervals]
     rows = Rows([date, *([meter] if meter else [])], [c for c in others if c is not date], cells[len(cells) // 2])
-    _quantities(path, rows, out, given)
+    _keep(kept_rows(path, rows, given), out)
     _notation(cells, out)
     if times:
         order = sorted(times.values())
@@ -200,7 +176,14 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         out.settings["wide_columns"] = "numbers"
         out.settings["interval_minutes"] = 24 * 60 // per_day
         longer = [position for position, number in numbers.items() if number > per_day]
-        _days_of_25_hours(table, date, repeated, longer, out)
+        columns = [table.columns[position] for position in [*repeated, *longer]]
+        cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
+        begin_us = None
+        if repeated:
+            begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
+            names = ", ".join(f"'{table.header[position]}'" for position in repeated)
+            out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+        _days_of_25_hours({day for day, entry in cells if re.search("[1-9]", entry)}, begin_us, out)
     among = [table.header[p] for p in range(min(intervals), max(intervals)) if p not in intervals]
     if among:
         more = f" and {len(among) - 1} others are" if len(among) > 1 else " is"
@@ -208,17 +191,9 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     return True
 
 
-def _days_of_25_hours(table: Table, date: Column, repeated: dict, longer: list[int], out: Layout) -> None:
-    """Find zones by the days with readings in columns of a 25th hour, and by when it begins if they repeat one."""
-    columns = [table.columns[position] for position in [*repeated, *longer]]
-    cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
-    days = sorted({day for day, entry in cells if re.search("[1-9]", entry)})
-    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(days)
-    begin_us = None
-    if repeated:
-        begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
-        names = ", ".join(f"'{table.header[position]}'" for position in repeated)
-        out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+def _days_of_25_hours(days: Iterable[str], begin_us: int | None, out: Layout) -> None:
+    """Find zones by the days with a 25th hour, and by when it begins if that is known."""
+    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(sorted(days))
     out.zones = set_back_on(day_us, begin_us)
     if out.zones:
         names = " or ".join(CLOCKS[zone] for zone in out.zones)
@@ -233,8 +208,8 @@ def _meters(path, table: Table, out: Layout, several_files: bool, given: Mapping
         return False
     # Names of meters differ in their numbers only; names of quantities do not. A stamp that returns has other meters.
     if len({re.sub(r"\d+", "", c.name) for c in rest}) > 1:
-        named = [c for c in rest if re.search(f"{_ENERGY}|{_OTHER_NUMBER}|{_METER_FIRST}", c.name, re.IGNORECASE)]
-        if len(named) > len(rest) / 4 or any(c.counts_rows for c in rest) or _repeats(stamps) > _SELDOM:
+        named = [c for c in rest if re.search(f"{ENERGY}|{OTHER_NUMBER}|{METER_FIRST}", c.name, re.IGNORECASE)]
+        if len(named) > len(rest) / 4 or any(c.counts_rows for c in rest) or repeats(stamps) > SELDOM:
             return False
         out.to_check.append("every column except the stamps is taken for a meter: remove those that are not")
     stamp = stamps[0]
@@ -252,7 +227,6 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         return False
     if stamp.name != "interval_start":
         out.settings["time_column"] = stamp.name
-    _time_format(stamp, out)
     rest = [c for c in table.columns if c not in parts and not c.counts_rows]
     meter = _meter(parts, rest, out, several_files)
     numbers = [c for c in rest if c is not meter and c.is_number]
@@ -266,31 +240,37 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         )
     if energy.name != "kwh":
         out.settings["energy_column"] = energy.name
-    others = [c for c in numbers if c is not energy and re.search(_ENERGY, c.name, re.IGNORECASE)]
+    others = [c for c in numbers if c is not energy and re.search(ENERGY, c.name, re.IGNORECASE)]
     if others and not parts_of(energy.name, table.header):
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
     rows = Rows([stamp, *([meter] if meter else [])], [c for c in rest if c is not energy], energy)
-    _quantities(path, rows, out, given)
+    _keep(kept_rows(path, rows, given), out)
     _notation([energy], out)
-    circuit = _best(rest, _CIRCUIT, lambda c: c not in (meter, energy) and re.search(_CIRCUIT, c.name, re.IGNORECASE))
+    circuit = best(rest, CIRCUIT, lambda c: c not in (meter, energy) and re.search(CIRCUIT, c.name, re.IGNORECASE))
     if circuit is not None:
         out.settings["circuit_column"] = circuit.name
     return True
 
 
+def _keep(kept: Kept, out: Layout) -> None:
+    out.settings |= kept.settings
+    out.to_check += kept.to_check
+    out.not_measured = kept.not_measured
+
+
 def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]]:
     """Return the column of stamps, put together where dates and times stand apart, and all columns of dates."""
     parts = [c for c in table.columns if c.time_formats or c.is_time]
-    parts = [c for c in parts if not c.counts_rows and not (c.is_number and re.search(_METER, c.name, re.IGNORECASE))]
+    parts = [c for c in parts if not c.counts_rows and not (c.is_number and re.search(METER, c.name, re.IGNORECASE))]
     _refuse_other_stamps(path, table)
     dates, times = ([c for c in parts if kind(c)] for kind in (lambda c: c.is_date, lambda c: c.is_time))
     stamps = [c for c in parts if c.is_stamp]
     joined = None
     if dates and times:
-        of_day = _best(times, _START, lambda c: True)
-        day = _best(dates, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or dates[0]
+        of_day = best(times, START, lambda c: True)
+        day = best(dates, START, lambda c: not re.search(NOT_OF_READING, c.name, re.IGNORECASE)) or dates[0]
         entries = tuple(f"{d} {t}" if d and t else "" for d, t in zip(day.entries, of_day.entries, strict=True))
         joined = Column(day.name, tuple(dict.fromkeys(e for e in entries if e)), entries)
         stamps = [*stamps, joined] if joined.time_formats else stamps
@@ -298,15 +278,18 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
     most = max((len(c.tokens) for c in stamps), default=0)
     stamps = [c for c in stamps if len(c.tokens) >= most / 2]
     if not stamps:
+        if dates and (number := _number_of_day(table)) is not None:
+            day = best(dates, TIME, lambda c: not re.search(NOT_OF_READING, c.name, re.IGNORECASE)) or dates[0]
+            return _numbered(day, number, out), [*parts, number]
         if dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.tokens[:1]):
-            _refuse_dates(path, table, dates)
+            _refuse_dates(path, table)
         return None, []
-    stamp = _best(stamps, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or stamps[0]
+    stamp = best(stamps, START, lambda c: not re.search(NOT_OF_READING, c.name, re.IGNORECASE)) or stamps[0]
     name = stamp.name
     if stamp is joined:
         out.settings["time_of_day_column"] = name = of_day.name
         name = f"{name} {day.name}"
-    ends = re.search(_END, name, re.IGNORECASE) and not re.search(_START, name, re.IGNORECASE)
+    ends = re.search(END, name, re.IGNORECASE) and not re.search(START, name, re.IGNORECASE)
     if ends and (stamp is joined or len(stamps) == 1):
         out.settings["stamp"] = "end"
         out.said.append(ENDS_SAID[1])
@@ -317,10 +300,33 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
             field=of_day.name,
             hint="write the starts of the intervals, or the date of the next day",
         )
-    if re.search(_UTC_NAME, name, re.IGNORECASE):
+    if re.search(UTC_NAME, name, re.IGNORECASE):
         out.settings["stamp_time_zone"] = "UTC"
         out.said.append("the column of stamps is named after UTC")
+    _time_format(stamp, out)
     return stamp, parts
+
+
+def _number_of_day(table: Table) -> Column | None:
+    """Return the column that counts the intervals of a day from 1 on, if there is one."""
+    for column in table.columns:
+        small = [w for w in column.tokens if re.fullmatch(r"0*[1-9]\d{0,2}", w) and int(w) <= _MOST_INTERVALS]
+        if len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
+            return column
+    return None
+
+
+def _numbered(day: Column, number: Column, out: Layout) -> Column:
+    """Take dates and numbers of intervals for stamps."""
+    _time_format(day, out)
+    most = max(map(int, number.tokens))
+    per_day = next(n for n in reversed(_PER_DAY) if n <= most or n == _PER_DAY[0])
+    out.settings |= {"time_of_day_column": number.name, "interval_minutes": 24 * 60 // per_day}
+    out.said.append(f"'{number.name}' counts the intervals of a day")
+    both = [(d, n) for d, n in zip(day.entries, number.entries, strict=True) if d and n]
+    _days_of_25_hours({d for d, n in both if int(n) > per_day}, None, out)
+    entries = tuple(f"{d} {n}" if d and n else "" for d, n in zip(day.entries, number.entries, strict=True))
+    return Column(day.name, tuple(dict.fromkeys(filter(None, entries))), entries)
 
 
 def _ends_on_its_own_day(joined: Column) -> bool:
@@ -357,17 +363,8 @@ def _refuse_other_stamps(path, table: Table) -> None:
             )
 
 
-def _refuse_dates(path, table: Table, dates: list[Column]) -> None:
-    """A date and no time of day: sums of days, or intervals that are numbered."""
-    for column in table.columns:
-        small = [w for w in column.tokens if re.fullmatch(r"\d{1,3}", w) and int(w) <= 300]
-        if dates and len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
-            raise InputError(
-                "has a date and the number of the interval in each row",
-                file=path,
-                field=column.name,
-                hint="write the time of day instead of the number, or a row per day with a column per interval",
-            )
+def _refuse_dates(path, table: Table) -> None:
+    """A date and no time of day: sums of days, or intervals that are named in a way we do not read."""
     if len([n for n in table.header if re.match(_INTERVAL_NAME, n)]) >= _FEWEST_INTERVALS:
         raise InputError(
             "has a row per day, but names the columns of its intervals in a way we do not read",
@@ -381,197 +378,15 @@ def _refuse_dates(path, table: Table, dates: list[Column]) -> None:
     )
 
 
-def _repeats(columns: Iterable[Column]) -> float:
-    """Return the share of rows whose entries in these columns have been there before."""
-    rows = list(zip(*(c.entries for c in columns), strict=True))
-    return 1 - len(set(rows)) / max(1, len(rows))
-
-
 def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     """Return the column of readings: by its name, and not one that only rises where there is another."""
-    fitting = [c for c in numbers if not re.search(_OTHER_NUMBER, c.name, re.IGNORECASE)]
+    fitting = [c for c in numbers if not re.search(OTHER_NUMBER, c.name, re.IGNORECASE)]
     if not fitting:
         return numbers[0] if len(numbers) == 1 else None
-    named = [c for c in fitting if re.search(_ENERGY, c.name, re.IGNORECASE)]
+    named = [c for c in fitting if re.search(ENERGY, c.name, re.IGNORECASE)]
     if not named:
         return max(fitting, key=lambda c: len(c.tokens))
     return next((c for c in named if not _only_rises(c, meter)), named[0])
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a sample, and what distinguishes them."""
-
-    key: list[Column]  # of stamps, and of meters unless every file is of one
-    others: list[Column]
-    energy: Column
-
-    def kept(self, column: Column | None = None, allowed: Callable[[str], bool] = bool) -> Rows:
-        """Return the rows with a number and an entry of a column that is allowed."""
-        of = (column or self.energy).entries
-        at = [i for i, entry in enumerate(self.energy.entries) if has_digit(entry) and allowed(of[i])]
-
-        def some(c: Column) -> Column:
-            entries = tuple(c.entries[i] for i in at)
-            present = set(entries)
-            return Column(c.name, tuple(word for word in c.tokens if word in present), entries)
-
-        return Rows([some(c) for c in self.key], [some(c) for c in self.others], some(self.energy))
-
-    @cached_property
-    def repeated(self) -> float:
-        """Share of rows of a meter and interval that is there before."""
-        return _repeats(self.key)
-
-    def distinguished_by(self) -> Column | None:
-        """Return the column that distinguishes several rows of a meter and interval, if there are such rows."""
-        if not self.repeated:
-            return None
-        possible = (c for c in self.others if 2 <= len(c.tokens) <= 20 and c.name not in {k.name for k in self.key})
-        return next((c for c in possible if _repeats([*self.key, c]) < self.repeated / 2), None)
-
-
-def _quantities(path, rows: Rows, out: Layout, given: Mapping) -> None:
-    """Keep the rows of energy a home takes, of several per meter and interval: registers, flows or quantities.
-
-    A column of units tells energy from what is none. The rest is refused where no entry, or more than one, surely
-    means the consumption, and ``given`` names none.
-    """
-    rows = rows.kept()
-    unit = _unit_column(rows.others)
-    if unit is not None:
-        out.settings["unit_column"] = unit.name
-        rows = rows.kept(unit, lambda entry: not measures_no_energy(entry))
-    wanted = next((c for c in rows.others if c.name == given.get("register_column")), None)
-    if wanted is not None and given.get("register") in wanted.tokens and (unit is None or wanted.name != unit.name):
-        out.settings |= {key: given[key] for key in ("register_column", "register")}
-        rows = rows.kept(wanted, lambda entry: entry == given["register"])
-    column = rows.distinguished_by()
-    if column is None:
-        return
-    surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
-    if len(surely) == 1 and "register" not in out.settings:
-        register, others = surely[0], len(column.tokens) - 1
-        out.settings |= {"register_column": column.name, "register": register}
-        out.to_check.append(f"rows of the register '{register}' are read, of {others} others not (export.register)")
-        return
-    hint = "keep the rows of one in the export, or sum those that are parts of the consumption"
-    if "register" not in out.settings:
-        hint = (
-            "name it in export.register_column and the entry to keep in export.register and check again with that "
-            "configuration, or sum those that are parts of the consumption"
-        )
-    if rows.repeated >= _MOST_REPEATED:
-        raise InputError(
-            f"has several rows per meter and interval, distinguished by this column{entries_of(column)}: registers, "
-            "flows or quantities",
-            file=path,
-            field=column.name,
-            hint=hint,
-        )
-    if rows.repeated >= _SELDOM:
-        out.to_check.append(
-            f"'{column.name}' distinguishes several rows per meter and interval: if these are registers or flows, "
-            f"{hint}"
-        )
-
-
-def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:
-    """Whether an entry surely means all a home takes; not E1 beside E2, nor "import" beside "import T2"."""
-    if _CONSUMPTION.fullmatch(entry) is None:
-        return False
-    entry = entry.lower()
-    part = re.escape(entry) + r"\W.*" if entry.isalpha() else r"e\d" if entry == "e1" else "(?!)"
-    return not any(re.fullmatch(part, other.lower()) for other in entries if other.lower() != entry)
-
-
-def entries_of(column: Column) -> str:
-    """Return the entries of a column in brackets, except where they may be ids."""
-    shown = all(_SHOWN_ENTRY.fullmatch(entry) for entry in column.tokens)
-    own = re.search(f"{_PART_OF_METER}|{_UNIT}", column.name, re.IGNORECASE)
-    if not shown or (not own and re.search(_METER, column.name, re.IGNORECASE)):
-        return ""
-    return f" ({', '.join(sorted(column.tokens))})"
-
-
-def _unit_column(columns: Iterable[Column]) -> Column | None:
-    """Return the column whose entries are units of energy, or of power, and perhaps of what is neither."""
-    units = [c for c in columns if _has_units(c)]
-    # Rows of energy and of power are two quantities, which cannot be converted.
-    units = [c for c in units if len({UNIT_NAMED[w.lower()][-1] for w in c.tokens if w.lower() in UNIT_NAMED}) == 1]
-    return _best(units, _UNIT, lambda c: True)
-
-
-def _has_units(column: Column) -> bool:
-    known = [w for w in column.tokens if w.lower() in UNIT_NAMED]
-    if not known or not all(w.lower() in UNIT_NAMED or measures_no_energy(w) for w in column.tokens):
-        return False
-    # "W" may as well be a flag, for winter or for a true value ("wahr").
-    return re.search(_UNIT, column.name, re.IGNORECASE) is not None or any(len(w) > 1 for w in known)
-
-
-def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
-    """Yield what the first rows hold beside the columns that are read, if it changes what numbers or hours mean."""
-    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
-    if not of_days and settings.format not in ("long_csv", "parquet"):
-        return
-    try:
-        table = sample_of(path, *kind_of(path))
-    except InputError:
-        return
-    if settings.unit_column is None:
-        yield from _units_not_read(path, table.columns, settings)
-    parts = [] if of_days else parts_of(settings.energy_column, table.header)
-    if parts:
-        yield InputError(
-            f"looks like one of several phases or tariffs, which must be added: {', '.join(map(repr, parts))}",
-            file=path,
-            field=settings.energy_column,
-            hint="write a column with their sum and name it in export.energy_column, or rename the column if it is "
-            "the whole energy of the meter",
-        )
-    times = times_of_day_us(table.header, ends=False)
-    for name in times_not_read(table.header, times) if of_days else ():
-        yield InputError(
-            "looks like one more interval and is not read",
-            file=path,
-            field=name,
-            hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
-            "the hour with an X behind its number: HE01, HE02, HE02X",
-        )
-
-
-def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
-    """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
-    register = next((c for c in columns if c.name == settings.register_column), None)
-    odd = None
-    for column in filter(_has_units, columns):
-        entries = column.entries
-        if register is not None:
-            entries = [e for e, r in zip(entries, register.entries, strict=True) if r == settings.register]
-        units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
-        if units == {settings.unit}:
-            return  # that of the readings
-        if any(unit is not None and conversion(unit, settings.unit) for unit in units):
-            odd = odd or column
-    if odd is not None:
-        yield InputError(
-            f"names units{entries_of(odd)}, and all numbers would be read in {settings.unit}",
-            file=path,
-            field=odd.name,
-            hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
-        )
-
-
-def parts_of(name: str, header: list[str]) -> list[str]:
-    """Return the columns that differ from one of readings by the phase or tariff they name alone, and it."""
-
-    def stem(other: str) -> str | None:
-        stems, found = _PART.subn("", other)
-        return stems.strip(" _-").lower() if found == 1 else None
-
-    alike = [other for other in header if stem(other) is not None and stem(other) == stem(name)]
-    return alike if len(alike) > 1 else []
 
 
 def _only_rises(column: Column, meter: Column | None) -> bool:
@@ -585,13 +400,6 @@ def _only_rises(column: Column, meter: Column | None) -> bool:
     return bool((steps >= 0).mean() > 0.99 and (steps > 0).any())
 
 
-def _best(columns: Iterable[Column], names: str, allowed: Callable[[Column], object]) -> Column | None:
-    """Return the first column whose name fits, or else the first that is allowed at all."""
-    columns = [c for c in columns if allowed(c)]
-    named = [c for c in columns if re.search(names, c.name, re.IGNORECASE)]
-    return (named or columns or [None])[0]
-
-
 def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_files: bool) -> Column | None:
     """Find the column of meter ids; without one every file is a meter.
 
@@ -601,7 +409,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         c
         for c in columns
         if c.tokens
-        and not re.search(rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
+        and not re.search(rf"{CIRCUIT}|{UNIT}|{OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
         and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
         and not all(w.lower() in UNIT_NAMED for w in c.tokens)
         and not c.is_time
@@ -609,19 +417,19 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     # Readings change from row to row; "meter reading" is not the name of a meter.
     named = [
         c
-        for names in (_METER_FIRST, _METER_NEXT)
+        for names in (METER_FIRST, METER_NEXT)
         for c in possible
         if re.search(names, c.name, re.IGNORECASE) and not re.search("reading|value", c.name, re.IGNORECASE)
     ]
     named = [c for c in dict.fromkeys(named) if not (_changes(c) and c.is_number)]
-    base, chosen = _repeats(stamps), None
-    if base > _SELDOM:
-        left = {c: _repeats([*stamps, c]) for c in possible if not _changes(c)}
-        some = [c for c in named if c in left] or [c for c in left if not re.search(_PART_OF_METER, c.name, re.I)]
+    base, chosen = repeats(stamps), None
+    if base > SELDOM:
+        left = {c: repeats([*stamps, c]) for c in possible if not _changes(c)}
+        some = [c for c in named if c in left] or [c for c in left if not re.search(PART_OF_METER, c.name, re.I)]
         some = [c for c in some if left[c] < 0.9 * base or c in named]
         best = min((left[c] for c in some), default=1.0)
         some = some if named else sorted(some, key=lambda c: len(c.tokens))
-        chosen = next((c for c in some if left[c] <= best + _SELDOM), None)
+        chosen = next((c for c in some if left[c] <= best + SELDOM), None)
     elif named:
         chosen = named[0]
     elif not several_files:
@@ -634,7 +442,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         out.said.append("no column names a meter: every file is one meter, called like the file")
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
-    others = [c for c in named if c is not chosen and not re.search(_PART_OF_METER, c.name, re.IGNORECASE)]
+    others = [c for c in named if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
     other = next((c for c in others if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:
         out.to_check.append(

@@ -9,9 +9,9 @@ import csv
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -141,7 +141,7 @@ class Column:
             return ()
         tokens = _of_usual_shape(tokens)
         # Most columns hold no stamps, which a few entries tell.
-        found = formats_that_fit(tokens) if tokens and formats_that_fit(tokens[:3]) else []
+        found = formats_that_fit(tokens) if formats_that_fit(tokens[:3]) else []
         # Ids of ten digits look the same.
         ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
         return () if ids else tuple(found)
@@ -207,6 +207,7 @@ class Table:
         return found
 
 
+@lru_cache(maxsize=1)  # a check asks several times about one file
 def read_table(path, head: bytes) -> Table:
     """Return the structure of a CSV from the bytes it starts with.
 
@@ -333,3 +334,16 @@ def _is_header(row: list[str], below: list[list[str]]) -> bool:
 
 def _digits(row: list[str]) -> bool:
     return any(map(has_digit, row))
+
+
+def repeats(columns: Iterable[Column]) -> float:
+    """Return the share of rows whose entries in these columns have been there before."""
+    rows = list(zip(*(c.entries for c in columns), strict=True))
+    return 1 - len(set(rows)) / max(1, len(rows))
+
+
+def best(columns: Iterable[Column], names: str, allowed: Callable[[Column], object]) -> Column | None:
+    """Return the first column whose name fits, or else the first that is allowed at all."""
+    columns = [c for c in columns if allowed(c)]
+    named = [c for c in columns if re.search(names, c.name, re.IGNORECASE)]
+    return (named or columns or [None])[0]

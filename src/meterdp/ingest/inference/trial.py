@@ -239,7 +239,7 @@ def _skipped_hours(trial: Trial) -> Iterator[str]:
         )
     elif skipped:
         yield (
-            f"{skipped:,} readings stand in columns of an hour that their day does not have by the clock of {zone}: "
+            f"{skipped:,} readings are of an hour that their day does not have by the clock of {zone}: "
             "is that the zone of the homes (export.time_zone)?"
         )
     per_day = 24 * 60 // settings.interval_minutes
@@ -299,9 +299,9 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
         return
     if many_contradict(trial):
         registers = (
-            "keep the rows of one (export.register_column, export.register)"
-            if trial.settings.register_column is None
-            else "another column than export.register_column must distinguish them, too"
+            "keep the rows of one (export.keep_rows)"
+            if trial.settings.keep_rows is None
+            else "export.keep_rows must name another column that distinguishes them, too"
         )
         yield (
             f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "

@@ -11,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meterdp.ingest.batch import BATCH_BYTES, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.clock import elapsed_us
 from meterdp.ingest.fields import (
     Rejects,
     StampParser,
     in_unit,
+    interval_numbers,
     key_columns,
     keys,
     numbers,
@@ -78,9 +81,12 @@ def file_batches(
         others = rows_of_other_registers(columns, settings)
         rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated, others)
         stamp = columns[settings.time_column]
-        if of_day:
+        if of_day and not settings.numbers_rows:
             stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
         stamp_us, stamps_are_utc = parse_stamps(stamp.without(others), rejects)
+        if settings.numbers_rows:
+            number = interval_numbers(columns[of_day].without(others), settings.missing_words, rejects)
+            stamp_us, stamps_are_utc = elapsed_us(np.where(number > 0, stamp_us, NO_STAMP), number, settings), True
         written = columns[settings.energy_column].without(others)
         energy = numbers(written, settings.missing_words, rejects, notation=settings.notation)
         yield Batch(

@@ -15,9 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, OTHER_REGISTER, STAMP_UNREADABLE, Batch, Names, Seen
-from meterdp.ingest.fields import Field, Rejects, StampParser, conversions, converted, key_columns, numbers
+from meterdp.ingest.fields import (
+    Field,
+    Rejects,
+    StampParser,
+    conversions,
+    converted,
+    filtering_columns,
+    key_columns,
+    left_out,
+    numbers,
+)
 from meterdp.ingest.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Words, count_lines, read_plain
-from meterdp.ingest.settings import ExportSettings, measures_no_energy
+from meterdp.ingest.settings import ExportSettings
 
 _DELIMITERS = ",;\t|"
 # Tables of all readers of an export that grow beyond this are started again: stamps that hardly repeat, or are long.
@@ -46,7 +56,7 @@ class PlainRows:
         self._settings, self._parse_stamps, self._table_bytes = settings, parse_stamps, table_bytes
         self._texts = [*key_columns(settings), settings.time_column]
         self._missing_numbers = _missing_numbers(settings)
-        self._skips_rows = (settings.register_column, settings.unit_column) != (None, None)
+        self._skips_rows = bool(filtering_columns(settings))
         self._forget()
 
     @staticmethod
@@ -55,6 +65,7 @@ class PlainRows:
         energy = settings.energy_column
         return (
             settings.time_of_day_column is None
+            and not {settings.meter_column, settings.circuit_column} & {*filtering_columns(settings)}
             and settings.thousands is None
             and settings.delimiter in _DELIMITERS
             and settings.delimiter != settings.decimal
@@ -71,8 +82,8 @@ class PlainRows:
             for name in (self._settings.meter_column, self._settings.circuit_column)
             if name is not None
         }
-        self._per_unit, self._no_energy = np.empty((0, 2)), np.empty(0, bool)
-        self._other_register = np.empty(0, bool)
+        self._left_out = {name: np.empty(0, bool) for name in filtering_columns(self._settings)}
+        self._per_unit = np.empty((0, 2))
         self._stamp_us, self._is_utc = np.empty(0, np.int64), np.empty(0, bool)
         self._stamp_unreadable = np.empty(0, bool)
         self._odd_values = np.empty(0)
@@ -168,14 +179,11 @@ class PlainRows:
         )
 
     def _rows_of_other_registers(self, scan: Scan) -> np.ndarray | None:
-        """Return which rows are of no register that is wanted, or of no energy, (n,) bool; None if there are none."""
-        settings, others = self._settings, np.zeros(len(scan.energy), bool)
-        for column, left_out in (
-            (settings.register_column, self._other_register),
-            (settings.unit_column, self._no_energy),
-        ):
-            if column is not None and left_out.any():
-                others |= left_out[scan.codes[column]]
+        """Return which rows are not kept or of no energy, (n,) bool; None if there are none."""
+        others = np.zeros(len(scan.energy), bool)
+        for name, of_column in self._left_out.items():
+            if of_column.any():
+                others |= of_column[scan.codes[name]]
         return others if others.any() else None
 
     def _learn(self) -> bool:
@@ -185,14 +193,11 @@ class PlainRows:
             if name in self._names:
                 names = self._names[name]
                 names.add(self._new(number, names.known))
-            elif name == settings.unit_column:
-                units = self._new(number, len(self._no_energy))
-                self._per_unit = np.append(self._per_unit, conversions(units, settings.unit), axis=0)
-                no_energy = np.array([measures_no_energy(unit) for unit in units], bool)
-                self._no_energy = np.append(self._no_energy, no_energy)
-            elif name == settings.register_column:
-                other = [text != settings.register for text in self._new(number, len(self._other_register))]
-                self._other_register = np.append(self._other_register, np.array(other, bool))
+            elif name in self._left_out:
+                entries = self._new(number, len(self._left_out[name]))
+                self._left_out[name] = np.append(self._left_out[name], left_out(entries, name, settings))
+                if name == settings.unit_column:
+                    self._per_unit = np.append(self._per_unit, conversions(entries, settings.unit), axis=0)
             elif (stamps := self._new(number, len(self._stamp_us))) and not self._learn_stamps(stamps):
                 return False
         odd = self._new(len(self._texts), len(self._odd_values))

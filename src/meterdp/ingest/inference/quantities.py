@@ -1,0 +1,260 @@
+"""What the rows of an export measure: registers, flows and units that tell several rows per meter and interval apart,
+states that mark a reading as not measured, and columns beside those that are read that change what numbers mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, kind_of, repeats, sample_of
+from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
+from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
+from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, conversion, measures_no_energy
+
+# Share of rows that changes of clocks and repetitions explain.
+SELDOM = 0.02
+_MOST_REPEATED = 0.1
+# Of a column that says how a reading came about: entries at most, rows of one at least, and shares of zeros.
+_MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
+# Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
+_CONSUMPTION = re.compile(
+    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh"
+    r"|(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
+    r"|afname|a\+|\+a)(?:[ _-]*(?:energy|k?wh))*",
+    re.IGNORECASE,
+)
+# A phase or a tariff in the name of a column.
+_PART = re.compile(r"(?<![^\W_])(?:phase|ph|line|tariff|[lt])?[ _-]?[abc1-4rst](?![^\W_])", re.IGNORECASE)
+# Entries of a column are shown unless they may be ids.
+_SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a sample, and what distinguishes them."""
+
+    key: list[Column]  # of stamps, and of meters unless every file is of one
+    others: list[Column]
+    energy: Column
+
+    def kept(self, column: Column | None = None, allowed: Callable[[str], bool] = bool) -> Rows:
+        """Return the rows with a number and an entry of a column that is allowed."""
+        of = (column or self.energy).entries
+        at = [i for i, entry in enumerate(self.energy.entries) if has_digit(entry) and allowed(of[i])]
+
+        def some(c: Column) -> Column:
+            entries = tuple(c.entries[i] for i in at)
+            present = set(entries)
+            return Column(c.name, tuple(word for word in c.tokens if word in present), entries)
+
+        return Rows([some(c) for c in self.key], [some(c) for c in self.others], some(self.energy))
+
+    @cached_property
+    def repeated(self) -> float:
+        """Share of rows of a meter and interval that is there before."""
+        return repeats(self.key)
+
+    def distinguished_by(self) -> Column | None:
+        """Return the column that distinguishes several rows of a meter and interval, if there are such rows."""
+        if not self.repeated:
+            return None
+        possible = (c for c in self.others if 2 <= len(c.tokens) <= 20 and c.name not in {k.name for k in self.key})
+        return next((c for c in possible if _more(repeats([*self.key, c])) < _more(self.repeated) / 2), None)
+
+
+def _more(repeated: float) -> float:
+    """Return how many more rows there are for each that is not repeated."""
+    return repeated / (1 - repeated)
+
+
+@dataclass
+class Kept:
+    """Which rows of an export are those of the energy that a home takes."""
+
+    settings: dict = field(default_factory=dict)  # unit_column and keep_rows, where they are needed
+    to_check: list[str] = field(default_factory=list)
+    not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
+
+
+def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
+    """Choose, of several rows per meter and interval, those of energy a home takes: registers, flows or quantities.
+
+    A column of units tells energy from what is none, and ``given`` may name entries to keep. Raises ``InputError``
+    where no entry, or more than one, surely means the consumption.
+    """
+    rows, out = rows.kept(), Kept()
+    unit = _unit_column(rows.others)
+    if unit is not None:
+        out.settings["unit_column"] = unit.name
+        rows = rows.kept(unit, lambda entry: not measures_no_energy(entry))
+    wanted = given.get("keep_rows")
+    keep = {name: [*entries] for name, entries in (wanted.items() if isinstance(wanted, Mapping) else ())}
+    found = {column.name: column for column in rows.others if unit is None or column.name != unit.name}
+    keep = {name: entries for name, entries in keep.items() if name in found and {*entries} & {*found[name].entries}}
+    for name, entries in keep.items():
+        rows = rows.kept(next(c for c in rows.others if c.name == name), entries.__contains__)
+    while (column := rows.distinguished_by()) is not None:
+        surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
+        if len(surely) != 1 or column.name in keep:
+            _refuse_several(path, rows, column, out)
+            break
+        keep[column.name] = surely
+        others = len(column.tokens) - 1
+        out.to_check.append(f"rows of the register '{surely[0]}' are read, of {others} others not (export.keep_rows)")
+        rows = rows.kept(column, surely.__contains__)
+    if keep:
+        out.settings["keep_rows"] = keep
+    out.not_measured = _not_measured(rows)
+    return out
+
+
+def _refuse_several(path, rows: Rows, column: Column, out: Kept) -> None:
+    """Refuse several rows per meter and interval of which none is sure to be all; a few are only to be checked."""
+    hint = (
+        "name it in export.keep_rows with the entry to keep and check again with that configuration, or sum those "
+        "that are parts of the consumption"
+    )
+    if rows.repeated >= _MOST_REPEATED:
+        raise InputError(
+            f"has several rows per meter and interval, distinguished by this column{_entries_of(column)}: registers, "
+            "flows or quantities",
+            file=path,
+            field=column.name,
+            hint=hint,
+        )
+    if rows.repeated >= SELDOM:
+        out.to_check.append(
+            f"'{column.name}' distinguishes several rows per meter and interval: if these are registers or flows, "
+            f"{hint}"
+        )
+
+
+def _not_measured(rows: Rows) -> list[str]:
+    """Say which entries of a column nearly always stand beside a zero, in meters whose other rows rarely have one."""
+    zero = np.array([re.search("[1-9]", entry) is None for entry in rows.energy.entries], bool)
+    meters = np.array(rows.key[1].entries if len(rows.key) > 1 else [""] * len(zero), object)
+    said = []
+    for column in rows.others:
+        entries = np.array(column.entries, object)
+        different = sorted({*column.entries})
+        if not 2 <= len(different) <= _MOST_STATES or column.name in {key.name for key in rows.key}:
+            continue
+        states = []
+        for entry in different:
+            of = entries == entry
+            mixed = np.isin(meters, list({*meters[of]} & {*meters[~of]}))
+            of, others = of & mixed, ~of & mixed
+            if of.sum() >= _FEWEST_OF_STATE and zero[of].mean() > _NEARLY_ALL and zero[others].mean() < _HALF:
+                states.append(entry)
+        if states:
+            shown = f" {' and '.join(map(repr, states))}" if _entries_of(column) else ""
+            said.append(
+                f"rows in which '{column.name}' has the entry{shown} are nearly all zero, others of the same meters "
+                "are not: if they stand for readings that are missing, keep the others (export.keep_rows)"
+            )
+    return said
+
+
+def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:
+    """Whether an entry surely means all a home takes; not E1 beside E2, nor "import" beside "import T2"."""
+    if _CONSUMPTION.fullmatch(entry) is None:
+        return False
+    entry = entry.lower()
+    part = re.escape(entry) + r"\W.*" if entry.isalpha() else r"e\d" if entry == "e1" else "(?!)"
+    return not any(re.fullmatch(part, other.lower()) for other in entries if other.lower() != entry)
+
+
+def _entries_of(column: Column) -> str:
+    """Return the entries of a column in brackets, except where they may be ids."""
+    shown = all(_SHOWN_ENTRY.fullmatch(entry) for entry in column.tokens)
+    own = re.search(f"{PART_OF_METER}|{UNIT}", column.name, re.IGNORECASE)
+    if not shown or (not own and re.search(METER, column.name, re.IGNORECASE)):
+        return ""
+    return f" ({', '.join(sorted(column.tokens))})"
+
+
+def _unit_column(columns: Iterable[Column]) -> Column | None:
+    """Return the column whose entries are units of energy, or of power, and perhaps of what is neither."""
+    units = [c for c in columns if _has_units(c)]
+    # Rows of energy and of power are two quantities, which cannot be converted.
+    units = [c for c in units if len({UNIT_NAMED[w.lower()][-1] for w in c.tokens if w.lower() in UNIT_NAMED}) == 1]
+    return best(units, UNIT, lambda c: True)
+
+
+def _has_units(column: Column) -> bool:
+    known = [w for w in column.tokens if w.lower() in UNIT_NAMED]
+    if not known or not all(w.lower() in UNIT_NAMED or measures_no_energy(w) for w in column.tokens):
+        return False
+    # "W" may as well be a flag, for winter or for a true value ("wahr").
+    return re.search(UNIT, column.name, re.IGNORECASE) is not None or any(len(w) > 1 for w in known)
+
+
+def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
+    """Yield what the first rows hold beside the columns that are read, if it changes what numbers or hours mean."""
+    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
+    if not of_days and settings.format not in ("long_csv", "parquet"):
+        return
+    try:
+        table = sample_of(path, *kind_of(path))
+    except InputError:
+        return
+    if settings.unit_column is None:
+        yield from _units_not_read(path, table.columns, settings)
+    parts = [] if of_days else parts_of(settings.energy_column, table.header)
+    if parts:
+        yield InputError(
+            f"looks like one of several phases or tariffs, which must be added: {', '.join(map(repr, parts))}",
+            file=path,
+            field=settings.energy_column,
+            hint="write a column with their sum and name it in export.energy_column, or rename the column if it is "
+            "the whole energy of the meter",
+        )
+    times = times_of_day_us(table.header, ends=False)
+    for name in times_not_read(table.header, times) if of_days else ():
+        yield InputError(
+            "looks like one more interval and is not read",
+            file=path,
+            field=name,
+            hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
+            "the hour with an X behind its number: HE01, HE02, HE02X",
+        )
+
+
+def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
+    """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
+    kept = np.ones(len(columns[0].entries), bool)
+    for column in columns:
+        if column.name in (settings.keep_rows or ()):
+            kept &= [entry in settings.keep_rows[column.name] for entry in column.entries]
+    odd = None
+    for column in filter(_has_units, columns):
+        entries = {entry for entry, read in zip(column.entries, kept, strict=True) if read}
+        units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
+        if units == {settings.unit}:
+            return  # that of the readings
+        if any(unit is not None and conversion(unit, settings.unit) for unit in units):
+            odd = odd or column
+    if odd is not None:
+        yield InputError(
+            f"names units{_entries_of(odd)}, and all numbers would be read in {settings.unit}",
+            file=path,
+            field=odd.name,
+            hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
+        )
+
+
+def parts_of(name: str, header: list[str]) -> list[str]:
+    """Return the columns that differ from one of readings by the phase or tariff they name alone, and it."""
+
+    def stem(other: str) -> str | None:
+        stems, found = _PART.subn("", other)
+        return stems.strip(" _-").lower() if found == 1 else None
+
+    alike = [other for other in header if stem(other) is not None and stem(other) == stem(name)]
+    return alike if len(alike) > 1 else []

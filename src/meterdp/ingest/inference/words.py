@@ -1,0 +1,29 @@
+"""Words in names of columns, in the languages of the exports we know, as regular expressions."""
+
+# Of meters, the nearer ones first.
+METER_FIRST = (
+    r"meter|nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|zähl|zaehl|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
+    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|mittaus|punto|ponto|compteur|contador|contatore|licznik|特定番号"
+)
+METER_NEXT = (
+    r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
+    r"|\bid\b|_id|id$|contra[tc]"
+)
+METER = f"{METER_FIRST}|{METER_NEXT}"
+ENERGY = (
+    r"kwh|wh\b|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
+    r"|verbrauch|bezug|wert|valeur|puissance|conso|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
+    r"|verbruik|afname|pobór|wartość|使用量|電力"
+)
+TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"
+START = r"start|begin|from|\bvon\b|\bfra\b|\bfrån\b|desde|d[ée]but|\bvan\b|\bod\b|alku|inizio|início"
+END = r"\bend|_end|end$|until|to$|\bbis\b|finish|\bende\b|\btil\b|til_|\btill\b|\btot\b|\bfine?\b|hasta|loppu"
+NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
+UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
+CIRCUIT = r"circuit|feeder|transformer|substation"
+UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
+OTHER_NUMBER = (
+    r"temp|price|cost|tariff|volt|current|amp|kvar|export|generation|solar|pv|latitude|longitude|factor|status"
+    r"|quality|flag|code|received|surplus|inje|inye|verti|einspeis|teruglever|reactive|frequency|postcode|\bzip\b"
+)
+PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
