@@ -148,9 +148,11 @@ def _not_measured(rows: Rows) -> list[str]:
         states = []
         for entry in different:
             of = entries == entry
+            if zero[of].mean() <= _NEARLY_ALL:
+                continue
             mixed = np.isin(meters, list({*meters[of]} & {*meters[~of]}))
             of, others = of & mixed, ~of & mixed
-            if of.sum() >= _FEWEST_OF_STATE and zero[of].mean() > _NEARLY_ALL and zero[others].mean() < _HALF:
+            if of.sum() >= _FEWEST_OF_STATE and zero[others].mean() < _HALF:
                 states.append(entry)
         if states:
             shown = f" {' and '.join(map(repr, states))}" if _entries_of(column) else ""
