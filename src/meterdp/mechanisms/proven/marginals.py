@@ -193,12 +193,13 @@ def _level(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 def _cosines(u: np.ndarray, count: int) -> np.ndarray:
     """Return sqrt(2/j) cos(pi j u) for j = 1..count, along a new last axis.
 
-    By cos((j + 1) a) = 2 cos(a) cos(j a) - cos((j - 1) a), since a cosine takes ten times as long as a product.
+    By cos((j + 1) a) = 2 cos(a) cos(j a) - cos((j - 1) a), since a cosine takes ten times as long as a product; what
+    rounding adds must not pass the bound that the sensitivity is from.
     """
     before, now = 1.0, np.cos(np.pi * u)
     twice, out = 2 * now, np.empty((*u.shape, count))
     for j in range(1, count + 1):
-        out[..., j - 1] = math.sqrt(2 / j) * now
+        out[..., j - 1] = math.sqrt(2 / j) * np.clip(now, -1.0, 1.0)
         before, now = now, twice * now - before
     return out
 
