@@ -38,6 +38,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     """Print what the export contains; return 1 if a study with the given settings would be refused."""
     if arguments.config:
+        for name in ("write", "time_zone"):
+            if getattr(arguments, name) is not None:
+                hint = "leave it out, or check without --config"
+                raise InputError("does not go with --config", field=f"--{name.replace('_', '-')}", hint=hint)
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")

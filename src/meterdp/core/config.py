@@ -514,7 +514,9 @@ def read_files(files: list[str]) -> dict:
             value = _loaded(Path(file).read_text(encoding="utf-8"))
         except OSError:
             raise InputError("cannot be read", file=file, hint="give the path of a configuration file") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8 text", file=file, hint="save it as UTF-8") from None
+        except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             row = mark.line + 1 if mark else None
             raise InputError(

@@ -50,7 +50,7 @@ def check_file(path, label=None) -> Path:
 
 def check_access(path: Path, label) -> None:
     if not path.is_file():
-        raise InputError("does not exist or is not a file", file=label, hint="give the path of the meter export")
+        raise InputError("does not exist or is not a file", file=label, hint="check the path")
     if not os.access(path, os.R_OK):
         raise InputError("may not be read by this user", file=label, hint="change its permissions")
 

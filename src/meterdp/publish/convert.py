@@ -249,7 +249,10 @@ def _drawn(path: Path, day: date | None) -> LoadProfiles:
 def _drawn_readings(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the stamps (T,) of drawn readings and their energy (n, T), which lies on disk."""
     groups = read_row_groups(path, DRAWN_READINGS)
-    first, readings = next(groups), pq.read_metadata(path).num_rows
+    try:
+        first, readings = next(groups), pq.read_metadata(path).num_rows
+    except InputError:
+        raise _not_as_drawn(path, "is no file of drawn households") from None
     if readings > MOST_READINGS:
         raise InputError(
             f"holds {readings:,} readings, and text of more than {MOST_READINGS:,} is too large for the tools",

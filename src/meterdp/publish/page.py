@@ -23,7 +23,7 @@ from meterdp.pages.cards import Card, card, card_of_days
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
-from meterdp.publish.kinds import README, is_of_a_household
+from meterdp.publish.kinds import README, holds_if, is_of_a_household
 
 TEMPLATE = Path(__file__).with_name("page.html")
 # Pictures of a kind; of households' files so many are opened to find different forecasts.
@@ -107,8 +107,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"Holds if at least {plain(100 * stated['usable_share'])} % of the listed meters have usable "
-        "readings. A public guess looks at no reading.",
+        "note": f"Holds if {holds_if(stated['usable_share'])}. A public guess looks at no reading.",
     }
 
 

@@ -11,13 +11,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 
 from meterdp.errors import InputError
+from meterdp.publish.kinds import holds_if
 
 # A plan holds if this share of the listed meters has usable readings; the others count as a public default.
 USABLE = 0.95
-HOLDS_IF = (
-    f"at least {USABLE:.0%} of the listed meters have usable readings; where some homes use many times the mean, as "
-    "with night heating, errors may be twice as large"
-).replace("%", " %")
 # A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
 # more than the second; it is useful if it has at most the third share of the error of a public guess.
 MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
@@ -111,7 +108,7 @@ class Plan:
 
     @property
     def basis(self) -> str:
-        return f"This follows from public numbers alone ({self.found}), and holds if {HOLDS_IF}"
+        return f"This follows from public numbers alone ({self.found}), and holds if {holds_if(USABLE)}"
 
     @property
     def stated(self) -> dict:
@@ -191,7 +188,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     return [
         *out,
         f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"This holds if {HOLDS_IF}.",
+        f"This holds if {holds_if(USABLE)}.",
     ]
 
 

@@ -111,7 +111,12 @@ def _cards_note(tables: Tables, settings: Mapping) -> str:
     hours = tables.get("profile_hours")
     if hours is None or "profiles" not in settings or "class_table" not in tables:
         return ""
+    counts, left = intake.households_by_rule(tables), 0
+    if counts is not None:
+        left = int(counts.get("kept", 0)) - int(tables["class_table"]["household_count"].sum())
+    be = "is" if left == 1 else "are"
+    gaps = f" {counted(left, 'household')} lacked readings in these hours and {be} in no pattern." if left > 0 else ""
     return (
         f"Mean profiles of each pattern, from {intake.profile_days(settings)} of each household, "
-        f"{intake.span_text(hours)}. Each has its own scale.{classes.few_households(tables)}"
+        f"{intake.span_text(hours)}. Each has its own scale.{gaps}{classes.few_households(tables)}"
     )

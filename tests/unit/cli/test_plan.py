@@ -54,6 +54,21 @@ def test_what_cannot_be_planned_is_one_sentence(capsys, words, problem):
     assert problem in capsys.readouterr().err
 
 
+def test_a_list_that_cannot_be_read_is_said_with_its_reason(tmp_path, capsys):
+    (tmp_path / "list.csv").write_text("CUPS\n" + "".join(f"m{i}\n" for i in range(60)))
+    export = {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "time_zone": "UTC"}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"export": export}))
+    assert main(["plan", "--config", str(tmp_path / "own.yaml")]) == 1
+    assert "list.csv, row 1: is not a list of meters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--write", "new.yaml"), ("--time-zone", "Europe/Copenhagen")])
+def test_what_a_check_of_settings_does_not_do_is_refused(tmp_path, capsys, words):
+    (tmp_path / "own.yaml").write_text("seed: 1\n")
+    assert main(["check", "--config", str(tmp_path / "own.yaml"), *words]) == 1
+    assert f"field '{words[0]}': does not go with --config" in capsys.readouterr().err
+
+
 def test_the_picture_shows_every_release(capsys, tmp_path):
     said(capsys, "500", "--figure", tmp_path / "plan.svg")
     drawn = (tmp_path / "plan.svg").read_text()

@@ -145,12 +145,13 @@ def test_bad_configurations_are_refused_in_one_sentence(schema, config, sentence
         (None, r"mine.yaml: cannot be read; give the path of a configuration file\.$"),
         ("export:\n  path: [a, b\nseed: 1\n", r"mine.yaml, row \d+: is not valid YAML; write"),
         ("- a\n- b\n", r"mine.yaml: holds no keys; write"),
+        ("title: Lærkeby\n".encode("cp1252"), r"mine.yaml: is not UTF-8 text; save it as UTF-8\.$"),
         ("sed: 3\n", r"field 'sed': is not a known key; write 'seed' if you meant that key\.$"),
     ],
 )
 def test_the_check_before_a_run_ends_in_one_sentence(repository, tmp_path, text, sentence):
     if text is not None:
-        (tmp_path / "mine.yaml").write_text(text)
+        (tmp_path / "mine.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     main = runpy.run_path(str(repository / "tools/setting.py"))["main"]
     files = [str(repository / "config/config.yaml"), str(tmp_path / "mine.yaml")]
     with pytest.raises(SystemExit, match=sentence) as caught:

@@ -192,7 +192,7 @@ def test_an_export_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, name, 
 
 
 def test_a_missing_file(tmp_path):
-    assert refused(tmp_path / "none.csv") == (": does not exist or is not a file; give the path of the meter export.")
+    assert refused(tmp_path / "none.csv") == (": does not exist or is not a file; check the path.")
 
 
 def test_a_folder_without_data(tmp_path):

@@ -154,7 +154,9 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
     )
     out, error = capsys.readouterr()
     if not proposed:
-        assert code == 1 and "export.keep_rows" in error and f"({register}, kWh export)" in error
+        assert (
+            code == 1 and f"keep_rows: {{register: [{register}]}}" in error and f"({register}, kWh export)" in error
+        )
         return
     proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert code == 0 and proposal["keep_rows"] == {"register": [register]}
@@ -211,3 +213,49 @@ def test_zeros_that_a_column_of_states_explains_are_noticed(tmp_path, capsys, st
         (tmp_path / "kept.yaml").write_text(yaml.safe_dump({"export": export}))
         assert main(["check", "--config", str(tmp_path / "kept.yaml")]) == 0
         assert "nearly all zero" not in capsys.readouterr().out
+
+
+def test_what_tells_rows_apart_is_looked_for_in_more_than_the_first_file(tmp_path, capsys):
+    """A file per home: the first one has no panels and measures in kWh."""
+    frame = plain(readings(days=14)).assign(Unit="kWh", Type="Consumption", Quality="Measured")
+    folder = tmp_path / "homes"
+    folder.mkdir()
+    for number, (meter, rows) in enumerate(frame.groupby("meter_id")):
+        if number == 1:
+            rows = rows.assign(Unit="Wh", kwh=rows["kwh"] * 1000)
+        if number == 2:
+            rows = pd.concat([rows, rows.assign(Type="Production", kwh=0.25)])
+            rows = rows.sort_values("interval_start", kind="stable")
+        if number == 3:
+            lost = np.random.default_rng(6).random(len(rows)) < 0.1
+            rows = rows.assign(Quality=np.where(lost, "Missing", "Measured"), kwh=np.where(lost, 0.0, rows["kwh"]))
+        rows.to_csv(folder / f"{meter}.csv", index=False)
+    words = ["check", str(folder), "--time-zone", "Europe/London", "--write", str(tmp_path / "my.yaml")]
+    assert main(words) == 0
+    assert "'Quality' has the entry" in capsys.readouterr().out
+    config = yaml.safe_load((tmp_path / "my.yaml").read_text())
+    assert (config["export"]["unit_column"], config["export"]["keep_rows"]) == ("Unit", {"Type": ["Consumption"]})
+    found = ingested(folder, {key: value for key, value in config["export"].items() if key != "path"}).energy_kwh
+    truth = frame.pivot_table(index="interval_start", columns="meter_id", values="kwh")
+    keep = truth.columns[:3]
+    np.testing.assert_allclose(found[keep].to_numpy(), truth[keep].to_numpy(), rtol=1e-12)
+    # Settings that leave out what other files need are told.
+    del config["export"]["unit_column"]
+    (tmp_path / "without.yaml").write_text(yaml.safe_dump(config))
+    assert main(["check", "--config", str(tmp_path / "without.yaml")]) == 1
+    assert "field 'Unit': names units (Wh)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("keep", "lacking"),
+    [(["W", "E"], None), (["W", "Estimerat"], "'Estimerat'"), (["w"], "'w'"), (["E", "W", "x"], "'x'")],
+)
+def test_an_entry_to_keep_that_no_row_has_is_told(tmp_path, capsys, keep, lacking):
+    frame = plain(readings(days=14))
+    frame.assign(Status=np.where(np.arange(len(frame)) % 9 == 3, "E", "W")).to_csv(tmp_path / "e.csv", index=False)
+    export = {"path": str(tmp_path / "e.csv"), "time_zone": "Europe/London", "interval_minutes": 30}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"keep_rows": {"Status": keep}}}))
+    main(["check", "--config", str(tmp_path / "my.yaml")])
+    said = capsys.readouterr().out
+    assert ("no row that was looked at has" in said) == (lacking is not None)
+    assert lacking is None or f"has {lacking} in 'Status' (export.keep_rows)" in said

@@ -447,10 +447,10 @@ def test_readings_that_do_not_say_where_they_come_from_are_refused(released, tmp
         assert main(["release", "convert", str(path), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
         assert words in capsys.readouterr().err
     pd.DataFrame(odd(lambda columns: None)).to_parquet(path)
-    with pytest.raises(InputError, match="does not have the columns of table 'drawn_readings'"):
+    with pytest.raises(InputError, match="is no file of drawn households"):
         read_release(path)
     path.write_text("household,kwh\n")
-    with pytest.raises(InputError, match="is not a readable Parquet file"):
+    with pytest.raises(InputError, match="is no file of drawn households"):
         read_release(path)
     assert not (tmp_path / "out").exists()
 

@@ -313,7 +313,7 @@ def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
 
 def test_an_epsilon_beyond_all_bounds_is_a_sentence_too(tmp_path):
     words = words_of(page_of(tmp_path, {}, settings=settings(release={"what": ["mixture"], "epsilon": 1000})))
-    assert "at most inf times what it would be" in words
+    assert "at most ∞ times what it would be" in words
 
 
 def test_too_few_households_for_a_release_are_said(write, tmp_path):
@@ -359,8 +359,12 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
     few = made_up.class_table()
     few["household_count"] = [40, 20, 12, 9, 5, 3]
     inputs = {"class_table": write("class_table", few)}
-    inputs |= {name: write(name, getattr(made_up, name)()) for name in ("mixture", "profile_hours")}
+    names = ("mixture", "profile_hours", "quality_summary")
+    inputs |= {name: write(name, getattr(made_up, name)()) for name in names}
     words = words_of(page_of(tmp_path, inputs))
+    quality = made_up.quality_summary()
+    kept = quality[(quality["scope"] == "households") & (quality["reason"] == "kept")]["item_count"].iloc[0]
+    assert f"{numbers.count(kept - 89)} households lacked readings in these hours and are in no pattern" in words
     assert "6 classes were fitted to 89 households. A class needs at least 60" in words and "6 have fewer" in words
     assert "Set mixture.classes to 1" in words
 

@@ -23,8 +23,9 @@ from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
+from meterdp.ingest.inference.quantities import SeveralRowsError
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import kind_of, sample_of
+from meterdp.ingest.inference.table import kind_of, sample_of, samples_of
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     NET_CLIP_KWH_PER_HOUR,
@@ -128,7 +129,7 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     findings = [*files_not_read(path, trial.settings)[1][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
-    odd = layout.not_measured + remarks(trial, zone) + ([lost] if lost else [])
+    odd = layout.kept.remarks + remarks(trial, zone) + ([lost] if lost else [])
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
     return found
@@ -168,8 +169,7 @@ def _layout(path, given: Mapping) -> Layout:
     """Return the layout of any kind of file; see :func:`examine`."""
     kind, head = kind_of(path)
     if kind == "csv":
-        members = files_of(path)
-        return infer_layout(path, sample_of(path, kind, head), several_files=len(members) > 1, given=given)
+        return _of_files(path, given)
     if kind == "parquet":
         return _parquet(path, given)
     out = Layout({"format": kind})
@@ -189,9 +189,30 @@ def _layout(path, given: Mapping) -> Layout:
     return out
 
 
+def _of_files(path, given: Mapping) -> Layout:
+    """Guess from the first file, and which rows are the consumption from some of the others, too."""
+    several_files = len(files_of(path)) > 1
+    first, *others = samples_of(path)
+    out = infer_layout(path, first, several_files=several_files, given=given)
+    for table in others:
+        try:
+            out.kept.add(infer_layout(path, table, several_files=several_files, given=given).kept)
+        except SeveralRowsError:
+            raise
+        except InputError:  # the file is looked at by its settings, later
+            continue
+    return _with_kept(out)
+
+
+def _with_kept(out: Layout) -> Layout:
+    out.settings |= out.kept.settings
+    out.to_check += out.kept.to_check
+    return out
+
+
 def _parquet(path, given: Mapping) -> Layout:
     """Guess from the first records as if they stood in a CSV."""
-    out = infer_layout(path, sample_of(path, "parquet", b""), several_files=False, given=given)
+    out = _with_kept(infer_layout(path, sample_of(path, "parquet", b""), several_files=False, given=given))
     if out.settings.get("format", "long_csv") != "long_csv":
         raise InputError(
             "is a Parquet file with a column per meter or interval",
@@ -343,6 +364,8 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     files, unread = files_not_read(path, settings)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
         raise unread[0]
+    by_itself = _by_itself(path, settings)
+    odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         found = trial.findings(path)
@@ -351,17 +374,14 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
             begin_strictly(path, settings)  # the header, before all rows are read
             trial = try_out(path, settings, *first_batches(path, settings))
         except InputError as error:
-            return Look([error])
+            return Look([error], odd)
         found = trial.findings(path) or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd = remarks(trial, export["time_zone"])
+    odd += remarks(trial, export["time_zone"])
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
         found = [*unread[:1], *found]
-    by_itself = _by_itself(path, settings)
-    if isinstance(by_itself, Layout):
-        odd += by_itself.not_measured
     odd += _other_stamps(by_itself, trial, export["time_zone"])
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
@@ -413,7 +433,7 @@ def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
 def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
     """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
     settings, sentence = trial.settings, None
-    found = {} if isinstance(by_itself, InputError) else by_itself.settings
+    found = by_itself.settings if isinstance(by_itself, Layout) else {}
     same = all(found.get(key, getattr(settings, key)) == getattr(settings, key) for key in ("time_column", "format"))
     if same and "stamp" in found:
         if found["stamp"] != settings.stamp:
@@ -436,8 +456,9 @@ def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> 
     kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
     if all(value == {"unit_column": settings.unit_column, "keep_rows": kept}[key] for key, value in other.items()):
         return []
-    texts = {key: yaml.safe_dump(v, default_flow_style=True, width=1000).split("\n")[0] for key, v in other.items()}
-    written = ", ".join(f"export.{key} to {text}" for key, text in texts.items())
+    plain = {"default_flow_style": True, "width": 1000, "allow_unicode": True}
+    texts = (f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}" for key, value in other.items())
+    written = ", ".join(texts)
     return [f"by its first rows, set {written}"]
 
 

@@ -70,7 +70,7 @@ class Layout:
     said: list[str] = field(default_factory=list)  # what was found and why, without an entry of the file
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
-    not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
+    kept: Kept = field(default_factory=Kept)  # which rows are the consumption
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
 
 
@@ -163,7 +163,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
     cells = [c for i, c in enumerate(table.columns) if i in intervals]
     rows = Rows([date, *([meter] if meter else [])], [c for c in others if c is not date], cells[len(cells) // 2])
-    _keep(kept_rows(path, rows, given), out)
+    out.kept = kept_rows(path, rows, given)
     _notation(cells, out)
     if times:
         order = sorted(times.values())
@@ -246,18 +246,12 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"
         )
     rows = Rows([stamp, *([meter] if meter else [])], [c for c in rest if c is not energy], energy)
-    _keep(kept_rows(path, rows, given), out)
+    out.kept = kept_rows(path, rows, given)
     _notation([energy], out)
     circuit = best(rest, CIRCUIT, lambda c: c not in (meter, energy) and re.search(CIRCUIT, c.name, re.IGNORECASE))
     if circuit is not None:
         out.settings["circuit_column"] = circuit.name
     return True
-
-
-def _keep(kept: Kept, out: Layout) -> None:
-    out.settings |= kept.settings
-    out.to_check += kept.to_check
-    out.not_measured = kept.not_measured
 
 
 def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]]:
@@ -531,8 +525,8 @@ def _values(tokens: list[str], notation: Notation) -> np.ndarray:
 
 def _unit(table: Table, out: Layout) -> None:
     """Take the unit from a column of units, the name of the readings' column or the lines above."""
-    if "unit_column" in out.settings:
-        column = next(c for c in table.columns if c.name == out.settings["unit_column"])
+    if "unit_column" in out.kept.settings:
+        column = next(c for c in table.columns if c.name == out.kept.settings["unit_column"])
         tokens = {UNIT_NAMED[w.lower()] for w in column.tokens if w.lower() in UNIT_NAMED}
         where = "the column of units"
         unit = "kWh" if "kWh" in tokens else min(tokens)

@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, kind_of, repeats, sample_of
+from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, repeats, samples_of
 from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
 from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
 from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, conversion, measures_no_energy
@@ -26,7 +27,8 @@ _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 _CONSUMPTION = re.compile(
     r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh"
     r"|(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
-    r"|afname|a\+|\+a)(?:[ _-]*(?:energy|k?wh))*",
+    r"|verbrauch|forbruk|forbrug|förbrukning|kulutus|consumo|consommation|prelievo|afname|a\+|\+a)"
+    r"(?:[ _-]*(?:energy|k?wh))*",
     re.IGNORECASE,
 )
 # A phase or a tariff in the name of a column.
@@ -73,6 +75,10 @@ def _more(repeated: float) -> float:
     return repeated / (1 - repeated)
 
 
+class SeveralRowsError(InputError):
+    """Several rows per meter and interval, and nothing says which of them are the consumption."""
+
+
 @dataclass
 class Kept:
     """Which rows of an export are those of the energy that a home takes."""
@@ -80,6 +86,25 @@ class Kept:
     settings: dict = field(default_factory=dict)  # unit_column and keep_rows, where they are needed
     to_check: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
+    lacking: dict[str, list[str]] = field(default_factory=dict)  # entries to keep that no row has, by column
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is odd, whatever the settings are."""
+        lacking = ((name, ", ".join(map(repr, entries))) for name, entries in self.lacking.items() if entries)
+        words = (f"no row that was looked at has {those} in '{name}' (export.keep_rows)" for name, those in lacking)
+        return [*self.not_measured, *words]
+
+    def add(self, other: Kept) -> None:
+        """Add what more files of the export say."""
+        keep = {**other.settings.get("keep_rows", {}), **self.settings.get("keep_rows", {})}
+        self.settings = {**other.settings, **self.settings, **({"keep_rows": keep} if keep else {})}
+        for name in ("to_check", "not_measured"):
+            setattr(self, name, list(dict.fromkeys([*getattr(self, name), *getattr(other, name)])))
+        self.lacking = {
+            name: [entry for entry in entries if entry in other.lacking.get(name, ())]
+            for name, entries in self.lacking.items()
+        }
 
 
 def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
@@ -96,6 +121,9 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
     wanted = given.get("keep_rows")
     keep = {name: [*entries] for name, entries in (wanted.items() if isinstance(wanted, Mapping) else ())}
     found = {column.name: column for column in rows.others if unit is None or column.name != unit.name}
+    for name, entries in keep.items():
+        if name in found and (lacking := [e for e in entries if e not in found[name].entries]):
+            out.lacking[name] = lacking
     keep = {name: entries for name, entries in keep.items() if name in found and {*entries} & {*found[name].entries}}
     for name, entries in keep.items():
         rows = rows.kept(next(c for c in rows.others if c.name == name), entries.__contains__)
@@ -116,12 +144,13 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
 
 def _refuse_several(path, rows: Rows, column: Column, out: Kept) -> None:
     """Refuse several rows per meter and interval of which none is sure to be all; a few are only to be checked."""
+    example = sorted(column.tokens)[0] if _entries_of(column) else "entry to keep"
     hint = (
-        "name it in export.keep_rows with the entry to keep and check again with that configuration, or sum those "
-        "that are parts of the consumption"
+        f"check again with a configuration that has export: {{keep_rows: {{{column.name}: [{example}]}}}}, with the "
+        "entry or entries to keep, or sum those that are parts of the consumption"
     )
     if rows.repeated >= _MOST_REPEATED:
-        raise InputError(
+        raise SeveralRowsError(
             f"has several rows per meter and interval, distinguished by this column{_entries_of(column)}: registers, "
             "flows or quantities",
             file=path,
@@ -203,11 +232,12 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
     if not of_days and settings.format not in ("long_csv", "parquet"):
         return
     try:
-        table = sample_of(path, *kind_of(path))
+        table, *others = samples_of(path)
     except InputError:
         return
     if settings.unit_column is None:
-        yield from _units_not_read(path, table.columns, settings)
+        of_files = (_units_not_read(path, one.columns, settings) for one in (table, *others))
+        yield from islice((error for error in of_files if error is not None), 1)
     parts = [] if of_days else parts_of(settings.energy_column, table.header)
     if parts:
         yield InputError(
@@ -228,8 +258,8 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
         )
 
 
-def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> Iterator[InputError]:
-    """Yield an error if there are units in a column that is not read, and other ones than that of the settings."""
+def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> InputError | None:
+    """Return an error if there are units in a column that is not read, and other ones than that of the settings."""
     kept = np.ones(len(columns[0].entries), bool)
     for column in columns:
         if column.name in (settings.keep_rows or ()):
@@ -239,16 +269,17 @@ def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> It
         entries = {entry for entry, read in zip(column.entries, kept, strict=True) if read}
         units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
         if units == {settings.unit}:
-            return  # that of the readings
+            return None  # that of the readings
         if any(unit is not None and conversion(unit, settings.unit) for unit in units):
             odd = odd or column
-    if odd is not None:
-        yield InputError(
-            f"names units{_entries_of(odd)}, and all numbers would be read in {settings.unit}",
-            file=path,
-            field=odd.name,
-            hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
-        )
+    if odd is None:
+        return None
+    return InputError(
+        f"names units{_entries_of(odd)}, and all numbers would be read in {settings.unit}",
+        file=path,
+        field=odd.name,
+        hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
+    )
 
 
 def parts_of(name: str, header: list[str]) -> list[str]:

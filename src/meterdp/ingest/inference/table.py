@@ -9,7 +9,8 @@ import csv
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -25,10 +26,12 @@ from meterdp.ingest.settings import Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
 from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 
-# Bytes of the start of a file that everything is guessed from.
+# Bytes of the start of a file that everything is guessed from; of how many more files, and so much of each, what
+# tells rows apart.
 HEAD_BYTES = 1 << 20
+_MORE_FILES, _MORE_BYTES = 11, 1 << 17
 _SHEET = "save the sheet with one reading per row as CSV UTF-8"
-_TO_UTF8 = "save the export as CSV UTF-8, or convert it, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
+_TO_UTF8 = "save the export as CSV UTF-8, or convert every file, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 _TEXT, _UNPACK = "save the export as UTF-8", "unpack it, or pack it as zip or gzip"
 # What the first bytes look like, what they mean, and what to do.
 _OTHERS = (
@@ -207,26 +210,36 @@ class Table:
         return found
 
 
-@lru_cache(maxsize=1)  # a check asks several times about one file
-def read_table(path, head: bytes) -> Table:
-    """Return the structure of a CSV from the bytes it starts with.
+def samples_of(path) -> Iterator[Table]:
+    """Yield the starts of files of an export as tables: of the first, and of some of the others that can be read."""
+    kind, head = kind_of(path)
+    yield sample_of(path, kind, head)
+    others = files_of(path)[1:] if kind == "csv" else []
+    for member in others[:: -(-len(others) // _MORE_FILES)] if others else ():
+        with suppress(InputError), open_bytes(member) as stream:
+            yield read_table(member.label, stream.read(_MORE_BYTES))
+
+
+@lru_cache(maxsize=1 + _MORE_FILES)  # a check asks several times about the same files
+def read_table(label, head: bytes) -> Table:
+    """Return the structure of a CSV from the bytes it starts with; ``label`` is what messages call it.
 
     Raises ``InputError`` if they are not UTF-8 text, or not in rows of at least two fields.
     """
     try:
         text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path, hint=_TO_UTF8) from None
+        raise InputError("is not UTF-8 text", file=label, hint=_TO_UTF8) from None
     if "\r" in text and "\n" not in text:
-        raise InputError(OLD_MAC, file=path, hint=OLD_MAC_HINT)
+        raise InputError(OLD_MAC, file=label, hint=OLD_MAC_HINT)
     lines = text.splitlines()[:_LINES]
-    delimiter, width = _delimiter(path, lines)
+    delimiter, width = _delimiter(label, lines)
     split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
     at = _header_at(split, width)
     header = split[at]
     below = [row for row in split[at + 1 :] if len(row) == width and row != header]
     if not below:
-        raise InputError("holds no row under its header", file=path, hint="export the readings again")
+        raise InputError("holds no row under its header", file=label, hint="export the readings again")
     if not _is_header(header, below):
         return Table(delimiter, at, [], False, [header, *below], "")
     units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
@@ -237,7 +250,7 @@ def read_table(path, head: bytes) -> Table:
 def sample_of(path, kind: str, head: bytes) -> Table:
     """Return the start of a CSV or a Parquet file, which are the first results of :func:`kind_of`, as a table."""
     if kind != "parquet":
-        return read_table(path, head)
+        return read_table(files_of(path)[0].label, head)
     records = parquet.first_records(path, _PARQUET_ROWS)
     if records is None:
         raise InputError("holds no readings", file=path, hint="export the readings again")
@@ -267,7 +280,7 @@ def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     return out
 
 
-def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
+def _delimiter(label, lines: Sequence[str]) -> tuple[str, int]:
     """Return what separates fields and the number of fields most rows have."""
     best, found = 0.0, None
     some = [line for line in lines[:300] if line.strip()]
@@ -280,7 +293,7 @@ def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
     if found is None:
         raise InputError(
             "has rows of one field only" if some else "holds no rows",
-            file=path,
+            file=label,
             hint="write one reading per row: meter, time stamp and energy, separated by commas",
         )
     return found
