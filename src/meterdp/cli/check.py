@@ -45,6 +45,8 @@ def _check(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
+    if arguments.write is not None and arguments.write.exists():
+        raise InputError("is there already", file=arguments.write, hint="name a new file")
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     found = examine(arguments.export, time_zone=arguments.time_zone)

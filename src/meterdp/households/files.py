@@ -120,10 +120,15 @@ def lines(rows: list[Score]) -> Iterator[str]:
     """Yield the scorecard as a table for people."""
     head = ("", "real", "synthetic", "off by", "real against real")
     cells = [
-        (f"{row.statistic} {row.detail}".strip(), f"{row.real:.3g} {row.unit}", f"{row.synthetic:.3g}",
-         f"{row.error:.3g} {row.error_unit}", f"{row.floor:.3g}")
+        (f"{row.statistic} {row.detail}".strip(), f"{_short(row.real)} {row.unit}", _short(row.synthetic),
+         f"{_short(row.error)} {row.error_unit}", _short(row.floor))
         for row in rows
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     for row in (head, *cells):
         yield "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])))
+
+
+def _short(number: float) -> str:
+    """Write a number with three digits, and all digits before the point."""
+    return "–" if np.isnan(number) else f"{float(f'{number:.3g}'):,g}"

@@ -69,6 +69,13 @@ def test_what_a_check_of_settings_does_not_do_is_refused(tmp_path, capsys, words
     assert f"field '{words[0]}': does not go with --config" in capsys.readouterr().err
 
 
+def test_a_check_writes_over_no_file(tmp_path, capsys):
+    (tmp_path / "my.yaml").write_text("seed: 1\n")
+    assert main(["check", "nowhere.csv", "--write", str(tmp_path / "my.yaml")]) == 1
+    assert "my.yaml: is there already; name a new file" in capsys.readouterr().err
+    assert (tmp_path / "my.yaml").read_text() == "seed: 1\n"
+
+
 def test_the_picture_shows_every_release(capsys, tmp_path):
     said(capsys, "500", "--figure", tmp_path / "plan.svg")
     drawn = (tmp_path / "plan.svg").read_text()
