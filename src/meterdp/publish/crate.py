@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import PurePath
 
 import pyarrow as pa
@@ -93,7 +93,7 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
         "license": _to(licence[0]) if licence else NO_LICENCE,
         "hasPart": [_to(part) for part in parts],
         "mentions": _to(made),
-        **({"temporalCoverage": "/".join(manifest["period"])} if all(manifest["period"]) else {}),
+        **({"temporalCoverage": "/".join(days)} if all(days := covered_days(manifest)) else {}),
         **({"publisher": _to(publisher[0])} if publisher else {}),
     }
     descriptor = {
@@ -112,6 +112,15 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
 
 def title_of(manifest: Mapping) -> str:
     return f"{_capital(manifest['what'])}: {manifest['population']}"
+
+
+def covered_days(manifest: Mapping) -> list:
+    """Return the first and the last day that the files cover: for totals of the last days these, else the period."""
+    window = manifest["public_parameters"].get("window", {})
+    if window.get("kind") != "days":
+        return manifest["period"]
+    first = date.fromisoformat(window["first_day"])
+    return [first.isoformat(), (first + timedelta(days=window["days"] - 1)).isoformat()]
 
 
 def summary(manifest: Mapping) -> str:

@@ -14,7 +14,16 @@ from datetime import date
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About, file_entity, household_files, summary, title_of
+from meterdp.publish.crate import (
+    HOUSEHOLDS,
+    NO_LICENCE,
+    About,
+    covered_days,
+    file_entity,
+    household_files,
+    summary,
+    title_of,
+)
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, is_of_a_household
 
 _AUTHORITY = "http://publications.europa.eu/resource/authority"
@@ -85,7 +94,7 @@ def dcat_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: da
             if about.region
             else {}
         ),
-        **({"dct:temporal": _period(*manifest["period"])} if all(manifest["period"]) else {}),
+        **({"dct:temporal": _period(*days)} if all(days := covered_days(manifest)) else {}),
         "dcat:distribution": distributions,
     }
     return _json(dataset)

@@ -122,7 +122,10 @@ class ReleasedFeeders(Calibrated):
     window: Window
     service: ReleaseService
     setting: ClassVar[str] = "release.feeder_epsilon"
-    what: ClassVar[str] = "the energy of every feeder"
+
+    @property
+    def what(self) -> str:
+        return f"the energy of every feeder, {self.window.first_day} to {self.window.last_day}"
 
     @classmethod
     def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:

@@ -1,5 +1,7 @@
 """``meterdp check`` on exports nobody has described: what it finds reads the file; what it refuses it names."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -629,3 +631,29 @@ def test_rows_that_are_no_text_make_no_file_unreadable(tmp_path, frame, capsys):
         path.write_bytes(lines[0] + b"\xff\xfe,\x00\n" + b"".join(lines[1:]))
     code, said = checked_with(tmp_path, capsys, folder, settings, listed=True)
     assert code == 0 and "cannot be read" not in said
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("damage", ["cut gzip", "a bad last row"])
+def test_rows_that_cannot_be_read_are_told_with_their_place(tmp_path, frame, capsys, listed, damage):
+    """Without a list they end a study; with one they count as missing, and a release would be charged."""
+    folder = tmp_path / "weeks"
+    folder.mkdir()
+    table = plain(frame)
+    for number, (_, rows) in enumerate(table.groupby(table["interval_start"].str[:10])):
+        text = rows.to_csv(index=False)
+        if number == 2 and damage == "a bad last row":
+            text += "M000,2025-0"
+        packed = gzip.compress(text.encode(), mtime=0)
+        (folder / f"{number:02d}.csv.gz").write_bytes(packed[:-9] if (number, damage) == (2, "cut gzip") else packed)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\nM002\nM003\n")
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export = {"time_zone": ZONE, "interval_minutes": 30} | (
+        days | {"meters": str(tmp_path / "list.csv")} if listed else {}
+    )
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    assert main(["check", str(folder), "--config", str(tmp_path / "my.yaml")]) == (not listed)
+    said = capsys.readouterr().out
+    where = ", file 3 of 28, in order of names"
+    assert f"{where}: is cut short or damaged" in said or f"{where}, row 194: has more or fewer fields" in said
+    assert ("counted as missing: " in said) == listed

@@ -12,6 +12,7 @@ from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
+from meterdp.publish.crate import covered_days
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
@@ -113,6 +114,17 @@ def test_a_changed_guarantee_on_any_of_them_is_found(files, tmp_path):
         with pytest.raises(InputError, match="states another guarantee"):
             verify(tmp_path)
         (tmp_path / name).write_bytes(files[name])
+
+
+def test_a_folder_covers_the_days_of_its_files():
+    period = ["2023-09-18", "2023-11-26"]
+    for window, days in (
+        (None, period),
+        ({"kind": "days", "first_day": "2023-11-20", "days": 7}, ["2023-11-20", "2023-11-26"]),
+        ({"kind": "average_day", "first_day": "2023-11-20", "days": 7}, period),
+    ):
+        said = {} if window is None else {"window": window}
+        assert covered_days({"period": period, "public_parameters": said}) == days
 
 
 def described_files(files):

@@ -369,6 +369,7 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         found = trial.findings(path)
+        odd += [f"counted as missing: {error}" for error in first_refusal(path, trial)]
     else:
         try:
             begin_strictly(path, settings)  # the header, before all rows are read

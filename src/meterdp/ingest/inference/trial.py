@@ -87,7 +87,7 @@ class Trial:
 
 def first_refusal(path, trial: Trial) -> list[InputError]:
     """Return what a study without a list of meters says of the first row that cannot be read, if any."""
-    unreadable = ("row_malformed", "unit_differs", "stamp_unreadable", "value_unreadable")
+    unreadable = ("file_unreadable", "row_malformed", "unit_differs", "stamp_unreadable", "value_unreadable")
     if not any(trial.counts[list(REASONS).index(name)] for name in unreadable):
         return []
     try:
