@@ -259,3 +259,23 @@ def test_an_entry_to_keep_that_no_row_has_is_told(tmp_path, capsys, keep, lackin
     said = capsys.readouterr().out
     assert ("no row that was looked at has" in said) == (lacking is not None)
     assert lacking is None or f"has {lacking} in 'Status' (export.keep_rows)" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kept"),
+    [({"Type": "A"}, {"Type": ["A"]}), ({"Type": 5}, None), ({"Type": [["A"]]}, None), ("Type", None), ([1], None)],
+)
+def test_rows_to_keep_that_are_not_in_order_are_refused_with_what_can_be_made_of_them(tmp_path, capsys, wrong, kept):
+    frame = plain(readings(days=14))
+    both = pd.concat([frame.assign(Type="A"), frame.assign(Type="B", kwh=frame["kwh"] / 7)])
+    both.sort_values(["meter_id", "interval_start"], kind="stable").to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "my.yaml").write_text(
+        yaml.safe_dump({"export": {"path": str(tmp_path / "e.csv"), "keep_rows": wrong}})
+    )
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 1
+    said = capsys.readouterr().out
+    assert "field 'export.keep_rows" in said and "of type" in said
+    if kept is None:
+        assert "export: {keep_rows: {Type: [A]}}" in said
+    else:
+        assert yaml.safe_load(said.partition("A configuration that reads it:")[2])["export"]["keep_rows"] == kept

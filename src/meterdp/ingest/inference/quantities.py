@@ -118,8 +118,7 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
     if unit is not None:
         out.settings["unit_column"] = unit.name
         rows = rows.kept(unit, lambda entry: not measures_no_energy(entry))
-    wanted = given.get("keep_rows")
-    keep = {name: [*entries] for name, entries in (wanted.items() if isinstance(wanted, Mapping) else ())}
+    keep = _wanted(given.get("keep_rows"))
     found = {column.name: column for column in rows.others if unit is None or column.name != unit.name}
     for name, entries in keep.items():
         if name in found and (lacking := [e for e in entries if e not in found[name].entries]):
@@ -140,6 +139,17 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
         out.settings["keep_rows"] = keep
     out.not_measured = _not_measured(rows)
     return out
+
+
+def _wanted(keep_rows) -> dict[str, list[str]]:
+    """Return the entries to keep as far as a setting that is perhaps not in order says so: one may stand alone."""
+    named = keep_rows.items() if isinstance(keep_rows, Mapping) else ()
+    lists = {name: [entries] if isinstance(entries, str) else entries for name, entries in named}
+    return {
+        name: [entry for entry in entries if isinstance(entry, str)]
+        for name, entries in lists.items()
+        if isinstance(entries, list | tuple)
+    }
 
 
 def _refuse_several(path, rows: Rows, column: Column, out: Kept) -> None:
