@@ -415,9 +415,16 @@ def predicted_error(
 
 def guess_error_kwh(public: FeederPublic) -> float:
     """Return the same error, a root mean square over the intervals, of the public centre for every meter."""
-    distribution, n = public_distribution(public), len(public.feeder) / public.feeders
-    square = spread(n) * distribution.household**2 + n**2 * distribution.mean**2
-    return math.sqrt(square.sum() / public.intervals)
+    n = len(public.feeder) / public.feeders
+    of_mean = n**2 * (public_distribution(public).mean ** 2).sum() / public.intervals
+    return math.sqrt(difference_kwh(public) ** 2 + of_mean)
+
+
+def difference_kwh(public: FeederPublic) -> float:
+    """Return by how much feeders of mean size differ, a root mean square: the error of the exact mean of all meters
+    for every meter."""
+    n = len(public.feeder) / public.feeders
+    return math.sqrt(spread(n) * (public_distribution(public).household ** 2).sum() / public.intervals)
 
 
 def spread(meters: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from meterdp.feeders.plan import (
     TYPICAL_DAILY_KWH,
     FeederPublic,
     Window,
+    difference_kwh,
     guess_error_kwh,
     listed_records,
     total_minutes,
@@ -208,7 +209,8 @@ def plan_of(mechanism: FeederTotals) -> Plan:
     public = mechanism.public
     meters = len(public.feeder) / public.feeders
     typical_kwh = meters * public.typical_daily_kwh / public.intervals_per_day
-    error, guess = (kwh / typical_kwh for kwh in (mechanism.plan.error_kwh, guess_error_kwh(public)))
+    kwh = mechanism.plan.error_kwh, guess_error_kwh(public), difference_kwh(public)
+    error, guess, difference = (one / typical_kwh for one in kwh)
 
     def again(epsilon: float, size: int) -> Plan:
         # Of large feeders fewer: no release has more meters.
@@ -225,6 +227,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         expected=(Expected("energy of a feeder in an interval", error, NORMAL_95 * error, guess),),
         found="computed from a public distribution of households",
         again=again,
+        difference=difference if public.feeders > 1 else None,
     )
 
 

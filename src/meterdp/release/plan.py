@@ -50,6 +50,7 @@ class Plan:
     again: Callable[[float, int], Plan] = field(compare=False, repr=False)  # at another epsilon, of another size
     absurd: float = 0.0  # share of releases with something off by more than a factor of two
     absurd_of: str = "hour"
+    difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
 
     @property
     def too_little(self) -> bool:
@@ -70,20 +71,10 @@ class Plan:
         return all(one.error <= USEFUL * one.guess for one in self.expected)
 
     @property
-    def useful_from(self) -> tuple[float | None, int | None]:
-        """The smallest epsilon of this size, and the smallest size at this epsilon, with which a release is useful.
-
-        None where none that is tried is.
-        """
-        return self._first(lambda plan: plan.useful)
-
-    @property
     def verdict(self) -> str:
         """Say whether it is worth its epsilon, and from which epsilon or size on it is."""
-        epsilon, size = self.useful_from
-        there = [] if epsilon is None else [f"epsilon {epsilon:g}"]
-        there += [] if size is None else [f"{size:,} {self.sized}"]
-        on = f"useful from {', or from '.join(there)}" if there else "no epsilon or size makes it useful"
+        there = self._from(lambda plan: plan.useful)
+        on = f"useful {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess"
         if self.absurd > RISKY:
@@ -91,7 +82,14 @@ class Plan:
             why += f", with some {self.absurd_of} off by more than a factor of two in {often}"
         if self.too_little:
             why = f"refused unless release.insist is set: {why}"
-        return f"{why}; {on}"
+        return "; ".join([why, on, *self._of_feeders])
+
+    @property
+    def _of_feeders(self) -> Iterator[str]:
+        """Say from which epsilon or size on totals explain half of the variance between feeders."""
+        if self.difference is not None:
+            there = self._from(lambda plan: 2 * plan.expected[0].error ** 2 <= plan.difference**2)
+            yield f"tells feeders apart {there}" if there else "no epsilon or size tells feeders apart"
 
     @property
     def said(self) -> list[str]:
@@ -158,11 +156,29 @@ class Plan:
         for refusal in self.refusals(config):
             raise refusal
 
+    def _from(self, good: Callable[[Plan], bool]) -> str:
+        """Say from which epsilon or size on a plan is good, in no words if none is."""
+        epsilon, size = self._first(good)
+        there = [] if epsilon is None else [f"from epsilon {epsilon:g}"]
+        there += [] if size is None else [f"from {size:,} {self.sized}"]
+        return ", or ".join(there)
+
     def _first(self, good: Callable[[Plan], bool]) -> tuple[float | None, int | None]:
         """Return the first epsilon of this size and the first size at this epsilon of which a plan is good."""
-        epsilon = bisect_left(EPSILONS, True, key=lambda epsilon: good(self.again(epsilon, self.size)))
-        size = bisect_left(SIZES, True, key=lambda size: good(self.again(self.epsilon, size)))
-        return (*EPSILONS, None)[epsilon], (*SIZES, None)[size]
+
+        def whether(epsilon: float, size: int) -> bool | None:
+            try:
+                return good(self.again(epsilon, size))
+            except InputError:
+                return None  # so large an epsilon that its noise does not fit the grid
+
+        def first(values: Sequence, of: Callable[[float], bool | None]) -> float | None:
+            at = bisect_left(values, True, key=lambda value: of(value) is not False)
+            return values[at] if at < len(values) and of(values[at]) else None
+
+        return first(EPSILONS, lambda epsilon: whether(epsilon, self.size)), first(
+            SIZES, lambda size: whether(self.epsilon, size)
+        )
 
 
 def lines(plans: Sequence[Plan]) -> list[str]:

@@ -73,17 +73,8 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         ("release", "quantity", "on average", "1 in 20 above", "public guess"),
         rows,
         words=2,
-        note=f"Useful from: {'; '.join(map(_useful_from, plans))}.{other}",
+        note=" ".join(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans) + other,
     )
-
-
-def _useful_from(plan: Plan) -> str:
-    """Say from which epsilon or size on a release is useful, and whether it is refused."""
-    epsilon, size = plan.useful_from
-    there = [] if epsilon is None else [f"ε = {plain(epsilon)}"]
-    there += [] if size is None else [f"{count(size)} {plan.sized}"]
-    refused = f" (refused for {count(plan.size)} unless release.insist is set)" if plan.too_little else ""
-    return f"{' or '.join(there) or 'never'} for {plan.what}{refused}"
 
 
 def export_period(tables: Tables, settings: Mapping) -> str:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 from meterdp.errors import InputError
+from meterdp.feeders.plan import FEEDER_CORRELATION
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.privacy.noise import SafeNoise
@@ -71,8 +72,8 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
 
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
-    assert made_up(0.9).useful_from == (2, 200)
-    assert made_up(0.3).useful_from == (1, 80)
+    assert made_up(0.9).verdict.endswith("; useful from epsilon 2, or from 200 listed meters")
+    assert made_up(0.3).verdict.endswith("; useful from epsilon 1, or from 80 listed meters")
     (refused,) = made_up(0.9).refusals(config())
     assert "use an epsilon of 2 or more; have 200 listed meters or more" in str(refused)
     assert "no epsilon or size makes it useful" in made_up(1e9).verdict
@@ -222,5 +223,19 @@ def test_refused_before_anything_is_charged(tmp_path):
 def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is_tried():
     given = config()
     plan = feeders.plan(given, 10**6, 10**4)
-    assert plan.useful and plan.useful_from == (0.1, 10)
+    assert plan.useful and "; useful from epsilon 0.1, or from 10 meters on a feeder;" in plan.verdict
     assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
+
+
+def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
+    """Where meters of one feeder are alike to ``r``, sums of n of them differ as those of n (1 + r (n - 1)) would."""
+    plan = feeders.plan(config(), 800, 32)
+    alone, together = (feeders.plan(config(), 40 * n, 40).difference for n in (1, 500))
+    correlation = ((together * 500 / alone) ** 2 / 500 - 1) / 499
+    assert correlation == pytest.approx(FEEDER_CORRELATION)
+    (says,) = (part for part in plan.verdict.split("; ") if part.startswith("tells feeders apart from"))
+    size = int(says.split()[-5].replace(",", ""))
+    before, at = (plan.again(plan.epsilon, n) for n in (SIZES[SIZES.index(size) - 1], size))
+    assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
+    assert "epsilon" not in says, "noise of the epsilon that would do does not fit the grid"
+    assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"
