@@ -46,10 +46,11 @@ def _check(arguments: argparse.Namespace) -> int:
     if simulated:
         describe_simulated(config)
     of_settings = _once([*problems, *refusals_of(config, simulated)])
-    refused, said = [*of_settings, *_not_there(config)], []
+    refused, said = [*of_settings, *_of_files(config)], []
     if not refused:
         refused, said = before_release(config, simulated)
-    print("\n".join([*([] if of_settings else _planned(config, simulated)), *said]))
+    for line in [*([] if of_settings else _planned(config, simulated)), *said]:
+        print(line)
     if refused:
         print("\n".join(f"{REFUSAL} {error}" for error in refused))
         print("Nothing was read or charged.")
@@ -88,24 +89,30 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
 
 def list_of_meters(config: Mapping, simulated: bool) -> bytes:
     """Return the public list of meters; that of a simulated export is known before there is one."""
-    from meterdp.ingest.meter_list import meter_list_bytes, read_meter_list
+    from meterdp.ingest.meter_list import meter_list_bytes
     from meterdp.simulate.fleet import Fleet
     from meterdp.simulate.parameters import SimulationParameters
 
     if not simulated:
-        read_meter_list(config["export"]["meters"])
         return Path(config["export"]["meters"]).read_bytes()
     parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
     settings = {key: config["simulate"][key] for key in ("households", "circuits")}
     return meter_list_bytes(Fleet.of(parameters, seed=config["seed"], **settings).meter_list)
 
 
-def _not_there(config: Mapping) -> Iterator[InputError]:
-    """Yield the files that a release would read and that are not there."""
+def _of_files(config: Mapping) -> Iterator[InputError]:
+    """Yield what is wrong with the export, which is not read here, and with the list of meters."""
+    from meterdp.ingest.meter_list import read_meter_list
+
     for key, what in (("path", "the meter export"), ("meters", "the list of meters")):
         file = config["export"][key]
         if file is not None and not Path(file).exists():
             yield InputError("is not there", file=file, field=f"export.{key}", hint=f"give the path of {what}")
+        elif file is not None and key == "meters":
+            try:
+                read_meter_list(file)
+            except InputError as error:
+                yield error
 
 
 def _not_stored(folders: Sequence, service) -> list:

@@ -115,6 +115,15 @@ def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
     assert "budget_period: '2025'" in said  # the year of the days
 
 
+def test_a_list_that_cannot_be_read_is_told_together_with_settings(tmp_path, homes, check):
+    (tmp_path / "list.csv").write_text("meter\nM1\nM2\n")
+    homes["release"]["population"] = None
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 2
+    assert "list.csv, row 1: is not a list of meters" in said and "'release.population': is not set" in said
+    assert said.startswith("meterdp cannot go on"), "no empty line comes first"
+
+
 def test_what_a_list_is_too_short_for_comes_at_once(tmp_path, homes, check):
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{number}\n" for number in range(40)))
     homes["release"] |= {"what": ["mixture", "forecasts", "feeders"], "feeder_typical_daily_kwh": 10}
