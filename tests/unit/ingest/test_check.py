@@ -10,7 +10,13 @@ import yaml
 from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, config_text, examine
+from meterdp.ingest.inference.examine import (
+    MAX_UNUSABLE_SHARE,
+    TYPICAL_DAILY_KWH,
+    config_text,
+    examine,
+    finding_words,
+)
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
@@ -142,6 +148,8 @@ def test_meters_with_start_dates_of_their_own_get_the_period_that_keeps_most(tmp
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
     first, last = (pd.Timestamp(found.settings[key], tz=ZONE) for key in ("first_day", "last_day"))
     assert found.period[2] == METERS > found.period[3]
+    said = f"{METERS} of {METERS} meters have enough of them for a study; over all 90 days of the export only"
+    assert f"{said} {found.period[3]} have" in finding_words(tmp_path / "e.csv", found)
     # With a tenth missing allowed, the last to join may join up to a tenth of the period later.
     begin, days = frame["utc"].min().tz_convert(ZONE), (last - first).days + 1
     assert (begin + pd.Timedelta(days=int(joined.max())) - first).days <= 0.1 * days + 1

@@ -488,14 +488,17 @@ def finding_words(path, found: Finding) -> str:
 def _numbers(trial: Trial, zone: str) -> list[str]:
     settings, slots = trial.settings, trial.starts_us
     first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
-    days = round(len(slots) * settings.interval_minutes / (24 * 60))
     part = "" if trial.whole else " (first rows only)"
     daily = daily_kwh(trial.energy_kwh, settings.interval_minutes)
     return [
         f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
-        f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({days} days)",
+        f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({_days_of(trial)} days)",
         f"  in {settings.unit}; a typical meter uses {daily:.3g} kWh a day",
     ]
+
+
+def _days_of(trial: Trial) -> int:
+    return round(len(trial.starts_us) * trial.settings.interval_minutes / (24 * 60))
 
 
 def _period(found: Finding) -> list[str]:
@@ -505,7 +508,8 @@ def _period(found: Finding) -> list[str]:
     said = ["  " + _coverage(found.trial, begin, end, *days)]
     if (begin, end) != (0, slots):
         said.append(
-            f"  {kept:,} of {meters:,} meters have enough of them for a study; in the whole period {kept_whole:,}"
+            f"  {kept:,} of {meters:,} meters have enough of them for a study; over all {_days_of(found.trial)} days "
+            f"of the export only {kept_whole:,} have"
         )
     elif kept < meters:
         said.append(f"  {kept:,} of {meters:,} meters have enough of them for a study")
