@@ -9,6 +9,8 @@ rule group_forecast:
         salt=ancient(PRIVATE / "release_id_salt.txt"),
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         meters=PRIVATE / "meters.parquet",
+        # Of an export without a household fit for a study only this is refused.
+        fit_for_a_study=rules.gather_profiles.output.summary,
     output:
         errors=STUDY / "group_forecast_errors.parquet",
         folder=directory(STUDY / "group_forecasts"),

@@ -87,7 +87,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            look = looked_at(path, export, _scale(config, problems))
+            look = looked_at(path, export, _scale(config, problems), _most_missing(config, problems))
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
@@ -115,6 +115,13 @@ def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:
 
     wrong = any((problem.field or "").startswith("profiles.") for problem in problems)
     return None if wrong else LogScale.from_config(config["profiles"])
+
+
+def _most_missing(config: Mapping, problems: list[InputError]) -> float:
+    """Return the share of its readings that a household may lack; 1 if repaired gaps make up for them."""
+    quality = config["quality"]
+    wrong = any((problem.field or "").startswith("quality.") for problem in problems)
+    return 1.0 if wrong or "gap" in quality["repair"] else quality["max_missing_share"]
 
 
 def _plan(given: Mapping, schema: Mapping) -> None:

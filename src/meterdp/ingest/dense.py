@@ -44,6 +44,7 @@ REASONS = {
     "duplicate_identical": "An earlier row has the same meter, interval and reading.",
     "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
     "conflicting_rows": "Another row has the same meter and interval but another reading; none counts, by policy.",
+    "finer_interval": "The meter is read more often than every export.interval_minutes; none of its readings counts.",
     "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
     "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
     "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
@@ -72,10 +73,14 @@ REASONS = {
     DUPLICATE_IDENTICAL,
     SUPERSEDED_BY_LATER_ROW,
     CONFLICTING_ROWS,
+    FINER_INTERVAL,
     *_,
 ) = range(len(REASONS))
 
 FILE_UNREADABLE = list(REASONS).index("file_unreadable")
+
+# Rows of a household that are counted: they repeat a reading, differ from one, or lie between two intervals.
+REPEATED, DIFFERING, BETWEEN = range(3)
 
 _NO_SLOT = -1
 # A mark of Batch.unreadable and its reason differ by this.
@@ -151,7 +156,7 @@ def scatter(
     has_period,
     none_counts,
     energy_kwh,
-    repeated,
+    row_counts,
     counts,
 ):
     """Put a batch of readings into the dense array and count what became of each.
@@ -175,9 +180,9 @@ def scatter(
     none_counts : bool
         Whether rows of one slot that differ leave it without a reading, marked by infinity until
         :func:`clear_conflicts`; otherwise the last counts.
-    energy_kwh, repeated, counts : (H, T) float64, (H, 2) int64, (R,) int64
-        Filled or added to in place: readings; rows of a household that repeat a reading, and that differ from one;
-        rows per reason in the order of :data:`REASONS`.
+    energy_kwh, row_counts, counts : (H, T) float64, (H, 3) int64, (R,) int64
+        Filled or added to in place: readings; rows of a household that are ``REPEATED``, ``DIFFERING`` or
+        ``BETWEEN``; rows per reason in the order of :data:`REASONS`.
     """
     for i in range(len(start_us)):
         reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)
@@ -196,19 +201,21 @@ def scatter(
                 energy_kwh[household[i], column] = new
             elif old == new:
                 reason = DUPLICATE_IDENTICAL
-                repeated[household[i], 0] += 1
+                row_counts[household[i], REPEATED] += 1
             elif none_counts:
                 reason = CONFLICTING_ROWS
                 if np.isfinite(old):  # the row before this one counted until now
                     counts[USED] -= 1
                     counts[CONFLICTING_ROWS] += 1
-                    repeated[household[i], 1] += 1
+                    row_counts[household[i], DIFFERING] += 1
                 energy_kwh[household[i], column] = np.inf
-                repeated[household[i], 1] += 1
+                row_counts[household[i], DIFFERING] += 1
             else:
                 energy_kwh[household[i], column] = new
                 reason = SUPERSEDED_BY_LATER_ROW
-                repeated[household[i], 1] += 1
+                row_counts[household[i], DIFFERING] += 1
+        elif reason == OFF_GRID_STAMP:
+            row_counts[household[i], BETWEEN] += 1
         counts[reason] += 1
     return True
 
@@ -219,12 +226,12 @@ def put(
     anchor_us: int,
     first_slot: int,
     energy_kwh,
-    repeated,
+    row_counts,
     counts,
 ) -> bool:
     """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
     grid = settings.kwh_per_unit, anchor_us, settings.interval_us, first_slot, settings.period_us is not None
-    return scatter(*readings, *grid, none_counts(settings), energy_kwh, repeated, counts)
+    return scatter(*readings, *grid, none_counts(settings), energy_kwh, row_counts, counts)
 
 
 def none_counts(settings: ExportSettings) -> bool:
@@ -232,7 +239,18 @@ def none_counts(settings: ExportSettings) -> bool:
     return settings.conflicting_rows == "missing"
 
 
-def clear_conflicts(energy_kwh: np.ndarray) -> None:
-    """Turn the marks of slots whose rows differ into missing readings, (H, T), in place."""
-    for row in energy_kwh:
-        row[np.isinf(row)] = np.nan
+def clear(settings: ExportSettings, energy_kwh: np.ndarray, row_counts: np.ndarray, counts: np.ndarray) -> None:
+    """Take out of the readings (H, T), in place, what does not count once all rows of a household are known.
+
+    Those of intervals whose rows differ, which are marked, and all of a household with so many rows between the
+    intervals that it is read more often: what stands for an interval is the energy of a part of it.
+    """
+    if none_counts(settings):
+        for row in energy_kwh:
+            row[np.isinf(row)] = np.nan
+    for household in np.flatnonzero(row_counts[:, BETWEEN]):
+        used = np.isfinite(energy_kwh[household]).sum()
+        if 2 * row_counts[household, BETWEEN] > used:
+            energy_kwh[household] = np.nan
+            counts[USED] -= used
+            counts[FINER_INTERVAL] += used

@@ -32,6 +32,7 @@ _HINTS = {
 _TYPICAL_DAILY_KWH = 10.0
 _MOST_METERS = 200
 _STEP_READINGS = 1 << 17
+_LONGEST_US = (1 << 43) - 1  # more than three months, so that meter and step are one number
 _MINUTES_PER_DAY = 24 * 60
 # A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
 _RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
@@ -74,7 +75,11 @@ def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart)
     tokens = REASONS[worst].rstrip(".")
     hint = _HINTS.get(worst, "correct the export or its settings")
     step = minutes_apart() if worst == "off_grid_stamp" else None
-    if step and step != settings.interval_minutes:
+    if worst == "off_grid_stamp" and 0 < rows["finer_interval"] < rows["used"]:
+        hint = (
+            "some meters are read more often: export them apart, or keep the rows of one interval (export.keep_rows)"
+        )
+    elif step and step != settings.interval_minutes:
         hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
     yield InputError(
         f"has {unusable:,} of {total:,} rows that cannot be used, more than export.max_unusable_share allows; "
@@ -190,9 +195,9 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
 
 
 def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | None:
-    """Return the most frequent distance of neighbouring stamps of a meter, minutes; None without two of them.
+    """Return the most frequent distance of neighbouring stamps of most meters, minutes; None without two of them.
 
-    Of a batch the first ``_STEP_READINGS`` tell.
+    Of a batch the first ``_STEP_READINGS`` tell, and each meter that is in it counts once.
     """
     clock, number = Clock(settings), NameIndex({}, grow=True)
     found: dict[int, int] = {}
@@ -205,7 +210,9 @@ def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | 
         if ((np.diff(meter) < 0) | ((np.diff(meter) == 0) & (np.diff(starts) < 0))).any():
             order = np.lexsort((starts, meter))
             meter, starts = meter[order], starts[order]
-        steps = np.diff(starts)[np.diff(meter) == 0]
-        for step, count in zip(*np.unique(steps[steps > 0], return_counts=True), strict=True):
-            found[int(step)] = found.get(int(step), 0) + int(count)
+        steps = np.where(np.diff(meter) == 0, np.minimum(np.diff(starts), _LONGEST_US - 1), 0)
+        of_meter, count = np.unique(meter[1:][steps > 0] * _LONGEST_US + steps[steps > 0], return_counts=True)
+        usual = {of // _LONGEST_US: of % _LONGEST_US for of in of_meter[np.argsort(count, kind="stable")].tolist()}
+        for step in usual.values():
+            found[step] = found.get(step, 0) + 1
     return max(found, key=found.get) / 60_000_000 if found else None

@@ -23,15 +23,15 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_CODE, NOT_LISTED
-from meterdp.ingest.dense import REASONS, clear_conflicts, none_counts, put
+from meterdp.ingest.dense import REASONS, clear, put
 from meterdp.ingest.settings import ExportSettings
 
 
 class Growing:
     """Readings of meters in the order in which they come, on a grid that widens; the array takes ``most_bytes``.
 
-    ``counts`` (R,) has the rows per reason, in the order of ``dense.REASONS``, and ``repeated`` (H, 2) the rows of
-    each household that repeat a reading, and that differ from one; in order after :meth:`finish`.
+    ``counts`` (R,) has the rows per reason, in the order of ``dense.REASONS``, and ``row_counts`` (H, 3) rows of each
+    household, see ``dense.scatter``; in order after :meth:`finish`.
     """
 
     all_inside = True  # there is no earlier reading of the export that it could differ from
@@ -39,7 +39,7 @@ class Growing:
     def __init__(self, settings: ExportSettings, most_bytes: int):
         self._settings = settings
         self.counts = np.zeros(len(REASONS), np.int64)
-        self.repeated = np.zeros((0, 2), np.int64)
+        self.row_counts = np.zeros((0, 3), np.int64)
         self._meters, self._first, self._slots = 0, 0, 0
         try:
             self._room: np.ndarray | None = np.empty(most_bytes // 8)  # no page of it is used before it is written
@@ -67,7 +67,7 @@ class Growing:
         if self.given_up or not self._grow(first_slot, last_slot, meters):
             return
         readings, grid = (start_us, meter, energy, unreadable), (self._settings, anchor_us, self._first)
-        put(readings, *grid, self._rows(self._meters), self.repeated, self.counts)
+        put(readings, *grid, self._rows(self._meters), self.row_counts, self.counts)
 
     def _rows(self, meters: int) -> np.ndarray:
         return self._room[: meters * self._slots].reshape(meters, self._slots)
@@ -92,7 +92,7 @@ class Growing:
             return False
         if meters > self._meters:
             self._rows(meters)[self._meters :] = np.nan
-            self.repeated = np.concatenate([self.repeated, np.zeros((meters - self._meters, 2), np.int64)])
+            self.row_counts = np.concatenate([self.row_counts, np.zeros((meters - self._meters, 3), np.int64)])
             self._meters = meters
         return True
 
@@ -113,10 +113,9 @@ class Growing:
         rows = self._rows(self._meters)
         if not np.array_equal(rank, np.arange(len(rank))):
             _permute(rows, rank)
-            self.repeated = self.repeated[rank]
+            self.row_counts = self.row_counts[rank]
         self._energy_kwh = rows[:, first_slot - self._first : first_slot - self._first + slots]
-        if none_counts(self._settings):
-            clear_conflicts(self._energy_kwh)
+        clear(self._settings, self._energy_kwh, self.row_counts, self.counts)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield all households as :meth:`meterdp.ingest.growing.Chunks.arrays` yields some."""
@@ -149,7 +148,7 @@ class Chunks:
     """Households in chunks, and the readings of each chunk on the grid.
 
     ``edges`` are the first household of each chunk, and the number of households last. Scratch files go into
-    ``folder``, if there is more than one chunk. After :meth:`arrays`, ``counts`` and ``repeated`` are those of
+    ``folder``, if there is more than one chunk. After :meth:`arrays`, ``counts`` and ``row_counts`` are those of
     :class:`Growing`, and ``all_inside`` is false if a slot lies outside the grid, because the export changed since
     the grid was found.
     """
@@ -165,7 +164,7 @@ class Chunks:
     ):
         self._settings, self._anchor_us, self._first, self._slots = settings, anchor_us, first_slot, slots
         self._edges = np.array(edges)
-        self.counts, self.repeated = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 2), np.int64)
+        self.counts, self.row_counts = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 3), np.int64)
         self._folder, self._files = folder, []
         # Of every household; readings of none, which have a negative number, are counted with the first chunk. Of 16
         # bits, because NumPy sorts these in one pass; so many files cannot be open.
@@ -195,7 +194,7 @@ class Chunks:
 
     def start_again(self) -> None:
         """Let go of all readings that were put."""
-        self.counts[:], self.repeated[:], self.all_inside = 0, 0, True
+        self.counts[:], self.row_counts[:], self.all_inside = 0, 0, True
         if self._only is not None:
             self._only[:] = np.nan
         for file in self._files:
@@ -243,16 +242,15 @@ class Chunks:
                     columns = [np.ascontiguousarray(rows[name]) for name in _READING]
                     self._scatter(columns, energy_kwh, first)
                 self._files[number].close()
-            if none_counts(self._settings):
-                clear_conflicts(energy_kwh)
+            clear(self._settings, energy_kwh, self.row_counts[first : first + len(energy_kwh)], self.counts)
             yield int(first), energy_kwh
 
     def _scatter(self, readings: Sequence[np.ndarray], energy_kwh: np.ndarray, first: int) -> None:
         start_us, household, *others = readings
         household = np.where(household >= 0, household - first, household)
-        repeated = self.repeated[first : first + len(energy_kwh)]
+        row_counts = self.row_counts[first : first + len(energy_kwh)]
         readings, grid = (start_us, household, *others), (self._settings, self._anchor_us, self._first)
-        self.all_inside &= put(readings, *grid, energy_kwh, repeated, self.counts)
+        self.all_inside &= put(readings, *grid, energy_kwh, row_counts, self.counts)
 
 
 def room_bytes(memory_bytes: int) -> int:

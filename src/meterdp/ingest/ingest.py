@@ -23,7 +23,17 @@ from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
+from meterdp.ingest.dense import (
+    DIFFERING,
+    FILE_UNREADABLE,
+    FINER_INTERVAL,
+    REASONS,
+    REPEATED,
+    ROW_MALFORMED,
+    USED,
+    run_begins,
+    slot_range,
+)
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
@@ -133,8 +143,8 @@ def ingest(
             "meter_id": meter_ids,
             "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
             "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
-            "duplicate_rows": chunks.repeated[:, 0],
-            "conflicting_rows": chunks.repeated[:, 1],
+            "duplicate_rows": chunks.row_counts[:, REPEATED],
+            "conflicting_rows": chunks.row_counts[:, DIFFERING],
         }
         write_table(meters[0], METERS, crosswalk, metadata)
         write_table(report[0], INGEST_REPORT, _report(chunks.counts), metadata)
@@ -299,7 +309,7 @@ def _refuse(path, settings: ExportSettings, survey: Survey, chunks: Chunks, samp
         return
     for finding in findings(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
         raise finding
-    conflicts = chunks.repeated[:, 1] > 0
+    conflicts = chunks.row_counts[:, DIFFERING] > 0
     if settings.conflicting_rows == "refuse" and conflicts.any():
         raise InputError(
             f"has different readings of the same interval for {conflicts.sum():,} of {len(conflicts):,} meters",
@@ -312,7 +322,7 @@ def refuse_unusable(path, settings: ExportSettings, survey: Survey, chunks: Chun
     """Refuse an export that changed while it was read, or without a list of meters one that holds no reading."""
     if not chunks.all_inside:
         raise _changed(path)
-    if not chunks.counts[USED] and not survey.listed:
+    if not chunks.counts[[USED, FINER_INTERVAL]].any() and not survey.listed:
         raise InputError(
             "holds no usable reading",
             file=path,

@@ -226,8 +226,12 @@ CASES = [
     ),
     Case(
         "stamps off the grid",
-        lines("m 00 1", "m 2021-06-01T00:07 9", "m 2021-06-01T00:30 9", "m 01 2"), {"used": 2, "off_grid_stamp": 2},
-        {"m": [1, 2]}, 4,
+        lines("m 00 1", "m 2021-06-01T00:07 9", "m 01 2"), {"used": 2, "off_grid_stamp": 1}, {"m": [1, 2]}, 3,
+    ),
+    Case(
+        "a meter that is read every half hour, beside one every hour",
+        lines("a 00 1", "m 00 9", "m 2021-06-01T00:30 9", "m 01 9", "m 2021-06-01T01:30 9", "a 01 2"),
+        {"used": 2, "off_grid_stamp": 2, "finer_interval": 2}, {"a": [1, 2], "m": [NAN, NAN]}, 6,
     ),
     Case(
         "a meter's clock after a reset, and one far ahead",
@@ -278,8 +282,8 @@ CASES = [
     ),
     Case(
         "whole hours before and after a change by half an hour: the first stamp places the grid",
-        HEADER + "".join(f"m,2024-04-{t}:00,1\n" for t in ("06 22", "06 23", "07 03", "07 04", "07 05")),
-        {"used": 2, "off_grid_stamp": 3}, {"m": [1, 1]}, 5, {"time_zone": "Australia/Lord_Howe"},
+        HEADER + "".join(f"m,2024-04-{t}:00,1\n" for t in ("06 22", "06 23", "07 04")),
+        {"used": 2, "off_grid_stamp": 1}, {"m": [1, 1]}, 3, {"time_zone": "Australia/Lord_Howe"},
     ),
     Case(
         "rows of nobody do not stretch the grid",

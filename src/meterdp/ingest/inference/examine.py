@@ -353,9 +353,9 @@ class Look:
     coverage: str = ""  # which days there are, and how much is missing
 
 
-def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
-    """Look at an export by the section ``export`` of a complete configuration, and the scale its section ``profiles``
-    names.
+def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: float = 1.0) -> Look:
+    """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
+    names, and the share of its readings that a household of a study may lack.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -389,6 +389,16 @@ def looked_at(path, export: dict, scale: LogScale | None = None) -> Look:
     if without:
         none = " (a release would hold noise around a public guess, and be charged)" if without == counted else ""
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{none}")
+    short = int((np.isnan(trial.energy_kwh).mean(axis=1) > most_missing).sum()) if trial.whole else 0
+    least = f"{1 - most_missing:.0%} of the readings of these days"
+    if short and short == len(trial.energy_kwh):
+        hint = "name days that most meters were read on, or see quality.max_missing_share"
+        empty = InputError(
+            f"no meter has {least}: a study would leave out all", file=path, field="export.first_day", hint=hint
+        )
+        found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
+    elif short > without:
+        odd.append(f"of {counted:,} {what}, {short - without:,} have fewer than {least}, and a study leaves them out")
     if without or many_contradict(trial):
         odd += _other_columns(by_itself, settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
@@ -509,7 +519,7 @@ def _period(found: Finding) -> list[str]:
     if (begin, end) != (0, slots):
         said.append(
             f"  {kept:,} of {meters:,} meters have enough of them for a study; over all {_days_of(found.trial)} days "
-            f"of the export only {kept_whole:,} have"
+            f"of the export {kept_whole:,} have"
         )
     elif kept < meters:
         said.append(f"  {kept:,} of {meters:,} meters have enough of them for a study")

@@ -12,10 +12,18 @@ from functools import partial
 import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
+from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes
-from meterdp.ingest.dense import CONFLICTING_ROWS, NONEXISTENT_LOCAL_TIME, REASONS, SUPERSEDED_BY_LATER_ROW, USED
+from meterdp.ingest.dense import (
+    BETWEEN,
+    CONFLICTING_ROWS,
+    NONEXISTENT_LOCAL_TIME,
+    REASONS,
+    SUPERSEDED_BY_LATER_ROW,
+    USED,
+)
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
@@ -56,6 +64,7 @@ class Trial:
     energy_kwh: np.ndarray  # (H, T) on the grid, meters in order of their ids
     batches: list[Batch]
     whole: bool  # whether these are all readings of the export
+    finer: int = 0  # meters that are read between the intervals, so that no reading of theirs counts
 
     @property
     def starts_us(self) -> np.ndarray:
@@ -197,7 +206,8 @@ def try_out(
         fill(path, settings, read, survey, household_numbers(survey)[1], chunks)
         [(_, energy_kwh)] = chunks.arrays()
     refuse_unusable(path, settings, survey, chunks)
-    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole)
+    finer = int((np.isnan(energy_kwh).all(axis=1) & (chunks.row_counts[:, BETWEEN] > 0)).sum())
+    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, finer)
 
 
 def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
@@ -209,7 +219,28 @@ def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
 
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
-    return [*_other_intervals(trial), *_skipped_hours(trial), *_hours_that_contradict(trial, time_zone)]
+    zone = time_zone or trial.settings.time_zone
+    odd = [*_other_intervals(trial), *_days_of_nobody(trial, zone), *_skipped_hours(trial)]
+    return [*odd, *_hours_that_contradict(trial, time_zone)]
+
+
+def _days_of_nobody(trial: Trial, zone: str) -> Iterator[str]:
+    """Days of the period, or of what was read of an export, on which no meter has a reading."""
+    given = ~np.isnan(trial.energy_kwh).all(axis=0)
+    if not given.any():
+        return
+    starts = trial.starts_us.astype("datetime64[us]")
+    local = (starts + utc_offset_minutes(starts, zone) * np.timedelta64(1, "m")).astype("datetime64[D]")
+    days = np.unique(local)
+    without = np.setdiff1d(days, local[given])
+    if not trial.whole:
+        without = without[(without > local[given].min()) & (without < local[given].max())]
+    runs = np.split(without, np.flatnonzero(np.diff(without).astype(int) > 1) + 1) if len(without) else []
+    said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    if said:
+        more = f" and {len(said) - _MOST_DAYS} more times" if len(said) > _MOST_DAYS else ""
+        number = "one day" if len(without) == 1 else f"{len(without)} of {len(days)} days"
+        yield f"no meter has a reading on {number}: {', '.join(said[:_MOST_DAYS])}{more}; is a file missing?"
 
 
 def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
@@ -258,13 +289,15 @@ def _other_intervals(trial: Trial) -> Iterator[str]:
     judged = usual[usual > 0]
     minutes, own = trial.settings.interval_minutes, int((judged == 1).sum())
     lengths, counts = np.unique(judged[judged > 1], return_counts=True)
-    if not own or not len(lengths):  # all alike is a matter of the settings
-        return
-    others = ", ".join(f"{n:,} every {gap * minutes:,}" for gap, n in zip(lengths, counts, strict=True))
-    yield (
-        f"of {len(judged):,} meters, {own:,} have a reading every {minutes} minutes and {others}: a study leaves the "
-        "others out, as most of their readings are missing; export them apart, or all at the longest interval"
-    )
+    others = [f"{n:,} every {gap * minutes:,}" for gap, n in zip(lengths, counts, strict=True)]
+    others += [f"{trial.finer:,} more often"] if trial.finer else []
+    if own and others:  # all alike is a matter of the settings
+        yield (
+            f"of {len(judged) + trial.finer:,} meters, {own:,} have a reading every {minutes} minutes and "
+            f"{', '.join(others)}: a study leaves the others out, as most of their readings are missing or of a part "
+            "of an interval; export them apart, keep the rows of one interval (export.keep_rows), or bring all to "
+            "the longest"
+        )
 
 
 def _usual_gap(row: np.ndarray) -> int:

@@ -222,8 +222,8 @@ def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
 
 
 _MOST_EDGES = 60
-# As the study: what share of its readings a meter may lack, and how many days are the fewest.
-_MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, 28
+# As the study: what share of its readings a meter may lack, and the fewest days, in order of preference.
+_MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, (28, 14, 7)
 # How many of the meters that the best run of days keeps a longer one must keep.
 _KEPT_SHARE = 0.98
 
@@ -232,7 +232,8 @@ def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, i
     """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
     any run, how many meters it keeps, and how many the whole period keeps.
 
-    ``energy_kwh`` (H, T) has NaN where there is no reading.
+    A run has four weeks or more, if one of so many keeps a meter, else two or one. ``energy_kwh`` (H, T) has NaN
+    where there is no reading.
     """
     given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
     scale = len(energy_kwh) / max(1, len(given))
@@ -245,10 +246,13 @@ def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, i
     kept = np.zeros((len(edges), len(edges)), np.int64)
     for a in range(len(edges)):
         for b in range(a + 1, len(edges)):
-            if edges[b] - edges[a] >= min(_FEWEST_DAYS, days):
-                enough = (1 - _MAX_MISSING_SHARE) * (slots[b] - slots[a])
-                kept[a, b] = ((upto[:, b] - upto[:, a]) >= enough).sum()
+            enough = (1 - _MAX_MISSING_SHARE) * (slots[b] - slots[a])
+            kept[a, b] = ((upto[:, b] - upto[:, a]) >= enough).sum()
+    whole = kept[0, -1]
+    run_days = np.subtract.outer(-edges, -edges)
+    fewest = next((few for few in _FEWEST_DAYS if kept[run_days >= min(few, days)].any()), 1)
+    kept[run_days < min(fewest, days)] = 0
     length = slots[None, :] - slots[:, None]
     best = np.where(kept >= _KEPT_SHARE * kept.max(), length, -1)
     a, b = np.unravel_index(best.argmax(), best.shape)
-    return int(slots[a]), int(slots[b]), round(kept[a, b] * scale), round(kept[0, -1] * scale)
+    return int(slots[a]), int(slots[b]), round(kept[a, b] * scale), round(whole * scale)
