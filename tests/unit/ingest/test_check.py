@@ -414,11 +414,45 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
     assert main(["check", str(tmp_path / "e.csv")]) == 0 and words in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("zone", "against", "proposed"),
+    [
+        ("Europe/Paris", ["UTC", "Europe/London", "Indian/Reunion", "Africa/Lagos", "Asia/Tokyo"], "Europe/Zurich"),
+        ("America/Toronto", ["UTC", "America/Chicago", "America/Denver"], "America/New_York"),
+        ("Australia/Brisbane", ["Australia/Perth", "UTC"], "Australia/Brisbane"),
+        ("Asia/Kolkata", ["Asia/Karachi", "UTC"], "Asia/Kolkata"),
+        ("America/Sao_Paulo", ["America/New_York"], "America/Araguaina"),
+    ],
+)
+def test_offsets_of_stamps_tell_the_zone_and_contradict_others(tmp_path, capsys, zone, against, proposed):
+    """A file for each of two months, so that both offsets of a clock that changes stand near a beginning."""
+    frame = readings(days=40)
+    frame["local"] = [stamp.isoformat() for stamp in frame["utc"].dt.tz_convert(zone)]
+    late = frame["local"] >= "2025-04-01"
+    (tmp_path / "export").mkdir()
+    for name, rows in (("1.csv", frame[~late]), ("2.csv", frame[late])):
+        plain(rows).to_csv(tmp_path / "export" / name, index=False)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\n")
+    export = {"interval_minutes": 30, "time_format": "ISO8601"}
+    assert main(["check", str(tmp_path / "export")]) == 0
+    said = capsys.readouterr().out
+    assert f"time_zone: {proposed}\n" in said
+    listed = {"meters": str(tmp_path / "list.csv"), "first_day": "2025-03-12", "last_day": "2025-04-10"}
+    for other in against:
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": other})
+        assert code == 1 and f"which is not that of {other}; set it to the zone of the homes" in said
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": other} | listed)
+        assert code == 0 and f"which is not that of {other}" in said
+        stated = {"time_zone": other, "stamp_time_zone": zone}  # of stamps, not of homes
+        assert checked(tmp_path, capsys, tmp_path / "export", export=export | stated)[0] == 0
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": zone})
+    assert code == 0 and "which is not that of" not in said
+
+
 def test_days_of_a_missing_file_are_named_and_the_longest_part_is_proposed(tmp_path, capsys):
-    frame = readings(days=63)
-    day = (frame["utc"] - frame["utc"].min()).dt.days
+    frame, begin = readings(days=63), pd.Timestamp("2025-03-10")
+    day = (pd.to_datetime(frame["local"].str[:10]) - begin).dt.days
     plain(frame[~day.between(21, 34)]).to_csv(tmp_path / "e.csv", index=False)
-    begin = pd.Timestamp("2025-03-10")
     first, last, end = ((begin + pd.Timedelta(days=n)).date() for n in (21, 34, 62))
     words = f"no meter has a reading on 14 of 63 days: {first} to {last}; is a file missing?"
     export = {"time_zone": ZONE, "interval_minutes": 30}

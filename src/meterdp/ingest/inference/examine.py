@@ -196,7 +196,9 @@ def _of_files(path, given: Mapping) -> Layout:
     out = infer_layout(path, first, several_files=several_files, given=given)
     for table in others:
         try:
-            out.kept.add(infer_layout(path, table, several_files=several_files, given=given).kept)
+            other = infer_layout(path, table, several_files=several_files, given=given)
+            out.kept.add(other.kept)
+            out.offsets = (other.offsets and other.offsets.and_those(out.offsets)) or out.offsets
         except SeveralRowsError:
             raise
         except InputError:  # the file is looked at by its settings, later
@@ -205,6 +207,8 @@ def _of_files(path, given: Mapping) -> Layout:
 
 
 def _with_kept(out: Layout) -> Layout:
+    if out.offsets is not None:
+        out.zones = out.offsets.zones
     out.settings |= out.kept.settings
     out.to_check += out.kept.to_check
     return out
@@ -383,7 +387,13 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
         found = [*unread[:1], *found]
-    odd += _other_stamps(by_itself, trial, export["time_zone"])
+    wrong_offset = _wrong_offset(path, by_itself, settings)
+    if wrong_offset is None:
+        odd += _other_stamps(by_itself, trial, export["time_zone"])
+    elif meter_list is None:
+        found = [*found, wrong_offset]
+    else:
+        odd.append(str(wrong_offset))
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
@@ -441,6 +451,13 @@ def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
         return error
 
 
+def _wrong_offset(path, by_itself: Layout | InputError, settings: ExportSettings) -> InputError | None:
+    """Return the error if stamps carry offsets that are not those of the zone of the settings."""
+    offsets = by_itself.offsets if isinstance(by_itself, Layout) else None
+    against = offsets and offsets.against(settings.time_zone)
+    return against and InputError(against[0], file=path, field="export.time_zone", hint=against[1])
+
+
 def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
     """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
     settings, sentence = trial.settings, None
@@ -463,14 +480,16 @@ def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> 
     """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
     if isinstance(by_itself, InputError):
         return [str(by_itself)]
-    other = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
     kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
-    if all(value == {"unit_column": settings.unit_column, "keep_rows": kept}[key] for key, value in other.items()):
-        return []
+    here = {"unit_column": settings.unit_column, "keep_rows": kept}
+    found = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
     plain = {"default_flow_style": True, "width": 1000, "allow_unicode": True}
-    texts = (f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}" for key, value in other.items())
-    written = ", ".join(texts)
-    return [f"by its first rows, set {written}"]
+    texts = [
+        f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}"
+        for key, value in found.items()
+        if value != here[key]
+    ]
+    return [f"by its first rows, set {', '.join(texts)}"] if texts else []
 
 
 def format_words(settings: Mapping) -> str:
