@@ -449,6 +449,20 @@ def test_offsets_of_stamps_tell_the_zone_and_contradict_others(tmp_path, capsys,
     assert code == 0 and "which is not that of" not in said
 
 
+@pytest.mark.parametrize(("lost", "most"), [(1, False), (3, True), (4, True)])
+def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most):
+    frame = frame.assign(meter_id=frame["meter_id"].str.replace("M", "00"))
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    ids = [*(f"{number}" for number in range(lost)), *(f"{number:05d}" for number in range(lost, METERS))]
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *ids]) + "\n")
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and f"of 4 listed meters, {lost} have no reading that is used" in said
+    assert f"{lost} listed meters are in the export with more or fewer zeros in front" in said
+    assert ("a release would hold noise around a public guess for the most part" in said) == most
+
+
 def test_days_of_a_missing_file_are_named_and_the_longest_part_is_proposed(tmp_path, capsys):
     frame, begin = readings(days=63), pd.Timestamp("2025-03-10")
     day = (pd.to_datetime(frame["local"].str[:10]) - begin).dt.days

@@ -397,8 +397,11 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
-        none = " (a release would hold noise around a public guess, and be charged)" if without == counted else ""
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{none}")
+        most = " (a release would hold noise around a public guess for the most part, and be charged)"
+        odd.append(
+            f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
+        )
+        odd += _but_for_zeros(trial, meter_list)
     short = int((np.isnan(trial.energy_kwh).mean(axis=1) > most_missing).sum()) if trial.whole else 0
     least = f"{1 - most_missing:.0%} of the readings of these days"
     if short and short == len(trial.energy_kwh):
@@ -441,6 +444,16 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
         counted, without = counted + more, without + more
     what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
     return counted, without, what
+
+
+def _but_for_zeros(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed ids are those of the export but for zeros in front, as a spreadsheet takes away."""
+    if meter_list is None:
+        return
+    others = {name for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
+    stripped = {name.lstrip("0") for name in others}
+    if alike := sum(meter.lstrip("0") in stripped for meter in meter_list.circuit_of):
+        yield f"{alike:,} listed meters are in the export with more or fewer zeros in front: correct the list"
 
 
 def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
