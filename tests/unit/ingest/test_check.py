@@ -519,16 +519,34 @@ def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there
     assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
 
 
-def test_registers_that_come_later_are_noticed_by_the_rows_that_contradict(tmp_path, capsys):
-    """The first rows that layouts are guessed from have one register; a few homes feed in."""
-    frame = plain(readings(days=200)).assign(register="1.29.0")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(("of_home", "other", "sure"), [("1.29.0", "2.29.0", True), ("Tag", "Nacht", False)])
+def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
+    tmp_path, capsys, of_home, other, sure, several
+):
+    """The first rows that layouts are guessed from have one register; a few homes have another."""
+    frame = plain(readings(days=200)).assign(register=of_home)
     assert len(frame) > 35_000
-    feed_in = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
-    pd.concat([frame, feed_in]).to_csv(tmp_path / "e.csv", index=False)
-    words = f"{len(feed_in):,} rows contradict another row of the same meter and interval: if the export has several"
-    main(["check", str(tmp_path / "e.csv")])
+    more = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register=other, kwh=0.12345)
+    path = tmp_path / ("export" if several else "e.csv")
+    if several:
+        path.mkdir()
+        for number, part in enumerate([frame, pd.concat([frame, more])]):
+            part.to_csv(path / f"{number}.csv", index=False)
+    else:
+        pd.concat([frame, more]).to_csv(path, index=False)
+    main(["check", str(path)])
     out = capsys.readouterr().out
-    assert words in out.partition("To be checked")[2] and "'register' is possible" not in out
+    contradict = f"{len(more):,} rows contradict another row of the same meter and interval"
+    named = f"field 'register': has several rows per meter and interval, distinguished by this column ({other}, "
+    assert (contradict in out, named in out, "- 1.29.0\n" in out) == (not sure, not sure, sure)
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    said = checked(tmp_path, capsys, path, export=export)[1]
+    assert contradict in said
+    assert ("by its first rows, set export.keep_rows to {register: [1.29.0]}" in said, named in said) == (
+        sure,
+        not sure,
+    )
 
 
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):
