@@ -32,7 +32,7 @@ from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
-from meterdp.privacy.guarantee import STUDY_MODE, Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import DrawnGuarantee, Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
@@ -44,26 +44,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FitGuarantee(Guarantee):
-    """What one fit claims, as :class:`meterdp.privacy.guarantee.Guarantee`; ``print`` it to read it as a sentence."""
+class FitGuarantee(DrawnGuarantee):
+    """What one fit claims; ``print`` it to read it as a sentence."""
 
-    noise: str  # "safe" or "study", with which nothing is protected, and the fit must not be released
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
     # Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
     # in standard deviations of that component. Above one, means say hardly anything.
     mean_error: float
 
-    @property
-    def for_release(self) -> bool:
-        """Whether the noise was drawn so that the fit can be shared."""
-        return self.noise == "safe"
-
     def __str__(self) -> str:
-        claim = f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit} ({self.adjacency})"
         if not self.for_release:
-            return f"{STUDY_MODE}; with safe noise the claim would be {claim}"
+            return super().__str__()
         error = f"noise moves a mean by about {self.mean_error:.2g} standard deviations"
-        return f"{claim}, of {self.covers}; {error}; proof: {self.proof}"
+        return f"{super().__str__()}, of {self.covers}; {error}; proof: {self.proof}"
 
 
 _ADJACENCIES = ("replace_one", "add_remove")
@@ -150,9 +143,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     n_iter_ : int
         Rounds of private EM.
     guarantee_ : FitGuarantee
-        What is claimed: ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``, ``family``,
-        ``noise``, ``for_release``, ``covers`` and ``mean_error``, how far noise is expected to move a mean. As a string
-        it is a sentence. A fit warns if noise leaves its means with hardly any information.
+        What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
+        ``family``, ``covers``, ``mean_error``, how far noise is expected to move a mean, and ``for_release``. As a
+        string it is a sentence. A fit warns if noise leaves its means with hardly any information.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
         Of a DataFrame with string columns; taken to be public.
@@ -258,7 +251,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
         error = mechanism.mean_error
-        self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers, mean_error=error)
+        grid = mechanism.public.sound.grid
+        self.guarantee_ = FitGuarantee.of(mechanism.guarantee, grid, covers=covers, mean_error=error)
         if error > 1 and self.noise == "safe":
             warnings.warn(
                 f"so few records for this epsilon: noise moves the mean of a component by about {error:.2g} of its "
@@ -289,8 +283,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         mixture = self._mixture()
         allowed = is_whole(n_samples, most=MOST_SAMPLES)
         require(allowed, "n_samples", f"is not a whole number from 1 to {MOST_SAMPLES:,}", "use for example 1000")
-        study = self.guarantee_.noise == "study"
-        numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
+        safe = self.guarantee_.for_release
+        numbers = FreshNumbers() if safe else StudyNoise(self.random_state or 0, "sample")
         x, label = sample(mixture, n_samples, numbers)
         return x, label - 1
 

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import asdict
 from datetime import date, datetime
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils import estimator_checks
 from meterdp import PrivateGaussianMixture, epsilon_for
 from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import calibrate_ball
-from meterdp.privacy.guarantee import STUDY_MODE
+from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID
 
@@ -89,8 +90,11 @@ def test_the_guarantee_is_that_of_the_mechanism(safe):
                 3, epsilon=0.7, delta=1e-6, bounds=BOUNDS, adjacency=adjacency, n_samples_guess=guess, noise=noise
             ).fit(X)
             plan = calibrate_ball(3, 2, guess or len(X), 0.7, 1e-6, Ball(np.sqrt(2)), grid=grid, adjacency=adjacency)
-            claimed = vars(found.guarantee_)
+            claimed = asdict(found.guarantee_)
             assert {key: claimed[key] for key in vars(plan.guarantee)} == vars(plan.guarantee)
+            status = FOR_RELEASE if noise == "safe" else STUDY_MODE
+            assert next(iter(claimed.items())) == ("status", status)
+            assert repr(found.guarantee_).startswith(f"FitGuarantee(status={status!r}, unit=")
             assert found.n_iter_ == len(plan.plan.rounds)
     assert str(safe.guarantee_).startswith("(1, 1e-05)-differential privacy for one whole record (replace_one)")
     assert "of this fit alone" in str(safe.guarantee_)

@@ -2,7 +2,7 @@
 
 import re
 import tracemalloc
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
+from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import clusters, prior_mixture
@@ -198,6 +199,15 @@ def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():
         )
 
 
+@pytest.mark.parametrize(("draw", "status"), [(noise, STUDY_MODE), (SafeNoise, FOR_RELEASE)])
+def test_every_view_of_a_guarantee_begins_with_what_its_noise_protects(draw, status):
+    found = fit_ball(made_up(5, 400, 3, 2), 2, 1.0, 1e-5, draw()).guarantee
+    assert found.for_release == (status == FOR_RELEASE)
+    assert next(iter(asdict(found).items())) == ("status", status)
+    assert repr(found).startswith(f"DrawnGuarantee(status={status!r}, unit='one whole record'")
+    assert str(found).startswith("(1, 1e-05)-differential privacy" if found.for_release else STUDY_MODE)
+
+
 def test_the_number_of_records_is_not_looked_at_where_it_is_private():
     """Under add_remove noise is calibrated for the public guess; without one there is no release."""
     x = made_up(5, 400, 3, 2)
@@ -279,7 +289,8 @@ def test_a_small_variance_is_told_from_a_large_one_when_noise_allows():
 def test_the_example_of_the_documentation_runs(repository, capsys):
     code = re.search(r"```python\n(.*?)```", (repository / "docs/mixtures.md").read_text(), re.DOTALL).group(1)
     exec(compile(code, "docs/mixtures.md", "exec"), {})
-    assert capsys.readouterr().out == "(2, 3) one whole record 1.0\n"
+    claim = "(1, 1e-05)-differential privacy for one whole record (replace_one)"
+    assert capsys.readouterr().out == f"(2, 3) {STUDY_MODE}; with safe noise the claim would be {claim}\n"
 
 
 BOX = Box((0.0, -50.0, 1e6), (3.0, 50.0, 1e6 + 1e-3))
