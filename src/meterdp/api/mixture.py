@@ -36,6 +36,7 @@ from meterdp.privacy.guarantee import DrawnGuarantee, Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
+from meterdp.privacy.policy import MOST_HOUSEHOLDS
 from meterdp.release.records import LibraryBudget, release_records, study_records
 from meterdp.release.settings import public_name
 
@@ -61,6 +62,8 @@ class FitGuarantee(DrawnGuarantee):
 
 _ADJACENCIES = ("replace_one", "add_remove")
 MOST_SAMPLES = 10**9
+# Each round has a tenth more of the budget than the one before: with more of them the first ones find nothing.
+MOST_ROUNDS = 50
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
 _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
@@ -79,8 +82,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     """Gaussian mixture under (epsilon, delta)-differential privacy for one whole record.
 
     Private EM from clipped records, with exact Gaussian-DP accounting. The guarantee covers what `fit` stores
-    (weights, means, covariances and all other attributes). It does not cover what `score`, `score_samples` and
-    `predict` return for private records: that describes those records.
+    (weights, means, covariances and all other attributes). It does not cover what `score`, `score_samples`, `predict`,
+    `predict_proba` and `fit_predict` return for private records: that describes those records, without noise.
 
     **Each fit is a separate release**, and fits of the same records add up: two fits at epsilon = 1, a grid search or
     a cross-validation spend more than the epsilon of one. `guarantee_` is about one fit only. A `ledger` keeps the
@@ -103,7 +106,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     n_samples_guess : int, optional
         Public guess of the number of records; needed by ``add_remove``, under which the number itself is private.
     max_iter : int, optional
-        Rounds of private EM, all of which are run. By default at most 12, by a rule of K, epsilon, delta and the
+        Rounds of private EM, at most 50, all of which are run. By default at most 12, by a rule of K, epsilon, delta and the
         numbers of records and features. They start from public classes around private pooled moments, so many
         classes in unusual places can need more rounds, and an epsilon that allows them.
     noise : {"safe", "study"}, default="safe"
@@ -263,7 +266,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         return self
 
     def fit_predict(self, X: ArrayLike, y: None = None) -> np.ndarray:
-        """Fit, and return the likeliest class of each record as `predict` does."""
+        """Fit, and return the likeliest class of each record as `predict` does: private, unlike the fit."""
         return self.fit(X).predict(X)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -297,11 +300,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         return float(self.score_samples(X).mean())
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the likeliest class of each record, (N,) int, 0..K-1."""
+        """Return the likeliest class of each record, (N,) int, 0..K-1: of private records, private."""
         return class_log_densities(self._records(X), self._mixture()).argmax(axis=0)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Return the posterior probability of each class for each record, (N, K) float64."""
+        """Return the posterior probability of each class for each record, (N, K) float64: private like `predict`."""
         return class_shares(class_log_densities(self._records(X), self._mixture())).T
 
     def __sklearn_tags__(self):
@@ -324,14 +327,19 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         except Exception as error:  # of whatever X is made of
             refused = _refused(error)
         else:
+            if _has_times(X):
+                refused = Refused(
+                    "holds dates or durations", field="X", hint="use numbers alone: convert them to numbers first"
+                )
             # Any NaN is the smallest, any infinity one of the two.
-            if not x.size or np.isfinite([x.min(), x.max()]).all():
+            elif not x.size or np.isfinite([x.min(), x.max()]).all():
                 return x
-            refused = Refused(
-                "has entries that are NaN or infinite",
-                field="X",
-                hint="leave out or fill in such records, by a rule that looks at one record alone",
-            )
+            else:
+                refused = Refused(
+                    "has entries that are NaN or infinite",
+                    field="X",
+                    hint="leave out or fill in such records, by a rule that looks at one record alone",
+                )
         raise refused
 
     def _check_parameters(self) -> None:
@@ -342,7 +350,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             "epsilon": (is_real(self.epsilon) and 0 < self.epsilon <= MOST, real),
             "delta": (is_real(self.delta) and 0 < self.delta < 1, "use a number between 0 and 1"),
             "adjacency": (is_one_of(self.adjacency, _ADJACENCIES), f"use {' or '.join(_ADJACENCIES)}"),
-            "max_iter": (self.max_iter is None or is_whole(self.max_iter), whole),
+            "max_iter": (
+                self.max_iter is None or is_whole(self.max_iter, most=MOST_ROUNDS),
+                f"use a whole number from 1 to {MOST_ROUNDS}",
+            ),
             "noise": (is_one_of(self.noise, ("safe", "study")), "use safe, or study for what is never released"),
             "cap_epsilon": (
                 is_real(self.cap_epsilon) and 0 < self.cap_epsilon <= 100,
@@ -363,9 +374,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         require(is_seed, "random_state", "is not a whole number of zero or more", "use for example 1")
         counted, guess = self.adjacency == "add_remove", self.n_samples_guess
         require(
-            not counted or is_whole(guess, self.n_components, 2**53),
+            not counted or is_whole(guess, self.n_components, MOST_HOUSEHOLDS),
             "n_samples_guess",
-            "is not a whole number of n_components or more, and add_remove keeps the number itself private",
+            f"is not a whole number from n_components to {MOST_HOUSEHOLDS:,}, and add_remove keeps the number itself "
+            "private",
             "give a public guess of the number of records, not one from X",
         )
         require(
@@ -495,6 +507,12 @@ def _refused(error: Exception) -> Refused:
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
+
+
+def _has_times(x) -> bool:
+    """Whether dates or durations are among the records, which scikit-learn takes for numbers of nanoseconds."""
+    dtypes = list(x.dtypes) if hasattr(x, "columns") else [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype]
+    return any(getattr(dtype, "kind", "") in ("m", "M") for dtype in dtypes)
 
 
 def _unmasked(x):

@@ -174,7 +174,9 @@ def test_nothing_private_stays_behind(safe):
         ("adjacency", {"adjacency": "swap"}),
         ("n_samples_guess", {"adjacency": "add_remove"}),
         ("n_samples_guess", {"n_samples_guess": 2000}),
+        ("n_samples_guess", {"adjacency": "add_remove", "n_samples_guess": 10**7}),
         ("max_iter", {"max_iter": 0}),
+        ("max_iter", {"max_iter": 51}),
         ("noise", {"noise": "seeded"}),
         ("random_state", {"random_state": 0}),
         ("random_state", {"random_state": np.random.RandomState(0)}),
@@ -221,6 +223,28 @@ def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
             safe.sample(n_samples)
     with pytest.raises(TypeError, match="sample_weight"):
         clone(safe).fit(X, sample_weight=np.ones(len(X)))
+
+
+DAYS = pd.date_range("2026-01-01", periods=len(X))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        DAYS.to_numpy()[:, None],
+        (DAYS - DAYS[0]).to_numpy()[:, None],
+        [[day] for day in DAYS.to_numpy()],
+        pd.DataFrame({"day": DAYS}),
+        pd.DataFrame({"day": DAYS.tz_localize("Europe/London")}),
+        pd.DataFrame({"since": DAYS - DAYS[0]}),
+    ],
+)
+def test_dates_and_durations_are_no_records(times):
+    """scikit-learn takes them for nanoseconds, every one of which lies outside the bounds."""
+    fitted = study(n_components=1).fit(X[:, :1])
+    for call in (study(n_components=1).fit, fitted.predict):
+        with pytest.raises(ValueError, match=r"^field 'X': holds dates or durations; .* convert them to numbers"):
+            call(times)
 
 
 @pytest.mark.parametrize(
