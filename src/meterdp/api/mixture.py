@@ -98,9 +98,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     bounds : (low, high)
         Two numbers, or two arrays with one number for each feature, from public knowledge and **never from the data**:
         the smallest and the largest record are private. Records outside are moved to the bounds. Noise is in
-        proportion to a radius that is found within the bounds under the same epsilon, so bounds ten times too wide
-        cost little; bounds too narrow clip records without a warning. Features are measured in units of their bounds,
-        so choose bounds that are equally wide relative to the spread of each feature.
+        proportion to a radius around the middle of the bounds that is found under the same epsilon. **The middle must
+        be near the data**: then bounds ten times too wide cost little; otherwise classes are lost, as with energies
+        from 0 to many times their mean, also at a large epsilon. Too narrow ones clip records. No warning tells: take
+        bounds from public statistics, and logs of energies. Features are measured in units of their bounds, so choose
+        bounds that are equally wide relative to the spread of each feature.
     adjacency : {"replace_one", "add_remove"}, default="replace_one"
         Whether neighbours differ in the values of one record, the number of records being public, or in its presence.
     n_samples_guess : int, optional

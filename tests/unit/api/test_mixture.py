@@ -121,13 +121,29 @@ def test_records_count_for_what_they_are_within_the_bounds():
     assert scaled.means_ == pytest.approx(study().fit(X).means_ * [2, 1] - [0, 1])
 
 
-def test_bounds_ten_times_too_wide_cost_little():
+def test_bounds_ten_times_too_wide_cost_little_if_the_data_lie_in_their_middle():
     """The same noise, drawn for a cube a tenth as full: a fiftieth of a nat a record at most."""
     tight, wide = (
         np.mean([study(bounds=bounds, random_state=seed).fit(X).score(X) for seed in range(3)])
         for bounds in (BOUNDS, (-27, 33))
     )
     assert abs(tight - wide) < 0.02
+
+
+def test_bounds_cost_what_the_guide_says(repository, capsys):
+    """Its table is what its code prints; oracle of the two numbers beside it: GaussianMixture without privacy."""
+    guide, names = (repository / "docs/library.md").read_text(), {}
+    records, bounds = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:2]
+    exec(records, names)
+    capsys.readouterr()
+    exec(bounds, names)
+    table = capsys.readouterr().out
+    assert f"```\n{table}```" in guide
+    two, one = (GaussianMixture(k, random_state=0).fit(names["kwh"]).score(names["kwh"]) for k in (2, 1))
+    assert f"Two classes without privacy have {two:.2f}, one has {one:.2f}." in guide
+    cost = {high: two - float(at) for high, at in re.findall(r"\(0, ([\d.]+)\) (\S+) at ε = 1,", table)}
+    assert cost["3"] < 0.01 and cost["6"] > 0.6 * (two - one), "a second class is lost"
+    assert np.round(names["kwh"].mean(axis=0), 1).tolist() == [0.5, 0.6]
 
 
 def test_a_number_of_records_that_is_private_shapes_no_noise_and_no_refusal():
