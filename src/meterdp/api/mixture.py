@@ -49,21 +49,29 @@ class FitGuarantee(DrawnGuarantee):
     """What one fit claims; ``print`` it to read it as a sentence."""
 
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
-    # Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
-    # in standard deviations of that component. Above one, means say hardly anything.
+    # Noise of each entry of the mean of a component of average size, in standard deviations of that component, and of
+    # each of its variances, as a share of it: from public numbers alone, so without the bias of clipping.
     mean_error: float
+    variance_error: float
 
     def __str__(self) -> str:
         if not self.for_release:
             return super().__str__()
-        error = f"noise moves a mean by about {self.mean_error:.2g} standard deviations"
-        return f"{super().__str__()}, of {self.covers}; {error}; proof: {self.proof}"
+        said = f"{self._noise}, and clipping moves those of skewed data, too"
+        return f"{super().__str__()}, of {self.covers}; {said}; proof: {self.proof}"
+
+    @property
+    def _noise(self) -> str:
+        mean, variance = f"{self.mean_error:.2g} standard deviations", f"{self.variance_error:.2g} of itself"
+        return f"noise moves a mean by about {mean} and a variance by about {variance}"
 
 
 _ADJACENCIES = ("replace_one", "add_remove")
 MOST_SAMPLES = 10**9
 # Each round has a tenth more of the budget than the one before: with more of them the first ones find nothing.
 MOST_ROUNDS = 50
+# Three standard deviations of noise leave nothing of a variance.
+MOST_VARIANCE_ERROR = 1 / 3
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
 _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
@@ -149,8 +157,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Rounds of private EM.
     guarantee_ : FitGuarantee
         What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
-        ``family``, ``covers``, ``mean_error``, how far noise is expected to move a mean, and ``for_release``. As a
-        string it is a sentence. A fit warns if noise leaves its means with hardly any information.
+        ``family``, ``covers``, ``for_release``, and how far noise alone is expected to move a component of average
+        size: ``mean_error``, each entry of its mean, in its standard deviations, and ``variance_error``, each of its
+        variances, as a share of it. Clipping adds a bias that neither more records nor a larger epsilon removes: it
+        draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
+        if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
         Of a DataFrame with string columns; taken to be public.
@@ -180,7 +191,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations and a variance by about 0.0073 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -255,13 +266,17 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
-        error = mechanism.mean_error
-        grid = mechanism.public.sound.grid
-        self.guarantee_ = FitGuarantee.of(mechanism.guarantee, grid, covers=covers, mean_error=error)
-        if error > 1 and self.noise == "safe":
+        self.guarantee_ = FitGuarantee.of(
+            mechanism.guarantee,
+            mechanism.public.sound.grid,
+            covers=covers,
+            mean_error=mechanism.mean_error,
+            variance_error=mechanism.variance_error,
+        )
+        if mechanism.variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
             warnings.warn(
-                f"so few records for this epsilon: noise moves the mean of a component by about {error:.2g} of its "
-                "standard deviations; use fewer components, more records or a larger epsilon",
+                f"so few records for this epsilon that covariances can be mostly noise: {self.guarantee_._noise}; "
+                "use fewer components, more records or a larger epsilon",
                 UserWarning,
                 stacklevel=2,
             )

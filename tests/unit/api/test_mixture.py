@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 from dataclasses import asdict
 from datetime import date, datetime
 
@@ -101,6 +102,26 @@ def test_the_guarantee_is_that_of_the_mechanism(safe):
     assert str(study().fit(X).guarantee_).startswith(STUDY_MODE)
 
 
+@pytest.mark.parametrize(
+    ("records", "choices", "warns"),
+    [
+        (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 0.3, "bounds": (-1, 4)}, True),
+        (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 3, "bounds": (-1, 4)}, False),
+        (RNG.gamma(4, 0.1, (5000, 3)), {"n_components": 3, "bounds": (0, 3)}, False),  # that of the README
+    ],
+)
+def test_a_fit_warns_where_covariances_can_be_mostly_noise(records, choices, warns):
+    """From public numbers alone: other records of the same number and shape get the same answer."""
+    for x in (records, np.zeros_like(records)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = PrivateGaussianMixture(**choices).fit(x).guarantee_
+        texts = [str(one.message) for one in said]
+        assert bool(texts) == warns == (found.variance_error > 1 / 3)
+        assert all(re.match(r"so few records .* mostly noise: .*; use fewer components", text) for text in texts)
+        assert "clipping moves those of skewed data, too" in str(found)
+
+
 def test_a_study_repeats_and_safe_noise_never_does(safe):
     one, same, other = (study(random_state=seed).fit(X) for seed in (3, 3, 4))
     assert np.array_equal(one.means_, same.means_) and not np.array_equal(one.means_, other.means_)
@@ -130,15 +151,19 @@ def test_bounds_ten_times_too_wide_cost_little_if_the_data_lie_in_their_middle()
     assert abs(tight - wide) < 0.02
 
 
-def test_bounds_cost_what_the_guide_says(repository, capsys):
-    """Its table is what its code prints; oracle of the two numbers beside it: GaussianMixture without privacy."""
+def test_bounds_and_clipping_cost_what_the_guide_says(repository, capsys):
+    """Its tables are what its code prints; oracle of two numbers beside them: GaussianMixture without privacy."""
     guide, names = (repository / "docs/library.md").read_text(), {}
-    records, bounds = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:2]
+    records, bounds, clipping = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:3]
     exec(records, names)
     capsys.readouterr()
     exec(bounds, names)
     table = capsys.readouterr().out
-    assert f"```\n{table}```" in guide
+    exec(clipping, names)
+    off = capsys.readouterr().out
+    assert f"```\n{table}```" in guide and f"```\n{off}```" in guide
+    errors = [abs(float(one)) for one in re.findall(r"mean (\S+) standard", off)]
+    assert errors[0] > 3 * errors[1] > 3 * errors[2] > 0, "more components help"
     two, one = (GaussianMixture(k, random_state=0).fit(names["kwh"]).score(names["kwh"]) for k in (2, 1))
     assert f"Two classes without privacy have {two:.2f}, one has {one:.2f}." in guide
     cost = {high: two - float(at) for high, at in re.findall(r"\(0, ([\d.]+)\) (\S+) at ε = 1,", table)}

@@ -108,10 +108,23 @@ class Proven(Mechanism):
     def mean_error(self) -> float:
         """Noise of each entry of the mean of a class of average size, in standard deviations of the class.
 
-        In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+        In the last round, before it is shrunk; from public numbers alone. The bias of clipping is not in it.
         """
-        radius, count = ROUND_RADIUS * math.sqrt(self.public.dimension), self.public.records / self.plan.classes
-        return radius * self.plan.rounds[-1].noise_std / self.domain.round_weights.mean / count
+        return self._round_radius * self._round_noise / self.domain.round_weights.mean
+
+    @property
+    def variance_error(self) -> float:
+        """The same of each variance, as a share of it."""
+        return self._round_radius**2 * self._round_noise / self.domain.round_weights.moment
+
+    @property
+    def _round_radius(self) -> float:
+        return ROUND_RADIUS * math.sqrt(self.public.dimension)
+
+    @property
+    def _round_noise(self) -> float:
+        """Noise of a record's share of the last sums of a class of average size."""
+        return self.plan.rounds[-1].noise_std * self.plan.classes / self.public.records
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism; marginals are measured for the first draw only: the others tell what a mixture costs."""

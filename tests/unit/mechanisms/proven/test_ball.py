@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball, fit_ball
-from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.proven.plan import ProvenSettings, stack_entries
 from meterdp.mechanisms.proven.posterior import diagonal_covariance
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import StackWeights, moment_stack, residual_stack
@@ -25,6 +25,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
+from meterdp.solvers.svec import smat
 from tests.unit.mechanisms.made_up import clusters, prior_mixture
 
 
@@ -197,6 +198,20 @@ def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():
         assert gaussian.compose(*(s.mu for s in mechanism.plan.steps)) == pytest.approx(
             gaussian.mu_for(1.0, 1e-5), rel=1e-12
         )
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(500, 3, 4), (20_000, 1, 24)])
+def test_the_stated_errors_are_the_noise_of_a_class_of_average_size(n, k, d):
+    """Oracle: noise of the last round alone, turned into means and covariances as written out in the proof."""
+    mechanism = calibrate_ball(k, d, n, 1.0, 1e-5, Ball(1.0))
+    step, weights, radius = mechanism.plan.rounds[-1], Ball.round_weights, 1.1 * np.sqrt(d)
+    stack = np.random.default_rng(0).normal(0, step.noise_std, (20_000, stack_entries(d))) * k / n
+    mean, second = (
+        radius * stack[:, 1 : 1 + d] / weights.mean,
+        radius**2 * smat(stack[:, 1 + d :], d) / weights.moment,
+    )
+    assert mechanism.mean_error == pytest.approx(mean.std(), rel=0.02)
+    assert mechanism.variance_error == pytest.approx(np.diagonal(second, axis1=1, axis2=2).std(), rel=0.02)
 
 
 @pytest.mark.parametrize(("draw", "status"), [(noise, STUDY_MODE), (SafeNoise, FOR_RELEASE)])
