@@ -9,7 +9,7 @@ from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict,
 from meterdp_papers.li import leakage
 from meterdp_papers.li import tables as li
 
-CLAIMS = Claims("Li et al. 2021", "none: nothing is differentially private", "nothing")
+CLAIMS = Claims("Li et al. 2022", "none: nothing is differentially private", "nothing")
 READ_OFF = 1e-6  # standard deviations; a record counts as revealed within this
 AGREES = 3.0  # standard errors that an estimate may be off its closed form
 

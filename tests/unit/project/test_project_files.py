@@ -6,6 +6,7 @@ import re
 import runpy
 import sys
 import tomllib
+from importlib import import_module
 from importlib.metadata import packages_distributions
 
 import pytest
@@ -78,6 +79,25 @@ def test_the_citation_is_in_the_format_and_names_the_four_papers(repository, cit
         assert all(set(author) == PERSON for author in reference["authors"])
         assert re.fullmatch(DOI, reference.get("doi", "10.1000/none"))
         assert reference.get("url", "https://").startswith("https://")
+
+
+def test_a_reference_made_of_the_citation_has_a_year_and_claims_no_release(repository, citation):
+    """GitHub takes all of it from preferred-citation, if there is one, and the year from nothing but its year."""
+    preferred = citation["preferred-citation"]
+    same = ("type", "title", "authors", "license", "repository-code")
+    assert {name: preferred[name] for name in same} == {name: citation[name] for name in same}
+    assert set(preferred) == {*same, "year", "notes"} and 2026 <= preferred["year"] < 2100
+    unreleased = "unreleased" in (repository / "CHANGELOG.md").read_text()
+    assert unreleased == ("date-released" not in citation) == ("not released" in preferred["notes"])
+
+
+def test_a_paper_is_of_the_same_year_everywhere(repository, citation):
+    entries = (repository / "paper/paper.bib").read_text()
+    for reference in citation["references"]:
+        name, year = reference["authors"][0]["family-names"], reference["year"]
+        claims = import_module(f"meterdp_papers.{name.lower()}.scorecard").CLAIMS
+        assert claims.paper == f"{name} et al. {year}"
+        assert re.search(rf"\{{{name.lower()}{year},.*?year = \{{{year}\}}", entries, re.DOTALL)
 
 
 def test_sections_of_the_changelog_are_those_of_keep_a_changelog(repository):
