@@ -1,6 +1,7 @@
 """What stands beside the source: citation, changelog, hooks, the catalogue's page, the container recipe."""
 
 import ast
+import csv
 import os
 import re
 import runpy
@@ -157,6 +158,26 @@ def test_the_paper_cites_what_its_bibliography_has_and_calls_placeholders_so(rep
     assert {"# Summary", "# Statement of need", "# State of the field", "# References"} <= set(paper.splitlines())
     assert 750 <= len(paper.split("# Summary")[1].split()) <= 1750, "what JOSS asks for"
     assert "Placeholder" in paper
+
+
+def test_the_paper_claims_what_the_documents_measured(repository):
+    """Oracles: the committed verdicts, the picture of the comparison and its table."""
+    paper = " ".join((repository / "paper/paper.md").read_text().split())
+    with (repository / "docs/measured/verdicts.csv").open() as lines:
+        verdicts = list(csv.DictReader(lines))
+    claims = {row["claim"] for row in verdicts}
+    always_open = claims - {row["claim"] for row in verdicts if row["holds"] != "open"}
+    assert f"It judges {len(claims)} claims" in paper and len(always_open) == 9 and "; nine cannot be judged" in paper
+    assert all("(a stand-in)" in row["data"] for row in verdicts if row["claim"] in always_open)
+    peers = (repository / "docs/peers.md").read_text()
+    better, tried = re.search(r"^\| meterdp \| (\d+) of (\d+) better, \2 \(100 %\)", peers, re.MULTILINE).groups()
+    cells = re.findall(r"<!-- (.*) homes?\b.*, d = ", (repository / "docs/pictures/peers.svg").read_text())
+    level = re.findall(r"^\| (\w+) homes?\b.* level \|$", peers, re.MULTILINE)
+    assert f"On {tried} comparisons" in paper and f"dpmm in {better}," in paper and "the other eight." in paper
+    assert len(cells) * 8 == int(tried) and len(level) == int(tried) - int(better) == 8
+    held_out = 8 * cells.count("Australian")
+    assert f"it was better in {held_out - level.count('Australian')} of {held_out}." in paper
+    assert held_out * 3 == int(tried), "the other two thirds chose constants"
 
 
 def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repository):
