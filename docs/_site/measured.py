@@ -12,6 +12,10 @@ from pathlib import Path
 
 from meterdp_papers.common.tables import Defect
 from meterdp_papers.errata import PAPERS
+from meterdp_papers.li import scorecard as li
+from meterdp_papers.liu import scorecard as liu
+from meterdp_papers.park import scorecard as park
+from meterdp_papers.ramakrishna import scorecard as ramakrishna
 from meterdp_papers.registry import catalogue
 
 MEASURED = Path(__file__).resolve().parents[1] / "measured"
@@ -82,9 +86,16 @@ def variants(name: str) -> str:
     for claim, found in verdicts.items():
         claims.setdefault(tuple(found), []).append(claim)
     return "\n".join(
-        grid([*header[1:5], *same], [[*of, *(verdicts[claim][of] for claim in same)] for of in tried])
+        grid([*header[1:5], *map(_marked, same)], [[*of, *(verdicts[claim][of] for claim in same)] for of in tried])
         for tried, same in claims.items()
     )
+
+
+def _marked(claim: str) -> str:
+    """Return a claim with the defect without which its verdict would mislead, if there is one."""
+    declared = (one for paper in (liu, ramakrishna, park, li) for one in paper.CLAIMS)
+    defect = next(one.defect for one in declared if one.item == claim)
+    return f"{claim}, but see [{defect}](errata.md#{defect.lower()})" if defect else claim
 
 
 def _verdict(holds: str, more: str) -> str:

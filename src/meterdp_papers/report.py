@@ -76,6 +76,8 @@ def _claims(card: pd.DataFrame) -> list[dict]:
             NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} variants",
             OPEN: OPEN if holds else f"{OPEN} here, as the paper's data are not there",
         }[verdict]
+        if defect := rows["defect"].iloc[0]:
+            phrase += f", but see defect {defect}"
         entry = {name: rows[name].iloc[0] for name in ("claim", "rule")}
         rows = rows.assign(more=[n and numbers.counted(int(n), "trial") for n in rows["deciding_trials"]])
         found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})

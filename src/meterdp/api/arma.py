@@ -109,7 +109,8 @@ def fit_arma(
     ----------
     readings : (N, T) array_like or DataFrame
         One row per meter; in a DataFrame one *column* per meter and one row per interval. Intervals are of equal
-        length and in order. A missing reading is NaN (None, pandas.NA, a mask); infinite ones are refused.
+        length and in order; an index of times that says otherwise is refused. A missing reading is NaN (None,
+        pandas.NA, a mask); infinite ones are refused.
     order : (int, int)
         p and q, 0 to 24 each.
     unit : {"log_kwh", "kwh"}
@@ -180,6 +181,12 @@ def fit_arma(
 
 def _rows(readings) -> tuple[np.ndarray, tuple]:
     table = hasattr(readings, "columns")
+    require(
+        not table or _in_equal_steps(readings),
+        "readings",
+        "have an index of times that does not increase in equal steps",
+        "use one row for each interval, in the order of UTC, with NaN where a reading is missing",
+    )
     try:
         given = readings.to_numpy().T if table else readings
     except (AttributeError, TypeError, ValueError):
@@ -198,6 +205,16 @@ def _rows(readings) -> tuple[np.ndarray, tuple]:
         "use NaN where a reading is missing, and another unit if all are so large",
     )
     return rows, tuple(readings.columns) if table else tuple(range(len(rows)))
+
+
+def _in_equal_steps(table) -> bool:
+    """Whether the rows of a table are in order of time, none missing and none twice, as far as its index tells."""
+    # Of dates, durations and periods; local times with a zone are in UTC here.
+    times = getattr(getattr(table, "index", None), "asi8", None)
+    if times is None or len(times) < 2:
+        return True
+    steps = np.diff(times)
+    return bool(steps[0] > 0 and (steps == steps[0]).all())
 
 
 def _order(order) -> tuple[int, int]:

@@ -32,10 +32,11 @@ from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
-from meterdp.privacy.guarantee import STUDY_MODE, Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import DrawnGuarantee, Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
+from meterdp.privacy.policy import MOST_HOUSEHOLDS
 from meterdp.release.records import LibraryBudget, release_records, study_records
 from meterdp.release.settings import public_name
 
@@ -44,30 +45,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FitGuarantee(Guarantee):
-    """What one fit claims, as :class:`meterdp.privacy.guarantee.Guarantee`; ``print`` it to read it as a sentence."""
+class FitGuarantee(DrawnGuarantee):
+    """What one fit claims; ``print`` it to read it as a sentence."""
 
-    noise: str  # "safe" or "study", with which nothing is protected, and the fit must not be released
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
-    # Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
-    # in standard deviations of that component. Above one, means say hardly anything.
+    # Noise of each entry of the mean of a component of average size, in standard deviations of that component, and of
+    # each of its variances, as a share of it: from public numbers alone, so without the bias of clipping.
     mean_error: float
-
-    @property
-    def for_release(self) -> bool:
-        """Whether the noise was drawn so that the fit can be shared."""
-        return self.noise == "safe"
+    variance_error: float
 
     def __str__(self) -> str:
-        claim = f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit} ({self.adjacency})"
         if not self.for_release:
-            return f"{STUDY_MODE}; with safe noise the claim would be {claim}"
-        error = f"noise moves a mean by about {self.mean_error:.2g} standard deviations"
-        return f"{claim}, of {self.covers}; {error}; proof: {self.proof}"
+            return super().__str__()
+        said = f"{self._noise}, and clipping moves those of skewed data, too"
+        return f"{super().__str__()}, of {self.covers}; {said}; proof: {self.proof}"
+
+    @property
+    def _noise(self) -> str:
+        mean, variance = f"{self.mean_error:.2g} standard deviations", f"{self.variance_error:.2g} of itself"
+        return f"noise moves a mean by about {mean} and a variance by about {variance}"
 
 
 _ADJACENCIES = ("replace_one", "add_remove")
 MOST_SAMPLES = 10**9
+# Each round has a tenth more of the budget than the one before: with more of them the first ones find nothing.
+MOST_ROUNDS = 50
+# Three standard deviations of noise leave nothing of a variance.
+MOST_VARIANCE_ERROR = 1 / 3
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
 _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
@@ -86,8 +90,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     """Gaussian mixture under (epsilon, delta)-differential privacy for one whole record.
 
     Private EM from clipped records, with exact Gaussian-DP accounting. The guarantee covers what `fit` stores
-    (weights, means, covariances and all other attributes). It does not cover what `score`, `score_samples` and
-    `predict` return for private records: that describes those records.
+    (weights, means, covariances and all other attributes). It does not cover what `score`, `score_samples`, `predict`,
+    `predict_proba` and `fit_predict` return for private records: that describes those records, without noise.
 
     **Each fit is a separate release**, and fits of the same records add up: two fits at epsilon = 1, a grid search or
     a cross-validation spend more than the epsilon of one. `guarantee_` is about one fit only. A `ledger` keeps the
@@ -102,15 +106,17 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     bounds : (low, high)
         Two numbers, or two arrays with one number for each feature, from public knowledge and **never from the data**:
         the smallest and the largest record are private. Records outside are moved to the bounds. Noise is in
-        proportion to a radius that is found within the bounds under the same epsilon, so bounds ten times too wide
-        cost little; bounds too narrow clip records without a warning. Features are measured in units of their bounds,
-        so choose bounds that are equally wide relative to the spread of each feature.
+        proportion to a radius around the middle of the bounds that is found under the same epsilon. **The middle must
+        be near the data**: then bounds ten times too wide cost little; otherwise classes are lost, as with energies
+        from 0 to many times their mean, also at a large epsilon. Too narrow ones clip records. No warning tells: take
+        bounds from public statistics, and logs of energies. Features are measured in units of their bounds, so choose
+        bounds that are equally wide relative to the spread of each feature.
     adjacency : {"replace_one", "add_remove"}, default="replace_one"
         Whether neighbours differ in the values of one record, the number of records being public, or in its presence.
     n_samples_guess : int, optional
         Public guess of the number of records; needed by ``add_remove``, under which the number itself is private.
     max_iter : int, optional
-        Rounds of private EM, all of which are run. By default at most 12, by a rule of K, epsilon, delta and the
+        Rounds of private EM, at most 50, all of which are run. By default at most 12, by a rule of K, epsilon, delta and the
         numbers of records and features. They start from public classes around private pooled moments, so many
         classes in unusual places can need more rounds, and an epsilon that allows them.
     noise : {"safe", "study"}, default="safe"
@@ -150,9 +156,12 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     n_iter_ : int
         Rounds of private EM.
     guarantee_ : FitGuarantee
-        What is claimed: ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``, ``family``,
-        ``noise``, ``for_release``, ``covers`` and ``mean_error``, how far noise is expected to move a mean. As a string
-        it is a sentence. A fit warns if noise leaves its means with hardly any information.
+        What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
+        ``family``, ``covers``, ``for_release``, and how far noise alone is expected to move a component of average
+        size: ``mean_error``, each entry of its mean, in its standard deviations, and ``variance_error``, each of its
+        variances, as a share of it. Clipping adds a bias that neither more records nor a larger epsilon removes: it
+        draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
+        if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
         Of a DataFrame with string columns; taken to be public.
@@ -182,7 +191,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations and a variance by about 0.0073 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -257,19 +266,24 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
-        error = mechanism.mean_error
-        self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers, mean_error=error)
-        if error > 1 and self.noise == "safe":
+        self.guarantee_ = FitGuarantee.of(
+            mechanism.guarantee,
+            mechanism.public.sound.grid,
+            covers=covers,
+            mean_error=mechanism.mean_error,
+            variance_error=mechanism.variance_error,
+        )
+        if mechanism.variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
             warnings.warn(
-                f"so few records for this epsilon: noise moves the mean of a component by about {error:.2g} of its "
-                "standard deviations; use fewer components, more records or a larger epsilon",
+                f"so few records for this epsilon that covariances can be mostly noise: {self.guarantee_._noise}; "
+                "use fewer components, more records or a larger epsilon",
                 UserWarning,
                 stacklevel=2,
             )
         return self
 
     def fit_predict(self, X: ArrayLike, y: None = None) -> np.ndarray:
-        """Fit, and return the likeliest class of each record as `predict` does."""
+        """Fit, and return the likeliest class of each record as `predict` does: private, unlike the fit."""
         return self.fit(X).predict(X)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -289,8 +303,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         mixture = self._mixture()
         allowed = is_whole(n_samples, most=MOST_SAMPLES)
         require(allowed, "n_samples", f"is not a whole number from 1 to {MOST_SAMPLES:,}", "use for example 1000")
-        study = self.guarantee_.noise == "study"
-        numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
+        safe = self.guarantee_.for_release
+        numbers = FreshNumbers() if safe else StudyNoise(self.random_state or 0, "sample")
         x, label = sample(mixture, n_samples, numbers)
         return x, label - 1
 
@@ -303,11 +317,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         return float(self.score_samples(X).mean())
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the likeliest class of each record, (N,) int, 0..K-1."""
+        """Return the likeliest class of each record, (N,) int, 0..K-1: of private records, private."""
         return class_log_densities(self._records(X), self._mixture()).argmax(axis=0)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Return the posterior probability of each class for each record, (N, K) float64."""
+        """Return the posterior probability of each class for each record, (N, K) float64: private like `predict`."""
         return class_shares(class_log_densities(self._records(X), self._mixture())).T
 
     def __sklearn_tags__(self):
@@ -330,14 +344,19 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         except Exception as error:  # of whatever X is made of
             refused = _refused(error)
         else:
+            if _has_times(X):
+                refused = Refused(
+                    "holds dates or durations", field="X", hint="use numbers alone: convert them to numbers first"
+                )
             # Any NaN is the smallest, any infinity one of the two.
-            if not x.size or np.isfinite([x.min(), x.max()]).all():
+            elif not x.size or np.isfinite([x.min(), x.max()]).all():
                 return x
-            refused = Refused(
-                "has entries that are NaN or infinite",
-                field="X",
-                hint="leave out or fill in such records, by a rule that looks at one record alone",
-            )
+            else:
+                refused = Refused(
+                    "has entries that are NaN or infinite",
+                    field="X",
+                    hint="leave out or fill in such records, by a rule that looks at one record alone",
+                )
         raise refused
 
     def _check_parameters(self) -> None:
@@ -348,7 +367,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             "epsilon": (is_real(self.epsilon) and 0 < self.epsilon <= MOST, real),
             "delta": (is_real(self.delta) and 0 < self.delta < 1, "use a number between 0 and 1"),
             "adjacency": (is_one_of(self.adjacency, _ADJACENCIES), f"use {' or '.join(_ADJACENCIES)}"),
-            "max_iter": (self.max_iter is None or is_whole(self.max_iter), whole),
+            "max_iter": (
+                self.max_iter is None or is_whole(self.max_iter, most=MOST_ROUNDS),
+                f"use a whole number from 1 to {MOST_ROUNDS}",
+            ),
             "noise": (is_one_of(self.noise, ("safe", "study")), "use safe, or study for what is never released"),
             "cap_epsilon": (
                 is_real(self.cap_epsilon) and 0 < self.cap_epsilon <= 100,
@@ -369,9 +391,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         require(is_seed, "random_state", "is not a whole number of zero or more", "use for example 1")
         counted, guess = self.adjacency == "add_remove", self.n_samples_guess
         require(
-            not counted or is_whole(guess, self.n_components, 2**53),
+            not counted or is_whole(guess, self.n_components, MOST_HOUSEHOLDS),
             "n_samples_guess",
-            "is not a whole number of n_components or more, and add_remove keeps the number itself private",
+            f"is not a whole number from n_components to {MOST_HOUSEHOLDS:,}, and add_remove keeps the number itself "
+            "private",
             "give a public guess of the number of records, not one from X",
         )
         require(
@@ -501,6 +524,12 @@ def _refused(error: Exception) -> Refused:
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
+
+
+def _has_times(x) -> bool:
+    """Whether dates or durations are among the records, which scikit-learn takes for numbers of nanoseconds."""
+    dtypes = list(x.dtypes) if hasattr(x, "columns") else [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype]
+    return any(getattr(dtype, "kind", "") in ("m", "M") for dtype in dtypes)
 
 
 def _unmasked(x):

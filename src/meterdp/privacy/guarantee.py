@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 NOT_FOR_RELEASE = "not for release"
 STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
+FOR_RELEASE = "for release"
 
 Family = Literal["published", "exact", "sound", "model"]
 
@@ -46,6 +47,33 @@ class Guarantee:
 
     def __post_init__(self):
         object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+
+
+@dataclass(frozen=True)
+class _Status:
+    status: str  # FOR_RELEASE or STUDY_MODE
+
+
+@dataclass(frozen=True)
+class DrawnGuarantee(Guarantee, _Status):
+    """What one result claims, after its noise was drawn.
+
+    The last base comes first among the fields, so that ``repr`` and ``asdict`` begin with the status, too.
+    """
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, grid: float, **more) -> Self:
+        """Return what a mechanism claims as that of one result: noise without a grid is that of a study."""
+        return cls(FOR_RELEASE if grid > 0 else STUDY_MODE, **vars(guarantee), **more)
+
+    @property
+    def for_release(self) -> bool:
+        """Whether the noise was drawn so that the result can be shared."""
+        return self.status == FOR_RELEASE
+
+    def __str__(self) -> str:
+        claim = f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit} ({self.adjacency})"
+        return claim if self.for_release else f"{self.status}; with safe noise the claim would be {claim}"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class Claim:
     on: tuple[str, ...] = ()  # names of those whose first rows say what it is judged on
     judge: Callable[..., Verdict | Mapping[str, Verdict]] | None = None
     at_hand: bool = False  # whether it speaks of any real data that are there, so that these stand for nothing
+    defect: str | None = None  # of the errata, without which the verdict would mislead
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def row(paper: Claims, claim: Claim, variant: str, verdict: Verdict, source: Sou
         "measured": verdict.measured,
         "holds": verdict.holds,
         "deciding_trials": verdict.deciding_trials if verdict.holds == OPEN else None,
+        "defect": claim.defect,
     }
 
 
@@ -168,12 +170,19 @@ class Claims:
         return iter(sorted(self._claims, key=lambda claim: int(claim.item.split("-")[1])))
 
     def claim(
-        self, item: str, claim: str, rule: str, *tables: str, on: tuple[str, ...] = (), at_hand: bool = False
+        self,
+        item: str,
+        claim: str,
+        rule: str,
+        *tables: str,
+        on: tuple[str, ...] = (),
+        at_hand: bool = False,
+        defect: str | None = None,
     ) -> Callable:
         """Declare a claim that the function below judges from ``tables``, measured on what the first of them says."""
 
         def declare(judge):
-            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge, at_hand))
+            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge, at_hand, defect))
             return judge
 
         return declare

@@ -49,6 +49,7 @@ SCORECARD = table(
         "trials that would decide it, were means and spreads as they are; null where none would, or none need to",
         nullable=True,
     ),
+    Column("defect", TEXT, "", "of the paper, without which the verdict would mislead; else null", nullable=True),
     source=(),
 )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from meterdp.pages import numbers
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
 from meterdp_papers.li import leakage
 from meterdp_papers.li import tables as li
 
-CLAIMS = Claims("Li et al. 2021", "none: nothing is differentially private", "nothing")
+CLAIMS = Claims("Li et al. 2022", "none: nothing is differentially private", "nothing")
 READ_OFF = 1e-6  # standard deviations; a record counts as revealed within this
 AGREES = 3.0  # standard errors that an estimate may be off its closed form
 
@@ -56,6 +57,7 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
     "read_off",
     "fig3",
     on=("fig3",),
+    defect="D5",
 )
 def ring_exposes(read_off: pd.DataFrame, leaks: pd.DataFrame) -> Verdict:
     row = read_off[(read_off["scheme"] == "secure_sum") & (read_off["reading"] == li.WITH_CHORD)].iloc[0]
@@ -92,13 +94,15 @@ def _pm(row: pd.Series) -> str:
     "fig3",
     "recovery",
     on=("fig3",),
+    defect="D5",
 )
 def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery: pd.DataFrame) -> dict[str, Verdict]:
     solved = recovery[(recovery["scheme"] == "subspace") & (recovery["records"] == 1)]
     shares = span(*(f"{end:.0%}" for end in (solved["found_share"].min(), solved["found_share"].max())))
+    runs = numbers.counted(int(solved["trials"].min()), "run")
     words = (
         f" With responsibilities that are functions of the records, as in EM, the sums of one iteration over three "
-        f"honest nodes of one record each gave all three, up to their order, in {shares} of runs "
+        f"honest nodes of one record each gave all three, up to their order, in {shares} of {runs} "
         "(defect D5)."
     )
     # The cycle alone is no variant: the text has the honest nodes connected once corrupt ones are gone (defect D8).

@@ -47,6 +47,41 @@ def test_fits_are_those_of_the_workflow(repository):
         assert ours.log_likelihood[i] == pytest.approx(theirs.log_likelihood, rel=1e-12)
 
 
+HOURS = pd.date_range("2025-03-01", periods=700, freq="h", tz="Europe/London")  # a clock change is among them
+TABLE = pd.DataFrame({"north": simulate(process("arma21"), 700, np.random.default_rng(7))}, HOURS)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [HOURS, HOURS.tz_convert(None), HOURS.tz_convert(None).to_period("h"), HOURS - HOURS[0], range(700, 0, -1)],
+)
+def test_an_index_in_order_changes_nothing(index):
+    by_number = meterdp.fit_arma(TABLE.to_numpy().T, (1, 0))
+    assert np.array_equal(meterdp.fit_arma(TABLE.set_axis(index), (1, 0)).ar, by_number.ar)
+
+
+@pytest.mark.parametrize(
+    "disorder",
+    [
+        lambda table: table.sample(frac=1, random_state=0),
+        lambda table: table[::-1],
+        lambda table: pd.concat([table, table]).sort_index(),
+        lambda table: table.drop(table.index[100:110]),
+        lambda table: table.tz_localize(None),
+        lambda table: table.set_axis(table.index.where(table.index != table.index[5])),
+        lambda table: table.set_axis(table.index - table.index[0])[::-1],
+    ],
+    ids=["shuffled", "backwards", "twice", "a gap", "local times", "a missing time", "durations"],
+)
+def test_an_index_of_times_that_is_not_in_order_is_refused(disorder):
+    """What it says of the order would be believed, and every coefficient be wrong."""
+    with pytest.raises(ValueError, match=r"^field 'readings': have an index of times that does not increase"):
+        meterdp.fit_arma(disorder(TABLE), (1, 0))
+    # With NaN where readings are missing a gap is none.
+    whole = TABLE.drop(HOURS[100:110]).asfreq("h")
+    assert meterdp.fit_arma(whole, (1, 0)).readings_used.tolist() == [690]
+
+
 def test_a_table_of_energies_is_its_logs_by_meter(fits):
     """kWh of a DataFrame, one column a meter, are fitted as logs and forecast as medians, within the bounds."""
     frame = pd.DataFrame(np.exp(SERIES.T), columns=["north", "south", "east"])

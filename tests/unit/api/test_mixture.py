@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import warnings
+from dataclasses import asdict
 from datetime import date, datetime
 
 import numpy as np
@@ -14,7 +16,7 @@ from sklearn.utils import estimator_checks
 from meterdp import PrivateGaussianMixture, epsilon_for
 from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import calibrate_ball
-from meterdp.privacy.guarantee import STUDY_MODE
+from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID
 
@@ -89,12 +91,35 @@ def test_the_guarantee_is_that_of_the_mechanism(safe):
                 3, epsilon=0.7, delta=1e-6, bounds=BOUNDS, adjacency=adjacency, n_samples_guess=guess, noise=noise
             ).fit(X)
             plan = calibrate_ball(3, 2, guess or len(X), 0.7, 1e-6, Ball(np.sqrt(2)), grid=grid, adjacency=adjacency)
-            claimed = vars(found.guarantee_)
+            claimed = asdict(found.guarantee_)
             assert {key: claimed[key] for key in vars(plan.guarantee)} == vars(plan.guarantee)
+            status = FOR_RELEASE if noise == "safe" else STUDY_MODE
+            assert next(iter(claimed.items())) == ("status", status)
+            assert repr(found.guarantee_).startswith(f"FitGuarantee(status={status!r}, unit=")
             assert found.n_iter_ == len(plan.plan.rounds)
     assert str(safe.guarantee_).startswith("(1, 1e-05)-differential privacy for one whole record (replace_one)")
     assert "of this fit alone" in str(safe.guarantee_)
     assert str(study().fit(X).guarantee_).startswith(STUDY_MODE)
+
+
+@pytest.mark.parametrize(
+    ("records", "choices", "warns"),
+    [
+        (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 0.3, "bounds": (-1, 4)}, True),
+        (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 3, "bounds": (-1, 4)}, False),
+        (RNG.gamma(4, 0.1, (5000, 3)), {"n_components": 3, "bounds": (0, 3)}, False),  # that of the README
+    ],
+)
+def test_a_fit_warns_where_covariances_can_be_mostly_noise(records, choices, warns):
+    """From public numbers alone: other records of the same number and shape get the same answer."""
+    for x in (records, np.zeros_like(records)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = PrivateGaussianMixture(**choices).fit(x).guarantee_
+        texts = [str(one.message) for one in said]
+        assert bool(texts) == warns == (found.variance_error > 1 / 3)
+        assert all(re.match(r"so few records .* mostly noise: .*; use fewer components", text) for text in texts)
+        assert "clipping moves those of skewed data, too" in str(found)
 
 
 def test_a_study_repeats_and_safe_noise_never_does(safe):
@@ -117,13 +142,33 @@ def test_records_count_for_what_they_are_within_the_bounds():
     assert scaled.means_ == pytest.approx(study().fit(X).means_ * [2, 1] - [0, 1])
 
 
-def test_bounds_ten_times_too_wide_cost_little():
+def test_bounds_ten_times_too_wide_cost_little_if_the_data_lie_in_their_middle():
     """The same noise, drawn for a cube a tenth as full: a fiftieth of a nat a record at most."""
     tight, wide = (
         np.mean([study(bounds=bounds, random_state=seed).fit(X).score(X) for seed in range(3)])
         for bounds in (BOUNDS, (-27, 33))
     )
     assert abs(tight - wide) < 0.02
+
+
+def test_bounds_and_clipping_cost_what_the_guide_says(repository, capsys):
+    """Its tables are what its code prints; oracle of two numbers beside them: GaussianMixture without privacy."""
+    guide, names = (repository / "docs/library.md").read_text(), {}
+    records, bounds, clipping = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:3]
+    exec(records, names)
+    capsys.readouterr()
+    exec(bounds, names)
+    table = capsys.readouterr().out
+    exec(clipping, names)
+    off = capsys.readouterr().out
+    assert f"```\n{table}```" in guide and f"```\n{off}```" in guide
+    errors = [abs(float(one)) for one in re.findall(r"mean (\S+) standard", off)]
+    assert errors[0] > 3 * errors[1] > 3 * errors[2] > 0, "more components help"
+    two, one = (GaussianMixture(k, random_state=0).fit(names["kwh"]).score(names["kwh"]) for k in (2, 1))
+    assert f"Two classes without privacy have {two:.2f}, one has {one:.2f}." in guide
+    cost = {high: two - float(at) for high, at in re.findall(r"\(0, ([\d.]+)\) (\S+) at ε = 1,", table)}
+    assert cost["3"] < 0.01 and cost["6"] > 0.6 * (two - one), "a second class is lost"
+    assert np.round(names["kwh"].mean(axis=0), 1).tolist() == [0.5, 0.6]
 
 
 def test_a_number_of_records_that_is_private_shapes_no_noise_and_no_refusal():
@@ -170,7 +215,9 @@ def test_nothing_private_stays_behind(safe):
         ("adjacency", {"adjacency": "swap"}),
         ("n_samples_guess", {"adjacency": "add_remove"}),
         ("n_samples_guess", {"n_samples_guess": 2000}),
+        ("n_samples_guess", {"adjacency": "add_remove", "n_samples_guess": 10**7}),
         ("max_iter", {"max_iter": 0}),
+        ("max_iter", {"max_iter": 51}),
         ("noise", {"noise": "seeded"}),
         ("random_state", {"random_state": 0}),
         ("random_state", {"random_state": np.random.RandomState(0)}),
@@ -217,6 +264,28 @@ def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
             safe.sample(n_samples)
     with pytest.raises(TypeError, match="sample_weight"):
         clone(safe).fit(X, sample_weight=np.ones(len(X)))
+
+
+DAYS = pd.date_range("2026-01-01", periods=len(X))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        DAYS.to_numpy()[:, None],
+        (DAYS - DAYS[0]).to_numpy()[:, None],
+        [[day] for day in DAYS.to_numpy()],
+        pd.DataFrame({"day": DAYS}),
+        pd.DataFrame({"day": DAYS.tz_localize("Europe/London")}),
+        pd.DataFrame({"since": DAYS - DAYS[0]}),
+    ],
+)
+def test_dates_and_durations_are_no_records(times):
+    """scikit-learn takes them for nanoseconds, every one of which lies outside the bounds."""
+    fitted = study(n_components=1).fit(X[:, :1])
+    for call in (study(n_components=1).fit, fitted.predict):
+        with pytest.raises(ValueError, match=r"^field 'X': holds dates or durations; .* convert them to numbers"):
+            call(times)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.mixture import GaussianMixture
 
+from meterdp import mu_for
+from meterdp.mechanisms.proven.stack import StackWeights
 from tests.warm import warm_python
 
 CODE = re.compile(r"^```\{code-cell\}\n(?:---\n.*?^---\n|:.*?\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -84,6 +86,21 @@ def test_the_modeller_sees_the_energy_of_the_release(built, written):
     assert 0.8 < volts < 1
 
 
+def test_the_researcher_compares_under_the_same_guarantee(repository):
+    """Oracle: pairs of records in the cube, searched; noise as large as the least that their distance allows."""
+    names = first_cells(repository, 2)
+    rng, d, n = np.random.default_rng(0), 3, 1000
+    ends = np.concatenate([rng.choice([-1.0, 0, 1], (2000, 2, d)), rng.uniform(-1, 1, (2000, 2, d))])
+    moved = [np.hypot(np.linalg.norm(x - y), np.linalg.norm(np.outer(x, x) - np.outer(y, y))) for x, y in ends]
+    sensitivity = StackWeights(0, 1, np.sqrt(d)).sensitivity("replace_one", 1) * np.sqrt(d)
+    assert 24**0.5 - 1e-9 <= max(moved) <= sensitivity == pytest.approx(24.5**0.5)
+    middle = np.full((n, d), (names["LOW"] + names["HIGH"]) / 2)
+    half = (names["HIGH"] - names["LOW"]) / 2
+    drawn = [names["plain"](middle, 1, 1, np.random.default_rng(seed)).mean for seed in range(400)]
+    noise = np.std((np.array(drawn) - middle[0]) / half) * n
+    assert noise == pytest.approx(sensitivity / mu_for(1, 1e-5), rel=0.1)
+
+
 def test_the_researcher_finds_that_one_gaussian_has_a_floor(built, repository):
     """Oracle: scikit-learn's own loss of one component, which noise can only add to."""
     _, printed = page(built, "researcher")
@@ -94,4 +111,11 @@ def test_the_researcher_finds_that_one_gaussian_has_a_floor(built, repository):
     fits = [GaussianMixture(k, random_state=0).fit(names["records"]).score(names["unseen"]) for k in (1, 2)]
     floor = fits[1] - fits[0]
     assert one[-1] == pytest.approx(floor, abs=0.01) and plain.min() > floor - 0.01
-    assert two[-1] < floor / 2 and (plain[:3] > 5 * one[:3]).all()
+    assert two[-1] < floor / 2 and plain[-1] == pytest.approx(floor, abs=0.02)
+    assert (plain[:2] > 2 * one[:2]).all() and ((two < one) == (epsilon >= 1)).all(), "as the page says"
+
+
+def test_the_researcher_sees_bounds_of_kwh_move_and_those_of_logs_not(built):
+    _, printed = page(built, "researcher")
+    high, kwh, log = np.array(re.findall(r"^(\d+) +([\d.]+) +([\d.]+)$", printed, re.MULTILINE), float).T
+    assert list(high) == [2, 5, 50] and (np.diff(kwh) > 0.05).all() and np.ptp(log) < 0.05

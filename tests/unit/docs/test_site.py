@@ -186,6 +186,11 @@ def test_every_table_defect_and_measured_number_is_shown(site, pages, repository
         assert rows and [number for number in numbers if number not in text] == [], path.name
 
 
+def test_a_claim_whose_verdict_would_mislead_alone_names_its_defect(written):
+    shown = written("measured").variants("verdicts")
+    assert shown.count("but see") == 2 and shown.count("li-3, but see [D5](errata.md#d5) |") == 1
+
+
 def test_the_help_of_every_command_is_shown(site, written):
     text = shown_text(site, "docs/reference/command.html")
     commands = [" ".join(("meterdp", *command)) for command in written("command_help").commands()]

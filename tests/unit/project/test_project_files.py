@@ -1,11 +1,13 @@
 """What stands beside the source: citation, changelog, hooks, the catalogue's page, the container recipe."""
 
 import ast
+import csv
 import os
 import re
 import runpy
 import sys
 import tomllib
+from importlib import import_module
 from importlib.metadata import packages_distributions
 
 import pytest
@@ -80,6 +82,25 @@ def test_the_citation_is_in_the_format_and_names_the_four_papers(repository, cit
         assert reference.get("url", "https://").startswith("https://")
 
 
+def test_a_reference_made_of_the_citation_has_a_year_and_claims_no_release(repository, citation):
+    """GitHub takes all of it from preferred-citation, if there is one, and the year from nothing but its year."""
+    preferred = citation["preferred-citation"]
+    same = ("type", "title", "authors", "license", "repository-code")
+    assert {name: preferred[name] for name in same} == {name: citation[name] for name in same}
+    assert set(preferred) == {*same, "year", "notes"} and 2026 <= preferred["year"] < 2100
+    unreleased = "unreleased" in (repository / "CHANGELOG.md").read_text()
+    assert unreleased == ("date-released" not in citation) == ("not released" in preferred["notes"])
+
+
+def test_a_paper_is_of_the_same_year_everywhere(repository, citation):
+    entries = (repository / "paper/paper.bib").read_text()
+    for reference in citation["references"]:
+        name, year = reference["authors"][0]["family-names"], reference["year"]
+        claims = import_module(f"meterdp_papers.{name.lower()}.scorecard").CLAIMS
+        assert claims.paper == f"{name} et al. {year}"
+        assert re.search(rf"\{{{name.lower()}{year},.*?year = \{{{year}\}}", entries, re.DOTALL)
+
+
 def test_sections_of_the_changelog_are_those_of_keep_a_changelog(repository):
     text = (repository / "CHANGELOG.md").read_text()
     assert re.findall(r"^## (.*)$", text, re.M)[0] == f"[{meterdp.__version__}] - unreleased"
@@ -137,6 +158,26 @@ def test_the_paper_cites_what_its_bibliography_has_and_calls_placeholders_so(rep
     assert {"# Summary", "# Statement of need", "# State of the field", "# References"} <= set(paper.splitlines())
     assert 750 <= len(paper.split("# Summary")[1].split()) <= 1750, "what JOSS asks for"
     assert "Placeholder" in paper
+
+
+def test_the_paper_claims_what_the_documents_measured(repository):
+    """Oracles: the committed verdicts, the picture of the comparison and its table."""
+    paper = " ".join((repository / "paper/paper.md").read_text().split())
+    with (repository / "docs/measured/verdicts.csv").open() as lines:
+        verdicts = list(csv.DictReader(lines))
+    claims = {row["claim"] for row in verdicts}
+    always_open = claims - {row["claim"] for row in verdicts if row["holds"] != "open"}
+    assert f"It judges {len(claims)} claims" in paper and len(always_open) == 9 and "; nine cannot be judged" in paper
+    assert all("(a stand-in)" in row["data"] for row in verdicts if row["claim"] in always_open)
+    peers = (repository / "docs/peers.md").read_text()
+    better, tried = re.search(r"^\| meterdp \| (\d+) of (\d+) better, \2 \(100 %\)", peers, re.MULTILINE).groups()
+    cells = re.findall(r"<!-- (.*) homes?\b.*, d = ", (repository / "docs/pictures/peers.svg").read_text())
+    level = re.findall(r"^\| (\w+) homes?\b.* level \|$", peers, re.MULTILINE)
+    assert f"On {tried} comparisons" in paper and f"dpmm in {better}," in paper and "the other eight." in paper
+    assert len(cells) * 8 == int(tried) and len(level) == int(tried) - int(better) == 8
+    held_out = 8 * cells.count("Australian")
+    assert f"it was better in {held_out - level.count('Australian')} of {held_out}." in paper
+    assert held_out * 3 == int(tried), "the other two thirds chose constants"
 
 
 def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repository):

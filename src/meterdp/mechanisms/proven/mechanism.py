@@ -45,7 +45,7 @@ from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, total_variation
-from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.guarantee import DrawnGuarantee, Family
 from meterdp.privacy.mechanism import Measure, clip_to_unit_ball, delta_beside_the_grid, measure_with, noise_too_small
 from meterdp.privacy.noise import GaussianSource
 
@@ -108,10 +108,23 @@ class Proven(Mechanism):
     def mean_error(self) -> float:
         """Noise of each entry of the mean of a class of average size, in standard deviations of the class.
 
-        In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+        In the last round, before it is shrunk; from public numbers alone. The bias of clipping is not in it.
         """
-        radius, count = ROUND_RADIUS * math.sqrt(self.public.dimension), self.public.records / self.plan.classes
-        return radius * self.plan.rounds[-1].noise_std / self.domain.round_weights.mean / count
+        return self._round_radius * self._round_noise / self.domain.round_weights.mean
+
+    @property
+    def variance_error(self) -> float:
+        """The same of each variance, as a share of it."""
+        return self._round_radius**2 * self._round_noise / self.domain.round_weights.moment
+
+    @property
+    def _round_radius(self) -> float:
+        return ROUND_RADIUS * math.sqrt(self.public.dimension)
+
+    @property
+    def _round_noise(self) -> float:
+        """Noise of a record's share of the last sums of a class of average size."""
+        return self.plan.rounds[-1].noise_std * self.plan.classes / self.public.records
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism; marginals are measured for the first draw only: the others tell what a mixture costs."""
@@ -232,7 +245,7 @@ class BallRelease:
     """What :func:`fit_ball` returns."""
 
     mixture: Mixture
-    guarantee: Guarantee
+    guarantee: DrawnGuarantee
     clipped_count: int  # records outside the ball: private, not covered by the guarantee
 
 
@@ -297,8 +310,8 @@ def fit_ball(
     """Release a Gaussian mixture of finite records (N, d) under (epsilon, delta)-DP for one whole record.
 
     What lies outside the public ball, radius and centre in the unit of the records, is clipped to it. The grid of the
-    noise decides whether this is a study or safe. ``add_remove`` needs a public guess of N, since N itself is then
-    private; further ``choices`` are those of :func:`calibrate_ball`.
+    noise decides whether this is a study or safe, and the guarantee says which. ``add_remove`` needs a public guess
+    of N, since N itself is then private; further ``choices`` are those of :func:`calibrate_ball`.
     """
     records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
     if records is None:
@@ -317,7 +330,7 @@ def fit_ball(
     released = mechanism.release(PrivateRecords(x), noise, 1)
     return BallRelease(
         released.mixtures.draw(0),
-        mechanism.guarantee,
+        DrawnGuarantee.of(mechanism.guarantee, noise.grid),
         sum(int(ball.outside(x[i : i + RECORDS_AT_ONCE]).sum()) for i in range(0, len(x), RECORDS_AT_ONCE)),
     )
 

@@ -2,7 +2,7 @@
 
 import re
 import tracemalloc
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.domain import Ball
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball, fit_ball
-from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.proven.plan import ProvenSettings, stack_entries
 from meterdp.mechanisms.proven.posterior import diagonal_covariance
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import StackWeights, moment_stack, residual_stack
@@ -22,8 +22,10 @@ from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import fit_labels, kmeans_labels
 from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
+from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
+from meterdp.solvers.svec import smat
 from tests.unit.mechanisms.made_up import clusters, prior_mixture
 
 
@@ -198,6 +200,29 @@ def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():
         )
 
 
+@pytest.mark.parametrize(("n", "k", "d"), [(500, 3, 4), (20_000, 1, 24)])
+def test_the_stated_errors_are_the_noise_of_a_class_of_average_size(n, k, d):
+    """Oracle: noise of the last round alone, turned into means and covariances as written out in the proof."""
+    mechanism = calibrate_ball(k, d, n, 1.0, 1e-5, Ball(1.0))
+    step, weights, radius = mechanism.plan.rounds[-1], Ball.round_weights, 1.1 * np.sqrt(d)
+    stack = np.random.default_rng(0).normal(0, step.noise_std, (20_000, stack_entries(d))) * k / n
+    mean, second = (
+        radius * stack[:, 1 : 1 + d] / weights.mean,
+        radius**2 * smat(stack[:, 1 + d :], d) / weights.moment,
+    )
+    assert mechanism.mean_error == pytest.approx(mean.std(), rel=0.02)
+    assert mechanism.variance_error == pytest.approx(np.diagonal(second, axis1=1, axis2=2).std(), rel=0.02)
+
+
+@pytest.mark.parametrize(("draw", "status"), [(noise, STUDY_MODE), (SafeNoise, FOR_RELEASE)])
+def test_every_view_of_a_guarantee_begins_with_what_its_noise_protects(draw, status):
+    found = fit_ball(made_up(5, 400, 3, 2), 2, 1.0, 1e-5, draw()).guarantee
+    assert found.for_release == (status == FOR_RELEASE)
+    assert next(iter(asdict(found).items())) == ("status", status)
+    assert repr(found).startswith(f"DrawnGuarantee(status={status!r}, unit='one whole record'")
+    assert str(found).startswith("(1, 1e-05)-differential privacy" if found.for_release else STUDY_MODE)
+
+
 def test_the_number_of_records_is_not_looked_at_where_it_is_private():
     """Under add_remove noise is calibrated for the public guess; without one there is no release."""
     x = made_up(5, 400, 3, 2)
@@ -279,7 +304,8 @@ def test_a_small_variance_is_told_from_a_large_one_when_noise_allows():
 def test_the_example_of_the_documentation_runs(repository, capsys):
     code = re.search(r"```python\n(.*?)```", (repository / "docs/mixtures.md").read_text(), re.DOTALL).group(1)
     exec(compile(code, "docs/mixtures.md", "exec"), {})
-    assert capsys.readouterr().out == "(2, 3) one whole record 1.0\n"
+    claim = "(1, 1e-05)-differential privacy for one whole record (replace_one)"
+    assert capsys.readouterr().out == f"(2, 3) {STUDY_MODE}; with safe noise the claim would be {claim}\n"
 
 
 BOX = Box((0.0, -50.0, 1e6), (3.0, 50.0, 1e6 + 1e-3))

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from meterdp.core.parquet import as_arrow
+from meterdp.core.parquet import as_arrow, write_table
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.errata import defects_of
+from meterdp_papers.li import errata
 from meterdp_papers.li import scorecard as li
 from meterdp_papers.li.scorecard import CLAIMS
 from meterdp_papers.li.tables import NODES
+from meterdp_papers.report import build_reproduction_report
 from tests.unit.papers.li import synthetic
 from tests.unit.papers.li.synthetic import NATS
 
@@ -83,3 +86,19 @@ def test_every_claim_has_its_rows_and_sources():
     of_1 = card[card["item"] == "li-1"].set_index("reading")
     assert of_1.loc["records of Fig. 3", "holds"] == HOLDS and of_1["substitute"].notna().sum() == len(NODES)
     assert card[card["item"] == "li-3"]["substitute"].isna().all()
+
+
+def test_a_verdict_that_would_mislead_alone_names_its_defect_wherever_it_stands(tmp_path):
+    """In the first table of the page, over its section, and in the scorecard; for the documents see test_site."""
+    of = {claim.item: claim.defect for claim in CLAIMS if claim.defect}
+    assert of == {"li-2": "D5", "li-3": "D5"} and {*of.values()} <= {defect.id for defect in defects_of(errata)}
+    tables = {"read_off": synthetic.read_off(), "recovery": synthetic.recovery(), "fig3": synthetic.leaks()}
+    card = CLAIMS.scorecard(tables | {"fig2": synthetic.likelihoods()})
+    named = card.dropna(subset="defect")
+    assert dict(zip(named["item"], named["defect"], strict=True)) == of
+    write_table(tmp_path / "card.parquet", SCORECARD, card)
+    page = tmp_path / "report.html"
+    card = {"li": tmp_path / "card.parquet"}
+    build_reproduction_report(card, {"li": {}}, {"li": {}}, page, simulated=False, trials=2)
+    assert page.read_text().count("holds under each of 6 variants, but see defect D5") == 2
+    assert page.read_text().count("but see defect") == 4
