@@ -594,6 +594,20 @@ MUTANTS = (
         "tests/unit/ingest/test_registers.py",
     ),
     Mutant(
+        "an export misread: readings of a part of an interval count for it",
+        f"{EXPORTS}/dense.py",
+        "if 2 * row_counts[household, BETWEEN] > used:",
+        "if 2 * row_counts[household, BETWEEN] < 0:",
+        "tests/unit/ingest/test_hostile.py",
+    ),
+    Mutant(
+        "a record moved by another: a meter that is read more often takes all readings with it",
+        f"{EXPORTS}/dense.py",
+        "            energy_kwh[household] = np.nan\n",
+        "            energy_kwh[:] = np.nan\n",
+        "tests/unit/ingest/test_ingest_oracle.py",
+    ),
+    Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
         "number = NameIndex(index, grow=meter_list is None)",

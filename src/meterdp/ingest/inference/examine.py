@@ -415,7 +415,7 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
         odd.append(
             f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
         )
-        odd += _but_for_zeros(trial, meter_list)
+        odd += _zeros_in_front(trial, meter_list)
     short = int((np.isnan(trial.energy_kwh).mean(axis=1) > most_missing).sum()) if trial.whole else 0
     least = f"{1 - most_missing:.0%} of the readings of these days"
     if short and short == len(trial.energy_kwh):
@@ -460,8 +460,8 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _but_for_zeros(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed ids are those of the export but for zeros in front, as a spreadsheet takes away."""
+def _zeros_in_front(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed ids are in the export with other zeros in front, which a spreadsheet takes away."""
     if meter_list is None:
         return
     others = {name for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
