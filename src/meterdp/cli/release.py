@@ -60,12 +60,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _planned(config: Mapping, simulated: bool) -> list[str]:
-    """Say what a release is expected to be worth, as far as the settings and the list tell."""
+    """Say what a release is expected to be worth, as far as the settings and the list tell, and what to check."""
     from meterdp.release.asked import plans_of_list
     from meterdp.release.plan import lines
+    from meterdp.release.settings import to_check
 
     try:
-        return lines(plans_of_list(config, simulated))
+        return [*lines(plans_of_list(config, simulated)), *to_check(config)]
     except InputError:
         return []
 
