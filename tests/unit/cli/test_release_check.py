@@ -86,6 +86,20 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
+def test_paths_are_pasted_as_they_were_written_wherever_the_check_runs(tmp_path, homes, check, monkeypatch):
+    """From the folder of the files their paths could be shorter, and would name others from elsewhere."""
+    homes["export"]["meters"] = "./list.csv"
+    del homes["export"]["last_day"]
+    monkeypatch.chdir(tmp_path)
+    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    assert {key: sections["export"][key] for key in ("path", "meters")} == {
+        key: homes["export"][key] for key in ("path", "meters")
+    }
+    homes["release"]["population"] = None
+    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    assert sections["release"]["ledger"] == str(tmp_path / "ledger.sqlite")
+
+
 def test_a_layout_that_no_list_goes_with_is_refused_before_the_export_is_read(homes, check):
     wide = copy.deepcopy(homes)
     wide["export"] |= {"format": "wide_csv", "wide_layout": "meters"}
