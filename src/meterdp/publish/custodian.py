@@ -195,11 +195,20 @@ def _measured_where(of: Signing) -> str:
         return "No attack on simulated households was measured for this kind of release."
     return (
         f"Measured on {count(found.trials)} releases of simulated households with default settings, at ε = "
-        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, the nearest to this release. "
+        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, {_which(of, found)}. "
         "95 % confidence limits are in brackets. One attacker knows the readings of all other meters and sees every "
         "noisy answer, which is more than is released; the other has the files alone. A share above a bound is "
         "chance where its lower limit is below it. Neither this release nor its readings were attacked."
     )
+
+
+def _which(of: Signing, found: Tried) -> str:
+    """Say how a case stands to this release by its epsilon."""
+    if found.epsilon == of.privacy["epsilon"]:
+        return "the nearest to this release"
+    if found.epsilon > of.privacy["epsilon"]:
+        return "the one with the next larger ε"
+    return "the one with the largest ε, which is smaller than that of this release"
 
 
 def _spoken(of: Signing) -> list[str]:
@@ -257,12 +266,14 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         said.append(f"{attack} {_with_limits(right, low, high)}, a guess {_exactly(1 / choices)}")
         if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
+    less = found.epsilon < of.privacy["epsilon"]
+    more = "This says little about a larger ε: the custodian has to make the test. " if less else ""
     verdict = "passed" if not above else f"not passed, as more than guessed are right for {' and '.join(above)}"
     return (
-        f"The test was not made for this release. The nearest case that was tried ({count(found.trials)} releases of "
-        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the intruder) was "
-        f"{verdict}: {'; '.join(said)}. The program names the readings that look most like what was released. "
-        "People may be cleverer, but the guarantee holds for them as well."
+        f"The test was not made for this release. Of the cases tried, {_which(of, found)} ({count(found.trials)} "
+        f"releases of {count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the "
+        f"intruder) was {verdict}: {'; '.join(said)}. {more}The program names the readings that look most like what "
+        "was released. People may be cleverer, but the guarantee holds for them as well."
     )
 
 

@@ -58,9 +58,32 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest" in words
+    assert (
+        f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest to this release"
+        in words
+    )
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
     assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "which", "quoted"),
+    [
+        (0.5, "the one with the next larger ε", 1),
+        (2, "the one with the next larger ε", 4),
+        (8, "the one with the largest ε, which is smaller than that of this release", 4),
+    ],
+)
+def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_and_it_is_said(
+    tmp_path, epsilon, which, quoted
+):
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=True)
+    words = words_of(release_mixture(x, made_by)[CUSTODIAN])
+    assert f"at ε = {quoted} and 100 meters: of the cases tried, {which}." in words
+    assert f"Of the cases tried, {which} (200 releases of 100 simulated meters at ε = {quoted}, " in words
+    assert "a program as the intruder) was passed: membership" in words
+    assert ("the custodian has to make the test" in words) == (epsilon > quoted)
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
