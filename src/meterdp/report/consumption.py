@@ -131,7 +131,10 @@ def _histogram(axes: Axes, quantiles: np.ndarray, mean: float, unit: str) -> Non
         f"{significant(a, 2)} to {significant(b, 2)} {unit}: {percent(h / 100)} of households"
         for a, b, h in zip(edges[:-1], edges[1:], heights, strict=True)
     ]
-    texts[-1] = f"{significant(edges[-2], 2)} {unit} or more: {percent(heights[-1] / 100)} of households"
+    more = significant(edges[-2], 2)
+    texts[-1] = f"{more} {unit} or more: {percent(heights[-1] / 100)} of households"
+    if quantiles[-1] > edges[-1]:  # else the last bar is as wide as the others
+        axes.text(edges[-1], heights[-1], f"{more} or more", fontsize=8, ha="right", va="bottom")
     show_strips(axes, edges, texts)
 
 
