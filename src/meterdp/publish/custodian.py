@@ -17,7 +17,7 @@ from markupsafe import Markup
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, plain, significant
 from meterdp.privacy.periods import days_of
-from meterdp.publish.crate import About, title_of
+from meterdp.publish.crate import About, days_read, title_of
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
 from meterdp.publish.page import expected_errors
@@ -125,13 +125,20 @@ def _facts(of: Signing) -> list[tuple]:
     return [
         ("What", manifest["what"]),
         ("Households", f"{manifest['population']}{listed}"),
-        ("Readings", _to(manifest["period"])),
+        ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
         ("For whom", "everybody: what is published cannot be called back"),
         ("Published by", about.publisher or BLANK),
         ("Licence", about.licence or BLANK),
         ("Drawn on", of.day.isoformat()),
     ]
+
+
+def _readings(manifest: Mapping) -> str:
+    """Say of which days readings are released; quality rules look at all days of the period."""
+    days, period = days_read(manifest), manifest["period"]
+    before = "" if days == period else f", after quality rules that look at {_to(period)}"
+    return f"{_to(days)}{before}"
 
 
 def _to(period: Sequence) -> str:

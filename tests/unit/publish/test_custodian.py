@@ -12,7 +12,7 @@ from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
-from meterdp.publish.crate import covered_days
+from meterdp.publish.crate import covered_days, days_read
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
@@ -38,6 +38,7 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     first, last = manifest["period"]
     assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
+    assert f"Readings {first} to {last} Files with data" in words
     assert f"the households behind {N} listed meters ({SAID['population']})" in words
     assert f"Unit of protection {manifest['privacy']['unit']}." in words
     for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
@@ -147,7 +148,10 @@ def test_a_folder_covers_the_days_of_its_files():
         ({"kind": "average_day", "first_day": "2023-11-20", "days": 7}, period),
     ):
         said = {} if window is None else {"window": window}
-        assert covered_days({"period": period, "public_parameters": said}) == days
+        manifest = {"period": period, "public_parameters": said}
+        assert covered_days(manifest) == days
+        assert days_read(manifest) == (period if window is None else ["2023-11-20", "2023-11-26"])
+    assert days_read({"period": [None, None], "public_parameters": {"window": {"days": 28}}}) == [None, None]
 
 
 def described_files(files):

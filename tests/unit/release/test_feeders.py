@@ -16,7 +16,7 @@ from meterdp.feeders.plan import FeederPublic
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED
-from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, KINDS, check_files
+from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, KINDS, check_files
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
 from tests.unit.release.charged import service, spent
@@ -86,6 +86,9 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert manifest["public_parameters"]["window"] == {"kind": "days", "first_day": "2025-03-29", "days": DAYS}
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
+    first, last = manifest["period"]
+    days = f"2025-03-29 to 2025-03-30, after quality rules that look at {first} to {last}"
+    assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
     assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "end of its interval" in page
 
