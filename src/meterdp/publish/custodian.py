@@ -124,6 +124,7 @@ def _facts(of: Signing) -> list[tuple]:
     listed = f", {count(of.meters)} listed meters" if of.meters else ""
     return [
         ("What", manifest["what"]),
+        *_started_from(manifest),
         ("Households", f"{manifest['population']}{listed}"),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
@@ -132,6 +133,14 @@ def _facts(of: Signing) -> list[tuple]:
         ("Licence", about.licence or BLANK),
         ("Drawn on", of.day.isoformat()),
     ]
+
+
+def _started_from(manifest: Mapping) -> list[tuple]:
+    """Name a prior mixture, if one was used."""
+    if "library_sha256" not in manifest["public_parameters"].get("public", {}):
+        return []
+    what = "a public mixture (its digest is library_sha256 in manifest.json), whose shapes remain where noise hides "
+    return [("Fit started from", f"{what}those of the households")]
 
 
 def _readings(manifest: Mapping) -> str:

@@ -47,6 +47,18 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
         assert f"{one['of']} {100 * one['error']:.0f} %" in words
 
 
+@pytest.mark.parametrize("prior_mixture", ["auto", None])
+def test_readers_and_signers_learn_of_a_prior_mixture_that_the_fit_started_from(tmp_path, prior_mixture):
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    made_by = service(tmp_path, insist=True)
+    made_by.config["mechanisms"]["sound"]["prior_mixture"] = prior_mixture
+    files = release_mixture(x, made_by)
+    used = prior_mixture is not None
+    assert ("started from a public mixture of simulated households" in files["README.md"].decode()) == used
+    assert ("started from a public mixture of simulated households" in files[PAGE].decode()) == used
+    assert ("Fit started from a public mixture (its digest is" in words_of(files[CUSTODIAN])) == used
+
+
 def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
     privacy = manifest["privacy"]
