@@ -203,10 +203,11 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
+    assumed = " and ".join(f"for {plan.what} {plan.assumed}" for plan in plans if plan.assumed)
     return [
         *out,
         f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"This holds if {holds_if(USABLE, ' and '.join(filter(None, (plan.assumed for plan in plans))))}.",
+        f"This holds if {holds_if(USABLE, assumed)}.",
     ]
 
 
