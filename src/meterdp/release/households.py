@@ -34,7 +34,7 @@ from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release.plan import Expected, Plan
 from meterdp.release.service import Calibrated, ReleaseService, as_json, request_parameters, sentence
 from meterdp.release.settings import check_meters
-from meterdp.release.worth import HOUSEHOLD_QUANTILES, tried_households
+from meterdp.release.worth import HOUSEHOLD_QUANTILES, TRIED, tried_households
 
 if TYPE_CHECKING:  # loads numba: a plan does without
     from meterdp.households.common import CommonSeries
@@ -166,7 +166,7 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
         size=meters,
         sized="listed meters",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
-        found="tried on simulated households",
+        found=TRIED,
         again=lambda epsilon, meters: plan_of(epsilon, delta, meters),
         absurd=found["absurd"][0],
         absurd_of="quantile",

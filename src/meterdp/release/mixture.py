@@ -48,7 +48,7 @@ from meterdp.release.service import (
     sentence,
 )
 from meterdp.release.settings import check_meters
-from meterdp.release.worth import QUANTILES, tried
+from meterdp.release.worth import QUANTILES, TRIED, tried
 
 # Count up when the same parameters would give another release, without a prior mixture and with one.
 VERSION, PRIOR_VERSION = 1, 3
@@ -162,7 +162,7 @@ def plan_of(public: PublicSettings) -> Plan:
         size=public.records,
         sized="listed meters",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items() if name in found),
-        found="tried on simulated households",
+        found=TRIED,
         again=lambda epsilon, meters: plan_of(replace(public, epsilon=epsilon, records=meters)),
         absurd=found["absurd"][0],
     )

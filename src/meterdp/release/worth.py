@@ -26,6 +26,8 @@ ERRORS = COLUMNS[-3:]
 # The same of vectors of households, of which N mu / d is all that counts; quantiles between homes.
 HOUSEHOLD_COLUMNS = ("signal", "quantity", *ERRORS)
 HOUSEHOLD_QUANTILES = (0.1, 0.5, 0.9)
+# How it is known, as a plan says it.
+TRIED = "tried on homes of many simulated utilities; releases of the same homes may all be off in the same direction"
 # (N, N mu / d) -> error
 Trials = Mapping[tuple[int, float], float]
 

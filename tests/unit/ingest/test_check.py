@@ -414,11 +414,59 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
     assert main(["check", str(tmp_path / "e.csv")]) == 0 and words in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("zone", "against", "proposed"),
+    [
+        ("Europe/Paris", ["UTC", "Europe/London", "Indian/Reunion", "Africa/Lagos", "Asia/Tokyo"], "Europe/Zurich"),
+        ("America/Toronto", ["UTC", "America/Chicago", "America/Denver"], "America/New_York"),
+        ("Australia/Brisbane", ["Australia/Perth", "UTC"], "Australia/Brisbane"),
+        ("Asia/Kolkata", ["Asia/Karachi", "UTC"], "Asia/Kolkata"),
+        ("America/Sao_Paulo", ["America/New_York"], "America/Araguaina"),
+    ],
+)
+def test_offsets_of_stamps_tell_the_zone_and_contradict_others(tmp_path, capsys, zone, against, proposed):
+    """A file for each of two months, so that both offsets of a clock that changes stand near a beginning."""
+    frame = readings(days=40)
+    frame["local"] = [stamp.isoformat() for stamp in frame["utc"].dt.tz_convert(zone)]
+    late = frame["local"] >= "2025-04-01"
+    (tmp_path / "export").mkdir()
+    for name, rows in (("1.csv", frame[~late]), ("2.csv", frame[late])):
+        plain(rows).to_csv(tmp_path / "export" / name, index=False)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\n")
+    export = {"interval_minutes": 30, "time_format": "ISO8601"}
+    assert main(["check", str(tmp_path / "export")]) == 0
+    said = capsys.readouterr().out
+    assert f"time_zone: {proposed}\n" in said
+    listed = {"meters": str(tmp_path / "list.csv"), "first_day": "2025-03-12", "last_day": "2025-04-10"}
+    for other in against:
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": other})
+        assert code == 1 and f"which is not that of {other}; set it to the zone of the homes" in said
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": other} | listed)
+        assert code == 0 and f"which is not that of {other}" in said
+        stated = {"time_zone": other, "stamp_time_zone": zone}  # of stamps, not of homes
+        assert checked(tmp_path, capsys, tmp_path / "export", export=export | stated)[0] == 0
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": zone})
+    assert code == 0 and "which is not that of" not in said
+
+
+@pytest.mark.parametrize(("lost", "most"), [(1, False), (3, True), (4, True)])
+def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most):
+    frame = frame.assign(meter_id=frame["meter_id"].str.replace("M", "00"))
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    ids = [*(f"{number}" for number in range(lost)), *(f"{number:05d}" for number in range(lost, METERS))]
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *ids]) + "\n")
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and f"of 4 listed meters, {lost} have no reading that is used" in said
+    assert f"{lost} listed meters are in the export with more or fewer zeros in front" in said
+    assert ("a release would hold noise around a public guess for the most part" in said) == most
+
+
 def test_days_of_a_missing_file_are_named_and_the_longest_part_is_proposed(tmp_path, capsys):
-    frame = readings(days=63)
-    day = (frame["utc"] - frame["utc"].min()).dt.days
+    frame, begin = readings(days=63), pd.Timestamp("2025-03-10")
+    day = (pd.to_datetime(frame["local"].str[:10]) - begin).dt.days
     plain(frame[~day.between(21, 34)]).to_csv(tmp_path / "e.csv", index=False)
-    begin = pd.Timestamp("2025-03-10")
     first, last, end = ((begin + pd.Timedelta(days=n)).date() for n in (21, 34, 62))
     words = f"no meter has a reading on 14 of 63 days: {first} to {last}; is a file missing?"
     export = {"time_zone": ZONE, "interval_minutes": 30}
@@ -471,16 +519,34 @@ def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there
     assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
 
 
-def test_registers_that_come_later_are_noticed_by_the_rows_that_contradict(tmp_path, capsys):
-    """The first rows that layouts are guessed from have one register; a few homes feed in."""
-    frame = plain(readings(days=200)).assign(register="1.29.0")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(("of_home", "other", "sure"), [("1.29.0", "2.29.0", True), ("Tag", "Nacht", False)])
+def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
+    tmp_path, capsys, of_home, other, sure, several
+):
+    """The first rows that layouts are guessed from have one register; a few homes have another."""
+    frame = plain(readings(days=200)).assign(register=of_home)
     assert len(frame) > 35_000
-    feed_in = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
-    pd.concat([frame, feed_in]).to_csv(tmp_path / "e.csv", index=False)
-    words = f"{len(feed_in):,} rows contradict another row of the same meter and interval: if the export has several"
-    main(["check", str(tmp_path / "e.csv")])
+    more = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register=other, kwh=0.12345)
+    path = tmp_path / ("export" if several else "e.csv")
+    if several:
+        path.mkdir()
+        for number, part in enumerate([frame, pd.concat([frame, more])]):
+            part.to_csv(path / f"{number}.csv", index=False)
+    else:
+        pd.concat([frame, more]).to_csv(path, index=False)
+    main(["check", str(path)])
     out = capsys.readouterr().out
-    assert words in out.partition("To be checked")[2] and "'register' is possible" not in out
+    contradict = f"{len(more):,} rows contradict another row of the same meter and interval"
+    named = f"field 'register': has several rows per meter and interval, distinguished by this column ({other}, "
+    assert (contradict in out, named in out, "- 1.29.0\n" in out) == (not sure, not sure, sure)
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    said = checked(tmp_path, capsys, path, export=export)[1]
+    assert contradict in said
+    assert ("by its first rows, set export.keep_rows to {register: [1.29.0]}" in said, named in said) == (
+        sure,
+        not sure,
+    )
 
 
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):

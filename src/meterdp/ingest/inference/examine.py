@@ -6,7 +6,7 @@ Whether its first readings contradict given settings. ``meterdp check`` prints b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,13 +25,14 @@ from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_min
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.quantities import SeveralRowsError
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import kind_of, sample_of, samples_of
+from meterdp.ingest.inference.table import kind_of, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     NET_CLIP_KWH_PER_HOUR,
     FirstReadings,
     Trial,
     begin_strictly,
+    contradicting_rows,
     feed_in_lost,
     files_not_read,
     first_batches,
@@ -80,14 +81,21 @@ class Finding:
     net: bool  # whether many readings are below zero
 
 
-def examine(path, *, time_zone: str | None = None, known: Mapping | None = None) -> Finding:
+def examine(
+    path,
+    *,
+    time_zone: str | None = None,
+    known: Mapping | None = None,
+    rows: Mapping[str, Sequence[int]] | None = None,
+) -> Finding:
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
     ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
     ``known``, only what no file can say counts: which rows are wanted. Raises ``InputError`` if the file
-    is nothing we read, or cannot be read under any settings we know; names what it is.
+    is nothing we read, or cannot be read under any settings we know; names what it is. Of each file ``rows`` are
+    looked at as well, or some that contradict others.
     """
-    layout = _layout(path, known or {})
+    layout = _layout(path, known or {}, rows)
     given, said, to_check = layout.settings, layout.said, layout.to_check
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
@@ -121,6 +129,11 @@ def examine(path, *, time_zone: str | None = None, known: Mapping | None = None)
     if _names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
+    if rows is None and (contradicting := contradicting_rows(trial)):
+        try:
+            return examine(path, time_zone=time_zone, known=known, rows=contradicting)
+        except SeveralRowsError as error:
+            to_check.append(str(error))
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one meter is named like a total: leave it out if it is the sum of the others")
@@ -165,11 +178,11 @@ def _settings(given: dict, zone: str) -> ExportSettings:
     return ExportSettings.from_config({**given, "time_zone": zone})
 
 
-def _layout(path, given: Mapping) -> Layout:
+def _layout(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None = None) -> Layout:
     """Return the layout of any kind of file; see :func:`examine`."""
     kind, head = kind_of(path)
     if kind == "csv":
-        return _of_files(path, given)
+        return _of_files(path, given, rows)
     if kind == "parquet":
         return _parquet(path, given)
     out = Layout({"format": kind})
@@ -189,14 +202,17 @@ def _layout(path, given: Mapping) -> Layout:
     return out
 
 
-def _of_files(path, given: Mapping) -> Layout:
-    """Guess from the first file, and which rows are the consumption from some of the others, too."""
+def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) -> Layout:
+    """Guess from the first file, and which rows are the consumption from some of the others and some rows, too."""
     several_files = len(files_of(path)) > 1
     first, *others = samples_of(path)
+    others += some_rows(path, rows or {})
     out = infer_layout(path, first, several_files=several_files, given=given)
     for table in others:
         try:
-            out.kept.add(infer_layout(path, table, several_files=several_files, given=given).kept)
+            other = infer_layout(path, table, several_files=several_files, given=given)
+            out.kept.add(other.kept)
+            out.offsets = (other.offsets and other.offsets.and_those(out.offsets)) or out.offsets
         except SeveralRowsError:
             raise
         except InputError:  # the file is looked at by its settings, later
@@ -205,6 +221,8 @@ def _of_files(path, given: Mapping) -> Layout:
 
 
 def _with_kept(out: Layout) -> Layout:
+    if out.offsets is not None:
+        out.zones = out.offsets.zones
     out.settings |= out.kept.settings
     out.to_check += out.kept.to_check
     return out
@@ -383,12 +401,21 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
         found = [*unread[:1], *found]
-    odd += _other_stamps(by_itself, trial, export["time_zone"])
+    wrong_offset = _wrong_offset(path, by_itself, settings)
+    if wrong_offset is None:
+        odd += _other_stamps(by_itself, trial, export["time_zone"])
+    elif meter_list is None:
+        found = [*found, wrong_offset]
+    else:
+        odd.append(str(wrong_offset))
     if scale is not None and (lost := feed_in_lost(trial, scale)):
         odd.append(lost)
     if without:
-        none = " (a release would hold noise around a public guess, and be charged)" if without == counted else ""
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{none}")
+        most = " (a release would hold noise around a public guess for the most part, and be charged)"
+        odd.append(
+            f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
+        )
+        odd += _but_for_zeros(trial, meter_list)
     short = int((np.isnan(trial.energy_kwh).mean(axis=1) > most_missing).sum()) if trial.whole else 0
     least = f"{1 - most_missing:.0%} of the readings of these days"
     if short and short == len(trial.energy_kwh):
@@ -400,7 +427,7 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     elif short > without:
         odd.append(f"of {counted:,} {what}, {short - without:,} have fewer than {least}, and a study leaves them out")
     if without or many_contradict(trial):
-        odd += _other_columns(by_itself, settings)
+        odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
     return Look(found, odd, meters, _coverage_of_first(trial, export["time_zone"]))
 
@@ -433,12 +460,31 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _by_itself(path, settings: ExportSettings) -> Layout | InputError:
+def _but_for_zeros(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed ids are those of the export but for zeros in front, as a spreadsheet takes away."""
+    if meter_list is None:
+        return
+    others = {name for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
+    stripped = {name.lstrip("0") for name in others}
+    if alike := sum(meter.lstrip("0") in stripped for meter in meter_list.circuit_of):
+        yield f"{alike:,} listed meters are in the export with more or fewer zeros in front: correct the list"
+
+
+def _by_itself(
+    path, settings: ExportSettings, rows: Mapping[str, Sequence[int]] | None = None
+) -> Layout | InputError:
     """Return what an export looks like if only the rows that are read are known, or why it looks like none."""
     try:
-        return _layout(path, {"keep_rows": settings.keep_rows or {}})
+        return _layout(path, {"keep_rows": settings.keep_rows or {}}, rows)
     except InputError as error:
         return error
+
+
+def _wrong_offset(path, by_itself: Layout | InputError, settings: ExportSettings) -> InputError | None:
+    """Return the error if stamps carry offsets that are not those of the zone of the settings."""
+    offsets = by_itself.offsets if isinstance(by_itself, Layout) else None
+    against = offsets and offsets.against(settings.time_zone)
+    return against and InputError(against[0], file=path, field="export.time_zone", hint=against[1])
 
 
 def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
@@ -463,14 +509,16 @@ def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> 
     """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
     if isinstance(by_itself, InputError):
         return [str(by_itself)]
-    other = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
     kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
-    if all(value == {"unit_column": settings.unit_column, "keep_rows": kept}[key] for key, value in other.items()):
-        return []
+    here = {"unit_column": settings.unit_column, "keep_rows": kept}
+    found = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
     plain = {"default_flow_style": True, "width": 1000, "allow_unicode": True}
-    texts = (f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}" for key, value in other.items())
-    written = ", ".join(texts)
-    return [f"by its first rows, set {written}"]
+    texts = [
+        f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}"
+        for key, value in found.items()
+        if value != here[key]
+    ]
+    return [f"by its first rows, set {', '.join(texts)}"] if texts else []
 
 
 def format_words(settings: Mapping) -> str:

@@ -29,7 +29,7 @@ from meterdp.ingest.inference.words import (
     UNIT,
     UTC_NAME,
 )
-from meterdp.ingest.inference.zone import CLOCKS, set_back_on
+from meterdp.ingest.inference.zone import CLOCKS, Offsets, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_of_day_us
@@ -72,6 +72,7 @@ class Layout:
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
     kept: Kept = field(default_factory=Kept)  # which rows are the consumption
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
+    offsets: Offsets | None = None  # that the stamps of the first rows carry
 
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
@@ -215,6 +216,7 @@ def _meters(path, table: Table, out: Layout, several_files: bool, given: Mapping
     stamp = stamps[0]
     out.settings |= {"format": "wide_csv", "wide_layout": "meters", "time_column": stamp.name}
     _time_format(stamp, out)
+    _offsets(stamp, out)
     _notation(rest, out)
     out.said.append(f"a column per meter: {len(rest)} of them")
     return True
@@ -298,6 +300,7 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
         out.settings["stamp_time_zone"] = "UTC"
         out.said.append("the column of stamps is named after UTC")
     _time_format(stamp, out)
+    _offsets(stamp, out)
     return stamp, parts
 
 
@@ -462,6 +465,16 @@ def _time_format(column: Column, out: Layout) -> None:
         out.other_formats = [known for known in formats if known != chosen]
     if chosen != "%Y-%m-%d %H:%M":
         out.settings["time_format"] = chosen
+
+
+def _offsets(stamp: Column, out: Layout) -> None:
+    """Find the zones whose clock has the offsets that stamps carry."""
+    words = list(stamp.tokens)
+    stamp_us, _, carries = StampParser(out.settings.get("time_format", ExportSettings.time_format), ()).read_words(
+        words
+    )
+    if carries.any():
+        out.offsets = Offsets.of(words, stamp_us)
 
 
 def _most_regular(tokens: tuple[str, ...], formats: tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, repeats, samples_of
 from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
 from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
-from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, conversion, measures_no_energy
+from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, measures_no_energy
 
 # Share of rows that changes of clocks and repetitions explain.
 SELDOM = 0.02
@@ -280,7 +280,7 @@ def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> In
         units = {UNIT_NAMED.get(e.lower()) for e in entries if e.lower() not in MISSING}
         if units == {settings.unit}:
             return None  # that of the readings
-        if any(unit is not None and conversion(unit, settings.unit) for unit in units):
+        if any(unit is not None for unit in units):
             odd = odd or column
     if odd is None:
         return None
@@ -288,7 +288,8 @@ def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> In
         f"names units{_entries_of(odd)}, and all numbers would be read in {settings.unit}",
         file=path,
         field=odd.name,
-        hint="name it in export.unit_column: then energy is converted, and rows of other quantities are left out",
+        hint="name it in export.unit_column, and what it says of the readings in export.unit: then numbers are "
+        "converted, and rows of other quantities are left out",
     )
 
 

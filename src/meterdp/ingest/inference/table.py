@@ -9,11 +9,11 @@ import csv
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -218,6 +218,18 @@ def samples_of(path) -> Iterator[Table]:
     for member in others[:: -(-len(others) // _MORE_FILES)] if others else ():
         with suppress(InputError), open_bytes(member) as stream:
             yield read_table(member.label, stream.read(_MORE_BYTES))
+
+
+def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:
+    """Yield rows of files of an export as tables, by the place of the file; its first line is row 1."""
+    for member in files_of(path):
+        if wanted := set(rows.get(member.place, ())):
+            with open_bytes(member) as stream:
+                above = read_table(member.label, stream.read(_MORE_BYTES)).skip_rows + 1
+            with open_bytes(member) as stream:
+                lines = enumerate(islice(stream, max(wanted)), start=1)
+                text = b"".join(line for row, line in lines if row <= above or row in wanted)
+            yield read_table(member.label, text)
 
 
 @lru_cache(maxsize=1 + _MORE_FILES)  # a check asks several times about the same files

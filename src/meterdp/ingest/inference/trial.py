@@ -47,6 +47,7 @@ _NEARLY_ALL = 0.9
 _MOST_DAYS = 4
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
+_MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
 _HOUR_US = 3_600_000_000
 # Share of readings below zero that is no fault of a few meters.
 _NOTICEABLE = 0.001
@@ -350,14 +351,36 @@ def many_contradict(trial: Trial) -> bool:
 
 def _contradicting_hours(trial: Trial) -> np.ndarray:
     """Return the hour (since 1970, by the stamps) of every row with another reading than the row before it."""
+    return np.concatenate([batch.stamp_us for batch in trial.batches])[_contradictions(trial)[:, 1]] // _HOUR_US
+
+
+def contradicting_rows(trial: Trial) -> dict[str, list[int]]:
+    """Return the first rows of each file, by its place, that contradict others, and those; none if that is seldom."""
+    if not many_contradict(trial) or trial.settings.format != "long_csv":
+        return {}
+    pairs = _contradictions(trial)
+    pairs = pairs[pairs.max(axis=1).argsort(kind="stable")[:_MOST_PAIRS]]
+    begins = np.cumsum([0, *(len(batch.stamp_us) for batch in trial.batches)])
+    found: dict[str, set[int]] = {}
+    for reading in np.unique(pairs).tolist():
+        number = int(np.searchsorted(begins, reading, side="right")) - 1
+        batch = trial.batches[number]
+        found.setdefault(batch.place, set()).add(int(batch.row_of(reading - begins[number])))
+    return {place: sorted(rows) for place, rows in found.items()}
+
+
+def _contradictions(trial: Trial) -> np.ndarray:
+    """Return two readings of a meter and interval that differ, for each that does, (n, 2) int64: which of all."""
     clock, number = Clock(trial.settings, descending=trial.survey.runs_backwards), NameIndex({}, grow=True)
-    parts = []
+    parts, begin = [], 0
     for batch in trial.batches:
         meter = number(batch.meter_ids, batch.meter)
         starts = clock.interval_starts(meter, batch)
-        good = (meter >= 0) & (starts > LAST_MARK) & np.isfinite(batch.energy)
-        parts.append([values[good] for values in (meter, starts, batch.energy, batch.stamp_us // _HOUR_US)])
-    meter, starts, energy, hour = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        good = np.flatnonzero((meter >= 0) & (starts > LAST_MARK) & np.isfinite(batch.energy))
+        parts.append([meter[good], starts[good], batch.energy[good], begin + good])
+        begin += len(meter)
+    meter, starts, energy, reading = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.lexsort((starts, meter))
     same = (np.diff(meter[order]) == 0) & (np.diff(starts[order]) == 0)
-    return hour[order][1:][same & (np.diff(energy[order]) != 0)]
+    at = np.flatnonzero(same & (np.diff(energy[order]) != 0))
+    return reading[order][np.stack([at, at + 1], axis=1)]

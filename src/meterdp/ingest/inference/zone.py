@@ -5,8 +5,11 @@ Which days of an export keep most meters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+from zoneinfo import available_timezones
 
 import numpy as np
 
@@ -22,6 +25,8 @@ CLOCKS = {
     "Australia/Sydney": "south-east Australian",
     "Pacific/Auckland": "New Zealand",
 }
+# More zones, of which offsets tell and changes of clocks alone do not.
+_BY_OFFSET = (*CLOCKS, "America/Denver", "America/Chicago", "America/New_York", "Australia/Brisbane", "Asia/Kolkata")
 _HOUR_US, _DAY_US = 3_600_000_000, 86_400_000_000
 # Hours since 1970 of the years in which changes of clocks are looked for, 1980 to 2199.
 _FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in ("1980", "2200"))
@@ -30,6 +35,8 @@ _EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
 _FEWEST = 4
 # Of many readings every seventh, which meets every time of day, tells when homes sleep.
 _MANY, _SLEEP_STEP = 50_000, 7
+# An offset behind a time of day.
+_OFFSET = re.compile(r"[T ].*[\d ]([+-])(\d\d):?(\d\d)?$")
 # As many meters as tell.
 _MOST_METERS = 2000
 
@@ -185,6 +192,61 @@ def local_changes(zone: str, hours: np.ndarray) -> np.ndarray:
         return np.empty(0, np.int64)
     changes = _changes_between(zone, int(hours.min()), int(hours.max()))
     return (changes.utc_us + changes.offset_us[:-1]) // _HOUR_US
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Offsets from UTC that some stamps carry, (n,) int64 microseconds, and the stamps, microseconds since 1970."""
+
+    utc_us: np.ndarray
+    offset_us: np.ndarray
+
+    @classmethod
+    def of(cls, words: Iterable[str], utc_us: np.ndarray) -> Offsets | None:
+        """Read them off stamps that could be read; None where there is none but zero, which says nothing of homes."""
+        found = [_OFFSET.search(word) if at != NO_STAMP else None for word, at in zip(words, utc_us, strict=True)]
+        some = np.array([one is not None for one in found], bool)
+        minutes = [60 * int(f"{f[1]}{f[2]}") + int(f"{f[1]}{f[3] or 0}") for f in found if f is not None]
+        return cls(utc_us[some], 60_000_000 * np.array(minutes)) if any(minutes) else None
+
+    def and_those(self, other: Offsets | None) -> Offsets:
+        """Return these and those of other stamps."""
+        pairs = zip(*((one.utc_us, one.offset_us) for one in (self, other) if one is not None), strict=True)
+        return Offsets(*map(np.concatenate, pairs))
+
+    def fit(self, zone: str, *, standard: bool) -> bool:
+        """Whether they are those of the clock of a zone, or of its standard time all year."""
+        changes = _changes_between(zone, int(self.utc_us.min()) // _HOUR_US, int(self.utc_us.max()) // _HOUR_US)
+        at = np.searchsorted(changes.utc_us, self.utc_us, side="right")
+        around = changes.offset_us[np.clip([at - 1, at, at + 1], 0, len(changes.offset_us) - 1)]
+        right = self.offset_us == (around.min(axis=0) if standard else around[1])
+        return all(right[self.offset_us == offset].mean() >= _FULL for offset in np.unique(self.offset_us))
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Zones that they fit: one for each clock, the first of others, or those whose standard time they are."""
+        known = tuple(zone for zone in _BY_OFFSET if self.fit(zone, standard=False))
+        others = (zone for zone in sorted(available_timezones()) if zone[:1] in "AEP" and "/" in zone)
+        return (
+            known
+            or tuple(islice((zone for zone in others if self.fit(zone, standard=False)), 1))
+            or tuple(zone for zone in _BY_OFFSET if self.fit(zone, standard=True))
+        )
+
+    def against(self, time_zone: str) -> tuple[str, str] | None:
+        """Return problem and hint where they are not those of a zone."""
+        if any(self.fit(time_zone, standard=standard) for standard in (False, True)):
+            return None
+        hours = " and ".join(f"{minutes // 60:+03d}:{minutes % 60:02d}" for minutes in self._minutes)
+        zones = f", such as {self.zones[0]}" if self.zones else ""
+        return (
+            f"holds stamps with the offset {hours}, which is not that of {time_zone}",
+            f"set it to the zone of the homes{zones}, or export.stamp_time_zone to that of the stamps",
+        )
+
+    @property
+    def _minutes(self) -> list[int]:
+        return np.unique(self.offset_us // 60_000_000).tolist()
 
 
 def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str, ...]:
