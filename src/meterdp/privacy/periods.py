@@ -80,6 +80,12 @@ def spoken(interval: Interval) -> str:
     return f"{first} to {last} UTC"
 
 
+def same_days(one: Interval, other: Interval) -> bool:
+    """Whether two intervals could be the same local days in two time zones."""
+    most = (_MOST_AHEAD + _MOST_BEHIND).total_seconds()
+    return all(abs(mine - theirs) <= most for mine, theirs in zip(one, other, strict=True))
+
+
 def overlap(one: Interval, other: Interval) -> bool:
     """Whether two intervals share a second."""
     return one[0] < other[1] and other[0] < one[1]

@@ -19,7 +19,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
-from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap, spoken
+from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap, same_days, spoken
 from meterdp.privacy.policy import refused
 
 # Kinds of events in a ledger.
@@ -167,8 +167,8 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
             continue
         name = entry.budget.period
         shared = f"shares days with '{name}', in which readings of these meters were charged"
-        if name == new.budget.period:
-            then = next(p for p in entry.periods if overlap(p, others[0]))
+        then = next(p for p in entry.periods if overlap(p, others[0]))
+        if name == new.budget.period and same_days(then, others[0]):
             raise refused(
                 "release.budget_period",
                 f"{shared}, but in another time zone: that period runs from {spoken(then)} and this one from "
