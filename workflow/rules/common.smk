@@ -30,7 +30,7 @@ from meterdp.mechanisms.proven.prior_mixture import prior_mixture_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
 from meterdp.publish.kinds import KINDS
-from meterdp.release.settings import refusals_of
+from meterdp.release.settings import refusals_of, to_check
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -147,7 +147,7 @@ def before_release():
         planned = plans_of_list(config, SIMULATED)
         # Not in the process of a job again, nor after `make` has said it.
         if workflow.is_main_process and "METERDP_PLAN_SAID" not in os.environ:
-            print("\n".join(lines(planned)), file=sys.stderr)
+            print("\n".join([*lines(planned), *to_check(config)]), file=sys.stderr)
         refused = [error for plan in planned for error in plan.refusals(config)]
     if refused:
         raise SystemExit("\n".join(f"{REFUSAL} {error}" for error in refused))

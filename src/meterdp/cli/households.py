@@ -26,7 +26,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
     if arguments.year is not None and not 1970 <= arguments.year <= 2200:
         raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
-    draw_years(
+    without_seasons = draw_years(
         arguments.folder,
         arguments.to,
         arguments.n,
@@ -36,6 +36,8 @@ def _draw(arguments: argparse.Namespace) -> int:
         passed_on(arguments.folder),
     )
     print(f"{arguments.to}: readings of {arguments.n:,} synthetic households")
+    if without_seasons:
+        print(without_seasons)
     return 0
 
 

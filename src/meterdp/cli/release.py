@@ -54,18 +54,20 @@ def _check(arguments: argparse.Namespace) -> int:
     if refused:
         print("\n".join(f"{REFUSAL} {error}" for error in refused))
         print("Nothing was read or charged.")
-        print("\n".join(_lines_to_paste(config, schema, [error.field for error in of_settings], source)), end="")
+        fields = [error.field for error in of_settings]
+        print("\n".join(_lines_to_paste(config, given, schema, fields, source)), end="")
         return 1
     return 0
 
 
 def _planned(config: Mapping, simulated: bool) -> list[str]:
-    """Say what a release is expected to be worth, as far as the settings and the list tell."""
+    """Say what a release is expected to be worth, as far as the settings and the list tell, and what to check."""
     from meterdp.release.asked import plans_of_list
     from meterdp.release.plan import lines
+    from meterdp.release.settings import to_check
 
     try:
-        return lines(plans_of_list(config, simulated))
+        return [*lines(plans_of_list(config, simulated)), *to_check(config)]
     except InputError:
         return []
 
@@ -166,8 +168,14 @@ def _once(refused: Sequence[InputError]) -> list[InputError]:
     return [error for error in refused if error is first[error.field]]
 
 
-def _lines_to_paste(config: Mapping, schema: Mapping, fields: Sequence[str | None], source: str) -> list[str]:
-    """Return whole sections, as they are with what is missing added; a section that stood twice would lose one."""
+def _lines_to_paste(
+    config: Mapping, given: Mapping, schema: Mapping, fields: Sequence[str | None], source: str
+) -> list[str]:
+    """Return whole sections, as they are with what is missing added; a section that stood twice would lose one.
+
+    Paths are as in ``given``, what the user wrote: relative to here they would name other files, and another ledger,
+    where a run starts elsewhere.
+    """
     import yaml
 
     unset = [
@@ -182,8 +190,9 @@ def _lines_to_paste(config: Mapping, schema: Mapping, fields: Sequence[str | Non
         if not of_section:
             continue
         known = schema["properties"][section]["properties"]
+        written = given.get(section) if isinstance(given.get(section), Mapping) else {}
         own = {
-            key: value
+            key: written.get(key, value) if known[key].get("format") == "path" else value
             for key, value in config[section].items()
             if value != known[key]["default"] and f"{section}.{key}" not in missing
         }

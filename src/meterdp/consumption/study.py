@@ -1,8 +1,9 @@
 """How much households use, when, how high they peak together, and which classes cause the peak of all.
 
 Everything is of the cleaned readings of the households that the quality rules kept, clipped to the public bounds as
-for all that follows. Households come in batches, so that memory does not grow with their number; only those in the
-groups of the coincidence are limited. Nothing is protected: all of it is for the house alone.
+for all that follows; at the lower bound of a plain log they count as zero. Households come in batches, so that memory
+does not grow with their number; only those in the groups of the coincidence are limited. Nothing is protected: all of
+it is for the house alone.
 """
 
 from __future__ import annotations

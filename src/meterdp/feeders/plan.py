@@ -40,6 +40,9 @@ from meterdp.profiles.grid import Calendar
 COUNTS = ("listed", "measured")
 # What a meter uses a day, if a study names nothing else.
 TYPICAL_DAILY_KWH = 12.0
+# The predicted error holds if meters use from 1 / GUESS_FACTOR to GUESS_FACTOR times the typical energy on average:
+# with less, noise is large against totals, and with more, clipping takes too much (test_mechanism.py measures it).
+GUESS_FACTOR = 2
 # Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
 CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
 # Entries of a record above so many typical ones are cut first; keeps sums of squares finite.

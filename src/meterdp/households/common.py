@@ -30,23 +30,30 @@ LARGEST_COMMON = 8.0
 class CommonSeries:
     """What homes do together beyond the calendar, such as on a hot evening.
 
-    ``z`` is (days, blocks): a standardised series over the local days of the period drawn, in blocks of equal length
-    from midnight on. A home's deviation from its expected load has the correlation sqrt(``share``) with it.
+    ``z`` is (days, blocks): a series over the local days of the period drawn, in blocks of equal length from midnight
+    on, NaN on days on which homes do nothing together. On the other days a home's deviation from its expected load
+    has the correlation sqrt(``share``) with it.
     """
 
     z: np.ndarray
     share: float
 
     def over(self, columns: Columns) -> np.ndarray:
-        """Interpolate between the middles of the blocks, (T,), of mean zero and variance one, and clip."""
+        """Interpolate between the middles of the blocks, (T,), and clip.
+
+        Mean zero and variance one over the days that have it; zero on the others.
+        """
         z = np.asarray(self.z, float).reshape(columns.day_count, -1)
+        has = np.isfinite(z).all(axis=1)
         if z.shape[1] == 1:
             series = z[columns.day, 0]
         else:
-            calendar = columns.calendar
+            calendar, known = columns.calendar, np.repeat(has, z.shape[1])
             days = columns.day + (calendar.slot_of_day + 0.5) / calendar.slots_per_day
-            series = np.interp(days * z.shape[1] - 0.5, np.arange(z.size), z.ravel())
-        return np.clip((series - series.mean()) / series.std(), -LARGEST_COMMON, LARGEST_COMMON)
+            series = np.interp(days * z.shape[1] - 0.5, np.flatnonzero(known), z.ravel()[known])
+        there = series[has[columns.day]]
+        series = np.clip((series - there.mean()) / there.std(), -LARGEST_COMMON, LARGEST_COMMON)
+        return np.where(has[columns.day], series, 0.0)
 
 
 def block_deviations(

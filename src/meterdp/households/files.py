@@ -36,11 +36,12 @@ def draw_years(
     year: int | None = None,
     stratum: str | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> None:
+) -> str | None:
     """Write readings of synthetic households of a released folder as Parquet, some at a time.
 
     The same seed, number and stratum give the same households. ``metadata`` are what the file says of the release.
-    InputError if the folder holds no released households, or the stratum is none of theirs.
+    Returns a sentence if a year has days without a season. InputError if the folder holds no released households, or
+    the stratum is none of theirs.
     """
     source = Path(folder) / FILE
     released = ReleasedHouseholds.of(
@@ -60,6 +61,7 @@ def draw_years(
                 }
             )
             first += len(kwh)
+    return released.without_seasons(year)
 
 
 def score_files(real, synthetic, time_zone: str, country: str | None = None, others=None) -> list[Score]:

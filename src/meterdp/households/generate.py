@@ -72,6 +72,11 @@ class HouseholdGenerator:
         return None if self.common is None else self.common.over(self.columns)
 
     @cached_property
+    def _common_variance(self) -> float:
+        """Variance of the common series: below one where not all days have it."""
+        return float((self._common**2).mean())
+
+    @cached_property
     def _common_correlations(self) -> np.ndarray:
         """Correlations of the common series at the lags that weights are found from, (11,)."""
         if self._common is None:
@@ -81,7 +86,7 @@ class HouseholdGenerator:
         # All lags at once, by the Fourier transform of the padded series.
         power = np.abs(np.fft.rfft(series, 2 * len(series))) ** 2
         products = np.fft.irfft(power)[: most + 1]
-        correlation = products / np.maximum(len(series) - np.arange(most + 1), 1)
+        correlation = products / np.maximum(len(series) - np.arange(most + 1), 1) / self._common_variance
         return Lags(self._components.slots).of(lambda lag: correlation[lag])
 
     def batches(self, vectors: np.ndarray, seed: int, first: int = 0) -> Iterator[np.ndarray]:
@@ -162,7 +167,7 @@ class HouseholdGenerator:
         shifts = np.interp(self._common, _COMMON_GRID, wanted.table.shifts(i, change))
         shifts -= shifts.mean()
         variance = float(shifts @ shifts) / len(shifts)
-        share = min(variance, _MOST_COMMON)
+        share = min(variance, _MOST_COMMON * self._common_variance)
         return shifts * np.sqrt(share / max(variance, 1e-12)), share
 
     def _ranked_readings(self, i: int, latent_means: np.ndarray, slots: int, readings: Readings) -> np.ndarray:

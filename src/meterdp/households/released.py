@@ -23,6 +23,11 @@ from meterdp.privacy.noise import NoiseSource
 FILE = "households.json"
 
 
+def _of_year(day: date) -> tuple[int, int]:
+    """Return month and day, by which a day comes again in another year; a leap day is the day before it."""
+    return day.month, min(day.day, 28) if day.month == 2 else day.day
+
+
 def _words(stratum: str) -> set[str]:
     return {word.strip() for word in stratum.split(",") if word.strip()}
 
@@ -53,19 +58,36 @@ class ReleasedHouseholds:
         """Return what draws readings of vectors, for the period of the release or a calendar year."""
         own = self.settings.calendar
         if year is None:
-            return HouseholdGenerator(self.settings, common=self._common_on(own.days))
+            return HouseholdGenerator(self.settings, common=self.common)
         first, last = date(year, 1, 1), date(year, 12, 31)
         calendar = calendar_of(first, last, own.interval_minutes, own.time_zone)
         days = days_off(self.country, first, last)
         return HouseholdGenerator(self.settings, calendar, days, self._common_on(calendar.days))
 
+    def without_seasons(self, year: int | None) -> str | None:
+        """Say which days of a year that is drawn have no season; None if all have one or are of the period."""
+        if year is None or self.settings.columns.seasons:
+            return None
+        days = self.settings.calendar.days
+        first, last = (f"{day.day} {day:%B}" for day in (days[0], days[-1]))
+        return (
+            f"The release covers {first} to {last}, too short a period to tell seasons: other days of {year} carry "
+            "none, and households use as much in every month."
+        )
+
     def _common_on(self, days: Sequence[date]) -> CommonSeries | None:
-        """Return what homes do together on other days: that of the nearest day of the year in the period."""
+        """Return what homes do together in another year: on days that the period lacks nothing.
+
+        What they did on the nearest day of the period is mostly noise, and would last for months.
+        """
         if self.common is None:
             return None
-        of_period = np.array([day.timetuple().tm_yday for day in self.settings.calendar.days])
-        apart = np.abs(np.array([day.timetuple().tm_yday for day in days])[:, None] - of_period)
-        return CommonSeries(self.common.z[np.minimum(apart, 365 - apart).argmin(axis=1)], self.common.share)
+        at: dict[tuple[int, int], int] = {}
+        for number, day in enumerate(self.settings.calendar.days):
+            at.setdefault(_of_year(day), number)
+        nothing = np.full(self.common.z.shape[1:], np.nan)
+        z = np.array([self.common.z[at[day]] if day in at else nothing for day in map(_of_year, days)])
+        return CommonSeries(z, self.common.share)
 
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.

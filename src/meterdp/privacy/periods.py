@@ -68,6 +68,24 @@ def _seconds(day: date, zone, later: timedelta = timedelta(0)) -> int:
     return int((datetime.combine(day, time(), zone) + later).timestamp())
 
 
+def spoken(interval: Interval) -> str:
+    """Write an interval for people.
+
+    Examples
+    --------
+    >>> spoken((0, 90_000))
+    '1970-01-01 00:00 to 1970-01-02 01:00 UTC'
+    """
+    first, last = (f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M}" for second in interval)
+    return f"{first} to {last} UTC"
+
+
+def same_days(one: Interval, other: Interval) -> bool:
+    """Whether two intervals could be the same local days in two time zones."""
+    most = (_MOST_AHEAD + _MOST_BEHIND).total_seconds()
+    return all(abs(mine - theirs) <= most for mine, theirs in zip(one, other, strict=True))
+
+
 def overlap(one: Interval, other: Interval) -> bool:
     """Whether two intervals share a second."""
     return one[0] < other[1] and other[0] < one[1]

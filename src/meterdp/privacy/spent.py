@@ -19,7 +19,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
-from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap
+from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap, same_days, spoken
 from meterdp.privacy.policy import refused
 
 # Kinds of events in a ledger.
@@ -162,14 +162,24 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
         # A charge of an earlier version, or another attempt, has no plan.
         if entry.raises or entry.planned is None or entry.periods is None:
             continue
-        others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
-        if any(others) and lists.share_meters(entry.meters, new.meters):
+        others = [p for p in new.periods or () if p not in entry.periods and entry.counts_in(p)]
+        if not others or not lists.share_meters(entry.meters, new.meters):
+            continue
+        name = entry.budget.period
+        shared = f"shares days with '{name}', in which readings of these meters were charged"
+        then = next(p for p in entry.periods if overlap(p, others[0]))
+        if name == new.budget.period and same_days(then, others[0]):
             raise refused(
                 "release.budget_period",
-                f"shares days with '{entry.budget.period}', in which readings of these meters were charged, "
-                "without being the same time",
-                "use that period, or one that shares no day with it in UTC",
+                f"{shared}, but in another time zone: that period runs from {spoken(then)} and this one from "
+                f"{spoken(others[0])}",
+                "use the time zone of that release",
             )
+        raise refused(
+            "release.budget_period",
+            f"{shared}, without being the same time",
+            "use that period, or one that shares no day with it in UTC",
+        )
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,15 @@ def title_of(manifest: Mapping) -> str:
 def covered_days(manifest: Mapping) -> list:
     """Return the first and the last day that the files cover: for totals of the last days these, else the period."""
     window = manifest["public_parameters"].get("window", {})
-    if window.get("kind") != "days":
-        return manifest["period"]
-    first = date.fromisoformat(window["first_day"])
-    return [first.isoformat(), (first + timedelta(days=window["days"] - 1)).isoformat()]
+    return days_read(manifest) if window.get("kind") == "days" else manifest["period"]
+
+
+def days_read(manifest: Mapping) -> list:
+    """Return the first and the last day of the readings that are released: the last of the period, or all of it."""
+    window, (first, last) = manifest["public_parameters"].get("window"), manifest["period"]
+    if window is None or last is None:
+        return [first, last]
+    return [(date.fromisoformat(last) - timedelta(days=window["days"] - 1)).isoformat(), last]
 
 
 def summary(manifest: Mapping) -> str:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, plain, significant
 from meterdp.privacy.periods import days_of
-from meterdp.publish.crate import About, title_of
+from meterdp.publish.crate import About, days_read, title_of
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
 from meterdp.publish.page import expected_errors
@@ -124,14 +124,30 @@ def _facts(of: Signing) -> list[tuple]:
     listed = f", {count(of.meters)} listed meters" if of.meters else ""
     return [
         ("What", manifest["what"]),
+        *_started_from(manifest),
         ("Households", f"{manifest['population']}{listed}"),
-        ("Readings", _to(manifest["period"])),
+        ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
         ("For whom", "everybody: what is published cannot be called back"),
         ("Published by", about.publisher or BLANK),
         ("Licence", about.licence or BLANK),
         ("Drawn on", of.day.isoformat()),
     ]
+
+
+def _started_from(manifest: Mapping) -> list[tuple]:
+    """Name a prior mixture, if one was used."""
+    if "library_sha256" not in manifest["public_parameters"].get("public", {}):
+        return []
+    what = "a public mixture (its digest is library_sha256 in manifest.json), whose shapes remain where noise hides "
+    return [("Fit started from", f"{what}those of the households")]
+
+
+def _readings(manifest: Mapping) -> str:
+    """Say of which days readings are released; quality rules look at all days of the period."""
+    days, period = days_read(manifest), manifest["period"]
+    before = "" if days == period else f", after quality rules that look at {_to(period)}"
+    return f"{_to(days)}{before}"
 
 
 def _to(period: Sequence) -> str:
@@ -195,11 +211,20 @@ def _measured_where(of: Signing) -> str:
         return "No attack on simulated households was measured for this kind of release."
     return (
         f"Measured on {count(found.trials)} releases of simulated households with default settings, at ε = "
-        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, the nearest to this release. "
+        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, {_which(of, found)}. "
         "95 % confidence limits are in brackets. One attacker knows the readings of all other meters and sees every "
         "noisy answer, which is more than is released; the other has the files alone. A share above a bound is "
         "chance where its lower limit is below it. Neither this release nor its readings were attacked."
     )
+
+
+def _which(of: Signing, found: Tried) -> str:
+    """Say how a case stands to this release by its epsilon."""
+    if found.epsilon == of.privacy["epsilon"]:
+        return "the nearest to this release"
+    if found.epsilon > of.privacy["epsilon"]:
+        return "the one with the next larger ε"
+    return "the one with the largest ε, which is smaller than that of this release"
 
 
 def _spoken(of: Signing) -> list[str]:
@@ -257,12 +282,14 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         said.append(f"{attack} {_with_limits(right, low, high)}, a guess {_exactly(1 / choices)}")
         if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
+    less = found.epsilon < of.privacy["epsilon"]
+    more = "This says little about a larger ε: the custodian has to make the test. " if less else ""
     verdict = "passed" if not above else f"not passed, as more than guessed are right for {' and '.join(above)}"
     return (
-        f"The test was not made for this release. The nearest case that was tried ({count(found.trials)} releases of "
-        f"{count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the intruder) was "
-        f"{verdict}: {'; '.join(said)}. The program names the readings that look most like what was released. "
-        "People may be cleverer, but the guarantee holds for them as well."
+        f"The test was not made for this release. Of the cases tried, {_which(of, found)} ({count(found.trials)} "
+        f"releases of {count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the "
+        f"intruder) was {verdict}: {'; '.join(said)}. {more}The program names the readings that look most like what "
+        "was released. People may be cleverer, but the guarantee holds for them as well."
     )
 
 

@@ -41,11 +41,12 @@ CRATE, ENTRY, PAGE, CUSTODIAN, DCAT, CROISSANT = DESCRIPTIONS = (
 _HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
-def holds_if(usable_share: float) -> str:
-    """Say for which lists of meters the expected errors of a release hold."""
+def holds_if(usable_share: float, assumed: str = "") -> str:
+    """Say for which lists of meters the expected errors of a release hold; ``assumed`` is what else it takes."""
+    usable = f"at least {round(100 * usable_share)} % of the listed meters have usable readings"
     return (
-        f"at least {round(100 * usable_share)} % of the listed meters have usable readings; where some homes use "
-        "many times the mean, as with night heating, errors may be twice as large"
+        f"{usable}{assumed and f' and {assumed}'}; where some homes use many times the mean, as with night heating, "
+        "errors may be twice as large"
     )
 
 

@@ -89,7 +89,7 @@ def _hitting(epsilon: float, delta: float, share: float) -> float:
 
 @dataclass(frozen=True)
 class Tried:
-    """How far attacks on simulated households were right, the row of the table nearest to a release."""
+    """How far attacks on simulated households were right in one case, a row of the table."""
 
     epsilon: float
     meters: int
@@ -99,11 +99,15 @@ class Tried:
 
 
 def tried(kind: str, epsilon: float, meters: int) -> Tried | None:
-    """Return what attacks on simulated releases of a kind found, at the nearest epsilon and number of meters."""
+    """Return what attacks on simulated releases of a kind found at the next larger epsilon, at which they are right
+    no less often, or the largest that was tried; and there at the nearest number of meters.
+    """
     rows = _table().get(kind)
     if not rows:
         return None
-    at = min(rows, key=lambda row: (abs(math.log(row[0] / epsilon)), abs(math.log(row[1] / meters))))
+    tried_at = sorted({row[0] for row in rows})
+    largest = next((one for one in tried_at if one >= epsilon), tried_at[-1])
+    at = min((row for row in rows if row[0] == largest), key=lambda row: abs(math.log(row[1] / meters)))
     return rows[at]
 
 

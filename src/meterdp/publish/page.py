@@ -98,6 +98,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
     stated = manifest.get("expected_error")
     if not stated:
         return None
+    condition = holds_if(stated["usable_share"], stated.get("assumed", ""))
     rows = [
         (one["of"], *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
         for one in stated["quantities"]
@@ -107,7 +108,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"Holds if {holds_if(stated['usable_share'])}. A public guess looks at no reading.",
+        "note": f"Holds if {condition}. A public guess looks at no reading.",
     }
 
 

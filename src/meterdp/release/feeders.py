@@ -17,6 +17,7 @@ from meterdp.core.stamps import utc_column
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederSums, FeederTotals
 from meterdp.feeders.plan import (
     DAYS,
+    GUESS_FACTOR,
     TYPICAL_DAILY_KWH,
     FeederPublic,
     Window,
@@ -27,6 +28,7 @@ from meterdp.feeders.plan import (
 )
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
+from meterdp.pages.numbers import significant
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
@@ -228,7 +230,14 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         found="computed from a public distribution of households",
         again=again,
         difference=difference if public.feeders > 1 else None,
+        assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice "
+        "release.feeder_typical_daily_kwh",
     )
+
+
+def _daily_range(public: FeederPublic) -> str:
+    """Say between which daily energies of a meter, on average, the plan holds."""
+    return f"{public.typical_daily_kwh / GUESS_FACTOR:g} to {public.typical_daily_kwh * GUESS_FACTOR:g}"
 
 
 def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
@@ -314,7 +323,6 @@ def _meters_sentence(count: str) -> str:
 def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     mechanism, window, service = made_by.mechanism, made_by.window, made_by.service
     public, plan = mechanism.public, mechanism.plan
-    of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
     largest = plan.level_limit * public.typical_daily_kwh
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
@@ -331,17 +339,34 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
             f"UTC. {_meters_sentence(public.count).capitalize()}",
             "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
-            f"{100 * of_total:.0f} % of the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
+            f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
             "more its total follows the mean of all listed meters",
             f"A meter that used more than {largest:g} kWh a day counts with this much. Electricity that households "
             "fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis],
+        expected=[*made_by.plan.said, made_by.plan.basis, *_contradicted(released, public)],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )
+
+
+def _of_mean_use(released: FeederRelease) -> str:
+    """Say how large the standard error is beside the mean use of the feeder in the middle."""
+    share = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
+    return f"{100 * share:.0f} % of" if share < 1 else "larger than"
+
+
+def _contradicted(released: FeederRelease, public: FeederPublic) -> list[str]:
+    """Say that the plan does not hold, if by the released totals meters use much less or more than was taken."""
+    daily_kwh = released.total_kwh.sum() / max(released.devices.sum() * public.days, 1)
+    if public.typical_daily_kwh / GUESS_FACTOR <= daily_kwh <= public.typical_daily_kwh * GUESS_FACTOR:
+        return []
+    return [
+        f"By the released totals a meter uses {significant(daily_kwh, 2)} kWh a day, not {_daily_range(public)}: "
+        "errors are probably larger than that"
+    ]
 
 
 def _csv(columns: dict[str, Sequence]) -> bytes:

@@ -31,6 +31,7 @@ from meterdp.mechanisms.proven.marginals import (
 )
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
+from meterdp.mechanisms.proven.prior_mixture import AUTO, SHIPPED
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
@@ -264,6 +265,18 @@ def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> di
     }
 
 
+def _started_from(made_by: ReleasedMixture) -> str:
+    """Say what a prior mixture does to the profiles, if there is one; the path of another folder is private."""
+    if made_by.mechanism.public.sound.prior_mixture is None:
+        return ""
+    shipped = made_by.service.config["mechanisms"]["sound"]["prior_mixture"] in (SHIPPED, AUTO)
+    whose = " of simulated households" if shipped else ""
+    return (
+        f". The fit started from a public mixture{whose}, whose shapes remain where noise hides those of the "
+        "households: a pattern that it lacks may be missing"
+    )
+
+
 def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
@@ -292,7 +305,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
             f"the typical energy per hour ({typical}) and how much households differ from it. A meter without usable "
-            "readings counts as a public default household",
+            f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",

@@ -51,6 +51,7 @@ class Plan:
     absurd: float = 0.0  # share of releases with something off by more than a factor of two
     absurd_of: str = "hour"
     difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
+    assumed: str = ""  # what it takes beside usable readings, as a clause
 
     @property
     def too_little(self) -> bool:
@@ -106,7 +107,7 @@ class Plan:
 
     @property
     def basis(self) -> str:
-        return f"This follows from public numbers alone ({self.found}), and holds if {holds_if(USABLE)}"
+        return f"This follows from public numbers alone ({self.found}), and holds if {holds_if(USABLE, self.assumed)}"
 
     @property
     def stated(self) -> dict:
@@ -115,6 +116,7 @@ class Plan:
             "quantities": [asdict(one) for one in self.expected],
             "absurd": self.absurd,
             "usable_share": USABLE,
+            **({"assumed": self.assumed} if self.assumed else {}),
             "in_words": self.sentence,  # words: keep
         }
 
@@ -201,10 +203,11 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
+    assumed = " and ".join(f"for {plan.what} {plan.assumed}" for plan in plans if plan.assumed)
     return [
         *out,
         f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"This holds if {holds_if(USABLE)}.",
+        f"This holds if {holds_if(USABLE, assumed)}.",
     ]
 
 

@@ -14,6 +14,8 @@ from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, 
 from meterdp.privacy.policy import refused
 
 SIMULATED = "simulated households"
+# National means of homes reach from one kWh a day to about 50 where heating is electric.
+COMMON_DAILY_KWH = (1, 100)
 _PERIOD_NEEDED = "a release needs a public period, without which one stray stamp moves every record"
 _NEEDED = {
     "export.meters": "a release needs a public list of meters, without which the number of households is private",
@@ -93,6 +95,14 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
             "is not set: the bounds of feeder totals need a public level",
             "set it to what a meter uses a day by public statistics",
         )
+    most_kwh = 24 * config["profiles"]["clip_kwh_per_hour"][1]
+    if (release["feeder_typical_daily_kwh"] or 0) > most_kwh:
+        yield refused(
+            "release.feeder_typical_daily_kwh",
+            f"is {release['feeder_typical_daily_kwh']:g}, and with profiles.clip_kwh_per_hour no meter has more than "
+            f"{most_kwh:g} kWh a day",
+            "name the energy of a day, not of a month or a year",
+        )
     if export["first_day"] and export["last_day"]:
         days = (date.fromisoformat(export["last_day"]) - date.fromisoformat(export["first_day"])).days + 1
         if days < release["feeder_days"]:
@@ -101,6 +111,18 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
                 f"is {release['feeder_days']}, more than the {days} days of the period",
                 "use fewer days, or a longer period",
             )
+
+
+def to_check(config: Mapping) -> list[str]:
+    """Say what to look at before a release is charged, though nothing is refused."""
+    release = config["release"]
+    daily_kwh, (low, high) = release["feeder_typical_daily_kwh"], COMMON_DAILY_KWH
+    if "feeders" not in release["what"] or daily_kwh is None or low <= daily_kwh <= high:
+        return []
+    return [
+        f"To be checked: release.feeder_typical_daily_kwh is {daily_kwh:g}, and on average homes use {low:g} to "
+        f"{high:g} kWh a day; if it is the energy of a month or a year, divide it by the days"
+    ]
 
 
 def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:

@@ -5,6 +5,7 @@ Each has a figure and a sentence. Powers are means over households unless a comm
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from meterdp.consumption.tables import (
     PEAK_HOURS,
     TOTAL_LOAD,
 )
+from meterdp.core.log_scale import LOG, LogScale
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
@@ -55,6 +57,16 @@ _DAYS_OF_SEASON = 14
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 _HOURS = np.arange(0, 25, 6)
+
+
+def clipping_sentence(settings: Mapping) -> str:
+    """Say what becomes of readings outside the public bounds in the tables of consumption, if these are known."""
+    if "profiles" not in settings:
+        return ""
+    scale = LogScale.from_config(settings["profiles"])
+    low, high = scale.bounds_kwh
+    least = f"at most {low:g} as zero" if scale.kind == LOG else f"less than {low:g} as {low:g}"
+    return f"Of the readings kept, those of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
 
 
 # --- how much -------------------------------------------------------------------------------------------------------
@@ -119,7 +131,10 @@ def _histogram(axes: Axes, quantiles: np.ndarray, mean: float, unit: str) -> Non
         f"{significant(a, 2)} to {significant(b, 2)} {unit}: {percent(h / 100)} of households"
         for a, b, h in zip(edges[:-1], edges[1:], heights, strict=True)
     ]
-    texts[-1] = f"{significant(edges[-2], 2)} {unit} or more: {percent(heights[-1] / 100)} of households"
+    more = significant(edges[-2], 2)
+    texts[-1] = f"{more} {unit} or more: {percent(heights[-1] / 100)} of households"
+    if quantiles[-1] > edges[-1]:  # else the last bar is as wide as the others
+        axes.text(edges[-1], heights[-1], f"{more} or more", fontsize=8, ha="right", va="bottom")
     show_strips(axes, edges, texts)
 
 

@@ -59,6 +59,7 @@ def build_report(
         synthetic=synthetic,
         facts=facts(tables, settings),
         answers=consumption.answers(tables),
+        clipping=consumption.clipping_sentence(settings),
         cards=classes.cards(tables),
         cards_note=_cards_note(tables, settings),
         caution=classes.caution(tables),

@@ -86,6 +86,20 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
+def test_paths_are_pasted_as_they_were_written_wherever_the_check_runs(tmp_path, homes, check, monkeypatch):
+    """From the folder of the files their paths could be shorter, and would name others from elsewhere."""
+    homes["export"]["meters"] = "./list.csv"
+    del homes["export"]["last_day"]
+    monkeypatch.chdir(tmp_path)
+    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    assert {key: sections["export"][key] for key in ("path", "meters")} == {
+        key: homes["export"][key] for key in ("path", "meters")
+    }
+    homes["release"]["population"] = None
+    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    assert sections["release"]["ledger"] == str(tmp_path / "ledger.sqlite")
+
+
 def test_a_layout_that_no_list_goes_with_is_refused_before_the_export_is_read(homes, check):
     wide = copy.deepcopy(homes)
     wide["export"] |= {"format": "wide_csv", "wide_layout": "meters"}
@@ -146,6 +160,22 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert re.search(
         r"stated lower earlier\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
     )
+
+
+def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_refused(homes, check):
+    """Of 120 homes on 4 feeders; readings count up to 20 kWh an hour."""
+    homes["release"] |= {"what": ["feeders"]}
+    for daily_kwh, said_of_it in ((0.5, True), (1, False), (12, False), (100, False), (365, True), (480, True)):
+        homes["release"]["feeder_typical_daily_kwh"] = daily_kwh
+        code, said = check(homes)
+        (plan, charge) = said.index("This holds if"), said.index("To be released")
+        at = said.find("To be checked: release.feeder_typical_daily_kwh is")
+        assert code == 0 and (plan < at < charge if said_of_it else at == -1)
+        low, high = f"{daily_kwh / 2:g}", f"{2 * daily_kwh:g}"
+        assert f"and for feeders a meter uses {low} to {high} kWh a day on average" in said
+    homes["release"]["feeder_typical_daily_kwh"] = 481
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 1 and "no meter has more than 480 kWh a day" in said
 
 
 def test_a_limit_is_refused_once_before_anything_is_charged_and_names_what_asks(homes, check):

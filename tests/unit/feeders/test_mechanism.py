@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from meterdp.audit.cases.interface import replayed
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, filled
+from meterdp.feeders.plan import GUESS_FACTOR, TAIL_STD_LOG
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
@@ -120,6 +122,27 @@ def test_more_budget_gives_a_smaller_error_and_the_standard_error_follows():
         stated.append(np.mean([r.error_kwh for r in released]))
     assert errors == sorted(errors, reverse=True) and stated == sorted(stated, reverse=True)
     assert all(0.3 < error / said < 3 for error, said in zip(errors, stated, strict=True))
+
+
+def test_the_planned_error_holds_at_half_to_twice_the_guess_and_not_far_from_it():
+    """Error beside the true mean use, where levels of meters have the public log-normal distribution."""
+    feeders, meters = 8, 320
+    mechanism = calibrate(1.0, feeder=tuple((np.arange(meters) % feeders).tolist()), feeders=feeders)
+    of_guess = meters / feeders * mechanism.public.centre_kwh.mean()
+    level = np.exp(TAIL_STD_LOG * ndtri((np.arange(meters) + 0.5) / meters))
+    base = np.random.default_rng(3).permutation(level / level.mean())[:, None] * energies(meters)
+    base *= of_guess * feeders / meters / base.mean()
+
+    def error(true_to_guess):
+        exact = np.zeros((feeders, T))
+        np.add.at(exact, np.array(mechanism.public.feeder), true_to_guess * base)
+        noise = StudyNoise(11, true_to_guess)
+        found = [mechanism.release(FeederRecords(true_to_guess * base), noise).total_kwh for _ in range(12)]
+        return np.sqrt(np.mean((np.array(found) - exact) ** 2)) / (true_to_guess * of_guess)
+
+    planned = mechanism.plan.error_kwh / of_guess
+    assert all(error(wrong) < 1.1 * planned for wrong in (1 / GUESS_FACTOR, 1.0, GUESS_FACTOR))
+    assert error(1 / 30) > 3 * planned and error(1 / 365) > 30 * planned and error(60.0) > 1.5 * planned
 
 
 def test_a_feeder_far_from_the_others_follows_the_noise_less_than_its_total():

@@ -77,7 +77,9 @@ def test_the_same_seed_gives_the_same_readings_and_batches_do_not_matter(folder,
 def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     words = ["households", "draw", str(folder), "--n", "3", "--stratum", "house", "--year", "2027", "--to"]
     assert main([*words, str(tmp_path / "houses.parquet")]) == 0
-    assert "readings of 3 synthetic households" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "readings of 3 synthetic households" in said
+    assert "covers 6 January to 2 March, too short a period to tell seasons: other days of 2027 carry none" in said
     houses, calendar = read_years(tmp_path / "houses.parquet", "UTC")
     assert houses.shape == (3, 365 * 24) and calendar.days[0].year == calendar.days[-1].year == 2027
     draw_years(folder, tmp_path / "flats.parquet", 3, seed=0, stratum="flat")

@@ -12,7 +12,7 @@ from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
-from meterdp.publish.crate import covered_days
+from meterdp.publish.crate import covered_days, days_read
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
@@ -38,12 +38,25 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     first, last = manifest["period"]
     assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
+    assert f"Readings {first} to {last} Files with data" in words
     assert f"the households behind {N} listed meters ({SAID['population']})" in words
     assert f"Unit of protection {manifest['privacy']['unit']}." in words
     for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
         assert said in words
     for one in manifest.get("expected_error", {"quantities": []})["quantities"]:
         assert f"{one['of']} {100 * one['error']:.0f} %" in words
+
+
+@pytest.mark.parametrize("prior_mixture", ["auto", None])
+def test_readers_and_signers_learn_of_a_prior_mixture_that_the_fit_started_from(tmp_path, prior_mixture):
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    made_by = service(tmp_path, insist=True)
+    made_by.config["mechanisms"]["sound"]["prior_mixture"] = prior_mixture
+    files = release_mixture(x, made_by)
+    used = prior_mixture is not None
+    assert ("started from a public mixture of simulated households" in files["README.md"].decode()) == used
+    assert ("started from a public mixture of simulated households" in files[PAGE].decode()) == used
+    assert ("Fit started from a public mixture (its digest is" in words_of(files[CUSTODIAN])) == used
 
 
 def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
@@ -58,9 +71,32 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest" in words
+    assert (
+        f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest to this release"
+        in words
+    )
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
     assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "which", "quoted"),
+    [
+        (0.5, "the one with the next larger ε", 1),
+        (2, "the one with the next larger ε", 4),
+        (8, "the one with the largest ε, which is smaller than that of this release", 4),
+    ],
+)
+def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_and_it_is_said(
+    tmp_path, epsilon, which, quoted
+):
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=True)
+    words = words_of(release_mixture(x, made_by)[CUSTODIAN])
+    assert f"at ε = {quoted} and 100 meters: of the cases tried, {which}." in words
+    assert f"Of the cases tried, {which} (200 releases of 100 simulated meters at ε = {quoted}, " in words
+    assert "a program as the intruder) was passed: membership" in words
+    assert ("the custodian has to make the test" in words) == (epsilon > quoted)
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
@@ -124,7 +160,10 @@ def test_a_folder_covers_the_days_of_its_files():
         ({"kind": "average_day", "first_day": "2023-11-20", "days": 7}, period),
     ):
         said = {} if window is None else {"window": window}
-        assert covered_days({"period": period, "public_parameters": said}) == days
+        manifest = {"period": period, "public_parameters": said}
+        assert covered_days(manifest) == days
+        assert days_read(manifest) == (period if window is None else ["2023-11-20", "2023-11-26"])
+    assert days_read({"period": [None, None], "public_parameters": {"window": {"days": 28}}}) == [None, None]
 
 
 def described_files(files):

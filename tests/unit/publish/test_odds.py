@@ -86,7 +86,7 @@ def test_a_huge_epsilon_promises_nothing():
 
 
 @pytest.mark.parametrize("kind", ["mixture", "households", "forecasts", "feeders"])
-def test_measured_attacks_stay_below_their_bounds_and_the_nearest_is_quoted(kind):
+def test_measured_attacks_stay_below_their_bounds_and_the_next_larger_epsilon_is_quoted(kind):
     for epsilon in (0.25, 1.0, 4.0):
         bounds = Bounds(((epsilon, 1e-5),))
         for meters in (100, 400):
@@ -96,8 +96,9 @@ def test_measured_attacks_stay_below_their_bounds_and_the_nearest_is_quoted(kind
             for (_, attack), (right, low, high) in found.right.items():
                 assert low <= right <= high
                 assert low <= bounds.naming(10 if attack == "reconstruction" else 2)
-    assert (tried(kind, 1.5, 90_000).epsilon, tried(kind, 1.5, 90_000).meters) == (1.0, 400)
-    assert tried(kind, 40.0, 60).epsilon == 4.0
+    for epsilon, quoted in ((0.01, 0.25), (0.26, 1.0), (1.01, 4.0), (2.0, 4.0), (40.0, 4.0)):
+        assert tried(kind, epsilon, 90_000).epsilon == quoted, "never a smaller one, if there is a larger one"
+    assert (tried(kind, 1.5, 90_000).meters, tried(kind, 1.5, 60).meters) == (400, 100)
     assert tried("something else", 1.0, 100) is None
 
 

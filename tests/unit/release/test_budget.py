@@ -201,6 +201,17 @@ def test_periods_of_a_meter_are_equal_or_share_no_day(lists, town):
         check([entry(town, 0.1)], entry(other, 0.1, periods=period), lists)
 
 
+def test_a_period_of_the_same_name_in_another_time_zone_is_not_said_to_be_another_period(lists, town):
+    paris = (interval_of(date(2025, 1, 1), date(2025, 12, 31), "Europe/Paris"),)
+    named = r"shares days with '2025', in which .* charged, but in another time zone: "
+    times = "that period runs from 2025-01-01 00:00 to 2026-01-01 00:00 UTC and this one from 2024-12-31 23:00 to "
+    refused([entry(town, 0.1)], entry(town, 0.1, periods=paris), lists, f"{named}{times}.*use the time zone of that")
+    both = entry(town, 0.1, periods=NEXT + YEAR)
+    refused([both], entry(town, 0.1, periods=paris), lists, times)
+    other = PrivacyBudget("", "replace_one", "town", "2025-01-01 to 2025-12-31")
+    refused([entry(town, 0.1)], entry(town, 0.1, periods=paris, budget=other), lists, "without being the same time")
+
+
 def test_what_hides_names_alone_stands_beside_nothing_else(lists):
     town, other = add(lists, "a", "b"), add(lists, "c")
     label = PrivacyBudget("", "class_label", "town", "2025")

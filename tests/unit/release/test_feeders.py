@@ -4,16 +4,19 @@ import csv
 import hashlib
 import io
 import json
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from meterdp.errors import InputError
+from meterdp.feeders.mechanism import FeederRelease
+from meterdp.feeders.plan import FeederPublic
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED
-from meterdp.publish.kinds import DESCRIPTIONS, ENTRY, KINDS, check_files
+from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, KINDS, check_files
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
 from tests.unit.release.charged import service, spent
@@ -83,8 +86,25 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert manifest["public_parameters"]["window"] == {"kind": "days", "first_day": "2025-03-29", "days": DAYS}
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
+    first, last = manifest["period"]
+    days = f"2025-03-29 to 2025-03-30, after quality rules that look at {first} to {last}"
+    assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
     assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "end of its interval" in page
+
+
+def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_anything(call):
+    """Meters use 15 kWh a day; noise is small enough that totals show it."""
+    files = call(feeder_typical_daily_kwh=480, feeder_epsilon=19.0, cap_epsilon=20.0)
+    page = files["README.md"].decode()
+    assert "a meter uses 240 to 960 kWh a day on average, half to twice release.feeder_typical_daily_kwh" in page
+    assert re.search(r"By the released totals a meter uses [\d.]+ kWh a day, not 240 to 960: ", page)
+    assert all("240 to 960" in files[name].decode() for name in ("manifest.json", "index.html", "custodian.html"))
+    public = FeederPublic(1, 1e-5, (0, 1, 2), 3, intervals_per_day=4, days=1, typical_daily_kwh=12)
+    for kwh, words, holds in ((0.0, "larger than", False), (3.0, "67 % of", True), (8.0, "25 % of", False)):
+        released = FeederRelease(np.full((3, 4), kwh), np.ones(3), np.full(3, 2.0))
+        assert feeders._of_mean_use(released) == words
+        assert (feeders._contradicted(released, public) == []) == holds
 
 
 def test_totals_are_those_of_the_meters_when_the_budget_is_large(call):

@@ -58,6 +58,10 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"release": {**NAMED, "delta": 1e-3}}, "release.delta"),
         ({"release": {**NAMED, "forecast_protects": "label"}}, "release.forecast_protects"),
         ({"release": {**NAMED, "what": ["feeders"]}}, "release.feeder_typical_daily_kwh"),
+        (
+            {"release": {**NAMED, "what": ["feeders"], "feeder_typical_daily_kwh": 4500}},
+            "release.feeder_typical_daily_kwh",
+        ),
         ({"federation": {"by": "circuit", "scheme": "subspace"}}, "federation.scheme"),
         (
             {"mechanisms": {"sound": DEFAULTS["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},

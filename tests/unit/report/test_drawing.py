@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from meterdp.errors import InputError
+from meterdp.pages.numbers import significant
 from meterdp.report import cost, densities, style
 from meterdp.report.registry import FIGURES, figure_of
 from tests.unit.report import made_up
@@ -41,6 +42,16 @@ def test_every_figure_asks_a_question_and_has_a_name_that_leads_back_to_it(drawn
     for name in ("pie", "kl_curve_of_rows"):
         with pytest.raises(KeyError, match=f"no figure is called '{name}'"):
             figure_of(name)
+
+
+def test_the_last_bar_of_a_histogram_says_that_it_holds_all_above(shown):
+    left, middle, right = axes_of(shown["use_per_household"])
+    for axes in (left, middle):
+        (label,) = (text for text in axes.texts if text.get_text().endswith(" or more"))
+        last = axes.patches[-1]
+        assert label.get_text() == f"{significant(last.get_x(), 2)} or more"
+        assert label.get_position()[1] == last.get_height() > 2 * axes.patches[-2].get_height()
+    assert "or more" not in "".join(text.get_text() for text in right.texts)
 
 
 def test_the_registries_are_read_without_importing_matplotlib():

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from meterdp.consumption.study import power_batches
 from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.pages import numbers
+from meterdp.profiles.grid import Calendar
 from meterdp.release.asked import plans
 from meterdp.report.page import build_report
 from meterdp.report.registry import OF_FEDERATIONS, TABLES
@@ -113,6 +117,29 @@ def test_how_much_and_when_is_said_in_numbers(report):
         f"A household alone peaks at {alone} kW; the peak per household is {ten} kW in groups of 10, {hundred} kW in "
         f"groups of 100 and {every} kW for all 1,421 together." in words
     )
+
+
+@pytest.mark.parametrize(
+    ("profiles", "least"),
+    [
+        ({}, "at most 0.01 as zero"),
+        ({"clip_kwh_per_hour": [-15, 20], "log_scale": {"kind": "signed"}}, "less than -15 as -15"),
+    ],
+)
+def test_what_becomes_of_readings_outside_the_bounds_is_what_the_tables_hold(study, tmp_path, profiles, least):
+    """Oracle: what the study of consumption makes of half hours at and beyond the bounds."""
+    config = settings(profiles=profiles)
+    words = words_of(page_of(tmp_path, {"total_load": study["total_load"]}, settings=config))
+    assert f"those of more than 20 kWh an hour count as 20, and those of {least}." in words
+    scale = LogScale.of_interval(config["profiles"], 30)
+    low, high = scale.bounds_kwh
+    stored = scale.clipped_log(np.array([[low - 1, low, low + 0.01, high, high + 1]]))
+    ((_, power_kw, _),) = power_batches(
+        [[([1], stored, Calendar(datetime(2025, 1, 1, tzinfo=UTC), 5, 30, "UTC"))]], scale
+    )
+    lowest = 0.0 if not profiles else -15.0
+    assert power_kw[0, [0, 1, 3, 4]] == pytest.approx([lowest, lowest, 20.0, 20.0])
+    assert power_kw[0, 2] == pytest.approx(2 * (low + 0.01))
 
 
 def test_seasons_are_compared_where_the_period_has_them(write, tmp_path):
