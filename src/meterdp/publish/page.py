@@ -99,6 +99,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
     if not stated:
         return None
     condition = holds_if(stated["usable_share"], stated.get("assumed", ""))
+    contradicted = f"{stated['contradicted']}. " if "contradicted" in stated else ""
     rows = [
         (one["of"], *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
         for one in stated["quantities"]
@@ -108,7 +109,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"Holds if {condition}. A public guess looks at no reading.",
+        "note": f"Holds if {condition}. {contradicted}A public guess looks at no reading.",
     }
 
 

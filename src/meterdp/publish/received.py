@@ -62,7 +62,11 @@ def expected_error(manifest: Mapping) -> str | None:
     """Return what a manifest says of how far the release is expected to be off, if it says anything."""
     stated = manifest.get("expected_error")
     words = stated.get("in_words") if isinstance(stated, dict) else None  # words: keep
-    return words.removeprefix("expected to be off by: ") if isinstance(words, str) else None
+    if not isinstance(words, str):
+        return None
+    contradicted = stated.get("contradicted")
+    more = f". {contradicted}" if isinstance(contradicted, str) else ""
+    return words.removeprefix("expected to be off by: ") + more
 
 
 def read_manifest(folder) -> tuple[bytes, dict]:

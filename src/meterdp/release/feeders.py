@@ -273,7 +273,9 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
     manifest = service.manifest(
         "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
     )
-    manifest |= {"feeder_totals": _facts(mechanism, window), "expected_error": made_by.plan.stated}
+    contradicted = _contradicted(released, mechanism.public)
+    expected = made_by.plan.stated | ({"contradicted": contradicted} if contradicted else {})
+    manifest |= {"feeder_totals": _facts(mechanism, window), "expected_error": expected}
     return service.folder(files, manifest, _page(released, made_by), made_by)
 
 
@@ -345,7 +347,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis, *_contradicted(released, public)],
+        expected=[*made_by.plan.said, made_by.plan.basis, *filter(None, [_contradicted(released, public)])],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
@@ -358,15 +360,15 @@ def _of_mean_use(released: FeederRelease) -> str:
     return f"{100 * share:.0f} % of" if share < 1 else "larger than"
 
 
-def _contradicted(released: FeederRelease, public: FeederPublic) -> list[str]:
-    """Say that the plan does not hold, if by the released totals meters use much less or more than was taken."""
+def _contradicted(released: FeederRelease, public: FeederPublic) -> str | None:
+    """Say that the plan does not hold, if by the released totals meters use much less or more than was assumed."""
     daily_kwh = released.total_kwh.sum() / max(released.devices.sum() * public.days, 1)
     if public.typical_daily_kwh / GUESS_FACTOR <= daily_kwh <= public.typical_daily_kwh * GUESS_FACTOR:
-        return []
-    return [
+        return None
+    return (
         f"By the released totals a meter uses {significant(daily_kwh, 2)} kWh a day, not {_daily_range(public)}: "
-        "errors are probably larger than that"
-    ]
+        "errors are probably larger than expected"
+    )
 
 
 def _csv(columns: dict[str, Sequence]) -> bytes:
