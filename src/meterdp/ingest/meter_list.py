@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -16,6 +17,7 @@ from functools import cached_property, lru_cache
 from meterdp.core.parquet import atomic_path
 from meterdp.core.regular import check_file
 from meterdp.errors import InputError
+from meterdp.ingest.inference.words import CIRCUIT, METER_FIRST
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.
@@ -80,7 +82,8 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
             f"is not a list of meters: its header must name {METER_COLUMN}, and no column twice or without a name",
             file=path,
             row=1,
-            hint=f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
+            hint=_renamed(header)
+            or f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
         )
     circuit_of: dict[str, str | None] = {}
     feeder_of: dict[str, tuple[str | None, str | None]] = {}
@@ -102,6 +105,18 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
     return MeterList(circuit_of, feeder_of, said_of)
+
+
+def _renamed(header: Sequence[str]) -> str | None:
+    """Say which columns to rename, where their names tell; without a header a name may be a meter's id."""
+    meters, feeders = (
+        [name for name in header if re.search(words, name, re.IGNORECASE) and not re.search(r"\d{3}", name)]
+        for words in (METER_FIRST, CIRCUIT)
+    )
+    if METER_COLUMN in header or not meters:
+        return None
+    named = [f"{meters[0]!r} {METER_COLUMN}", *([f"{feeders[0]!r} {CIRCUIT_COLUMN}"] if feeders else [])]
+    return f"call {' and '.join(named)}"
 
 
 def _delimiter(lines: Sequence[str]) -> str:

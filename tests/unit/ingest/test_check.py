@@ -564,6 +564,14 @@ def test_an_error_elsewhere_in_the_configuration_reprints_nothing(tmp_path, fram
     assert code == 1 and said.count("\n") == 1 and "write 'classes' if you meant that key" in said
 
 
+def test_text_that_is_not_utf_8_is_one_error(tmp_path, frame, capsys):
+    (tmp_path / "e.csv").write_bytes(plain(frame).to_csv(index=False).encode("utf-16"))
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
+    assert (
+        code == 1 and said.count("meterdp cannot go on") == 1 and "is UTF-16 text; save the export as UTF-8" in said
+    )
+
+
 def test_a_misspelt_zone_is_one_error_with_the_zone_that_was_meant(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     code, said = checked(tmp_path, capsys, path, export={"time_zone": "Europe/Lodon", "interval_minutes": 30})

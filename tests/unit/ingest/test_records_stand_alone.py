@@ -458,7 +458,9 @@ def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
     for text, problem in (
         ("meter_id\na\na\n", "row 3: names a meter a second time"),
         ("meter_id,circuit\na\n", "row 2: does not name one meter"),
-        ("meter\na\n", "row 1: is not a list of meters"),
+        ("meter\na\n", "row 1: is not a list of meters.*; call 'meter' meter_id"),
+        ("PRM;Poste (feeder)\na;b\n", r"call 'PRM' meter_id and 'Poste \(feeder\)' circuit"),
+        ("PRM 12345\na\n", r"without a name; write one meter per line under meter_id"),
         ("meter_id\n\n", "lists no meter"),
     ):
         path.write_text(text)

@@ -378,6 +378,8 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
     settings = ExportSettings.from_config(export)
+    if settings.format in ("long_csv", "wide_csv"):
+        kind_of(path)  # says what is no text, or another kind of file
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     files, unread = files_not_read(path, settings)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
