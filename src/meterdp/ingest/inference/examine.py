@@ -25,7 +25,7 @@ from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_min
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.quantities import SeveralRowsError
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import kind_of, sample_of, samples_of, some_rows
+from meterdp.ingest.inference.table import head_of, kind_of, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     NET_CLIP_KWH_PER_HOUR,
@@ -379,7 +379,7 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     """
     settings = ExportSettings.from_config(export)
     if settings.format in ("long_csv", "wide_csv"):
-        kind_of(path)  # says what is no text, or another kind of file
+        head_of(Path(path))  # refuses a file that is of another kind
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     files, unread = files_not_read(path, settings)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody

@@ -84,12 +84,7 @@ def kind_of(path) -> tuple[str, bytes]:
     read.
     """
     path = Path(path)
-    _refuse_workbooks(path)
-    with open_bytes(files_of(path)[0]) as stream:
-        head = stream.read(HEAD_BYTES)
-    for start, problem, hint in _OTHERS:
-        if re.match(start, head):
-            raise InputError(problem, file=path, hint=hint)
+    head = head_of(path)
     if head.startswith(b"PAR1"):
         return "parquet", b""
     version = nem12.version(head)
@@ -110,6 +105,19 @@ def kind_of(path) -> tuple[str, bytes]:
     if b"\0" in head[:4096]:
         raise InputError("is no text", file=path, hint="give a CSV, Parquet, NEM12 or Green Button XML file")
     return "csv", head
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first ``HEAD_BYTES`` of the first file, unpacked; raises as :func:`kind_of` for files that say
+    themselves what else they are.
+    """
+    _refuse_workbooks(path)
+    with open_bytes(files_of(path)[0]) as stream:
+        head = stream.read(HEAD_BYTES)
+    for start, problem, hint in _OTHERS:
+        if re.match(start, head):
+            raise InputError(problem, file=path, hint=hint)
+    return head
 
 
 def _refuse_workbooks(path: Path) -> None:
