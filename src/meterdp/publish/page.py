@@ -93,13 +93,17 @@ def _inline(words: str) -> Markup:
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(words))))
 
 
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}. " if words else ""
+
+
 def expected_errors(manifest: Mapping) -> dict | None:
     """Return the table of expected errors, as a template takes it."""
     stated = manifest.get("expected_error")
     if not stated:
         return None
     condition = holds_if(stated["usable_share"], stated.get("assumed", ""))
-    contradicted = f"{stated['contradicted']}. " if "contradicted" in stated else ""
+    first, then = (_sentence(stated.get(name, "")) for name in ("found", "contradicted"))
     rows = [
         (one["of"], *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
         for one in stated["quantities"]
@@ -109,7 +113,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"Holds if {condition}. {contradicted}A public guess looks at no reading.",
+        "note": f"{first}Holds if {condition}. {then}A public guess looks at no reading.",
     }
 
 

@@ -116,6 +116,7 @@ class Plan:
             "quantities": [asdict(one) for one in self.expected],
             "absurd": self.absurd,
             "usable_share": USABLE,
+            "found": self.found,
             **({"assumed": self.assumed} if self.assumed else {}),
             "in_words": self.sentence,  # words: keep
         }
