@@ -38,28 +38,37 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     """Print what the export contains; return 1 if a study with the given settings would be refused."""
     if arguments.config:
-        for name in ("write", "time_zone"):
-            if getattr(arguments, name) is not None:
-                hint = "leave it out, or check without --config"
-                raise InputError("does not go with --config", field=f"--{name.replace('_', '-')}", hint=hint)
+        if arguments.time_zone is not None:
+            hint = "leave it out, or check without --config"
+            raise InputError("does not go with --config", field="--time-zone", hint=hint)
+        _refuse_to_write_over(arguments.write)
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
-    if arguments.write is not None and arguments.write.exists():
-        raise InputError("is there already", file=arguments.write, hint="name a new file")
+    _refuse_to_write_over(arguments.write)
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     found = examine(arguments.export, time_zone=arguments.time_zone)
-    proposed = config_text(arguments.export, found)
     print(finding_words(arguments.export, found))
     print("\n`meterdp plan N` says what a release about N listed meters would be worth.")
-    if arguments.write is None:
-        print(f"\n{_title(found)}:\n\n{proposed}", end="")
-    else:
-        with open(arguments.write, "x", encoding="utf-8") as file:
-            file.write(proposed)
-        print(f"\n{_title(found)} is in {arguments.write}.")
+    _give(found, config_text(arguments.export, found), arguments.write)
     return int(bool(found.findings))
+
+
+def _refuse_to_write_over(path: Path | None) -> None:
+    if path is not None and path.exists():
+        raise InputError("is there already", file=path, hint="name a new file")
+
+
+def _give(found: Finding, proposed: str, path: Path | None) -> None:
+    """Print a configuration, or write it to a new file."""
+    title = "A configuration for it once this is corrected" if found.findings else "A configuration that reads it"
+    if path is None:
+        print(f"\n{title}:\n\n{proposed}", end="")
+    else:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(proposed)
+        print(f"\n{title} is in {path}.")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -95,7 +104,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         if listed:
             odd = [*map(str, look.findings), *look.odd]
         else:
-            problems, proposed, odd = [*problems, *look.findings], bool(look.findings), look.odd
+            of_export = [error for error in look.findings if error.file is None or error.file != export["meters"]]
+            problems, proposed, odd = [*problems, *look.findings], bool(of_export), look.odd
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     elif arguments.unless_read is None:
@@ -105,7 +115,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
-        _propose(path, zone, section, {str(problem) for problem in problems})
+        _propose(path, zone, section, {str(problem) for problem in problems}, arguments.write)
+    elif arguments.write is not None:
+        print(f"Nothing is written to {arguments.write}: the settings need no other configuration.")
     return int(bool(problems))
 
 
@@ -157,8 +169,10 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
     return done.stat().st_mtime > max(file.stat().st_mtime for file in written)
 
 
-def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> None:
-    """Print what the export looks like by itself, if the rows that are kept are those of the settings."""
+def _propose(path, time_zone: str | None, section: Mapping, said: set[str], written: Path | None) -> None:
+    """Print what the export looks like by itself, if the rows that are kept are those of the settings, and give a
+    configuration that reads it.
+    """
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
     try:
@@ -168,11 +182,7 @@ def _propose(path, time_zone: str | None, section: Mapping, said: set[str]) -> N
             print(f"{REFUSAL} {error}")
         return
     print(f"\nThe export by itself looks like this:\n\n{finding_words(path, found)}")
-    print(f"\n{_title(found)}:\n\n{config_text(path, found)}", end="")
-
-
-def _title(found: Finding) -> str:
-    return "A configuration for it once this is corrected" if found.findings else "A configuration that reads it"
+    _give(found, config_text(path, found), written)
 
 
 # numba looks for BLAS in SciPy, a third of a second.

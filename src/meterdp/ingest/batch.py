@@ -42,6 +42,11 @@ class Seen(Sequence):
         return self.names[: self._count][at] if isinstance(at, slice) else self.names[range(self._count)[at]]
 
 
+def plain_id(name: str) -> str:
+    """Return a meter's id without what spreadsheets write around digits that are to stay text: ="541"."""
+    return name[2:-1] if name.startswith('="') and name.endswith('"') and len(name) > 3 else name
+
+
 class NameIndex:
     """Numbers of names through all batches of an export.
 
@@ -65,8 +70,8 @@ class NameIndex:
         return np.append(numbers[: len(names)], NO_CODE)[codes]
 
     def _look_up(self, names: Sequence[str]) -> np.ndarray:
-        index = self._index
-        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in names]
+        index, ids = self._index, map(plain_id, names)
+        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in ids]
         return np.array(found, np.int64)
 
 

@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from meterdp.core.parquet import atomic_path
 from meterdp.core.regular import check_file
 from meterdp.errors import InputError
+from meterdp.ingest.batch import plain_id
 from meterdp.ingest.inference.words import CIRCUIT, METER_FIRST
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
@@ -93,7 +94,7 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         if not row:
             continue
         fields = dict(zip(header, map(str.strip, row), strict=False))
-        meter = fields.get(METER_COLUMN)
+        meter = plain_id(fields.get(METER_COLUMN, ""))
         if not meter or len(row) != len(header) or meter in circuit_of:
             problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
             raise InputError(problem, file=path, row=number, hint="write every meter once, each in its own row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -246,6 +247,26 @@ READ: dict[str, tuple[str, Callable, dict]] = {
             sep=";",
         ),
         {"time_of_day_column": "Hora", "time_format": "%d/%m/%Y", "meter_column": "CUPS", "decimal": ","},
+    ),
+    # The device of a point of supply was replaced; its id is to stay text in a spreadsheet.
+    "Belgian": (
+        "e.csv",
+        _table(
+            lambda f: pd.DataFrame(
+                {
+                    "Van (datum)": f["local"].str[8:10] + "-" + f["local"].str[5:7] + "-" + f["local"].str[:4],
+                    "Van (tijdstip)": f["local"].str[11:] + ":00",
+                    "EAN-code": '="' + f["meter_id"] + '"',
+                    "Meter": "1SAG" + f["meter_id"] + np.where(f["local"] < "2025-03-20", "1", "2"),
+                    "Register": np.where(f["local"].str[11:13].between("07", "21"), "Afname Dag", "Afname Nacht"),
+                    "Volume": f["kwh"].map("{:.3f}".format).str.replace(".", ",", regex=False),
+                    "Eenheid": "kWh",
+                }
+            ),
+            sep=";",
+            quoting=csv.QUOTE_NONE,
+        ),
+        {"meter_column": "EAN-code", "energy_column": "Volume", "decimal": ",", "time_column": "Van (datum)"},
     ),
     "settlement periods": ("e.csv", _wide_days(_passed), {"format": "wide_csv", "wide_columns": "numbers"}),
     "titles as wide as the table": (

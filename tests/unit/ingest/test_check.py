@@ -449,6 +449,23 @@ def test_offsets_of_stamps_tell_the_zone_and_contradict_others(tmp_path, capsys,
     assert code == 0 and "which is not that of" not in said
 
 
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Istanbul", "Etc/GMT-1"])
+def test_a_zone_without_changes_is_told_where_stamps_skip_an_hour(tmp_path, frame, capsys, zone, listed):
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\n")
+    export = {"interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export |= {"meters": str(tmp_path / "list.csv")} if listed else {}
+    words = (
+        f"by the British and Irish rule, not by the clock of {zone}: if stamps are local time, set export.time_zone"
+    )
+    for settings in ({"time_zone": zone}, {"time_zone": ZONE, "stamp_time_zone": zone}):
+        code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | settings)
+        assert code == 0 and words in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"time_zone": ZONE})
+    assert code == 0 and "rule, not by the clock" not in said
+
+
 @pytest.mark.parametrize(("lost", "most"), [(1, False), (3, True), (4, True)])
 def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most):
     frame = frame.assign(meter_id=frame["meter_id"].str.replace("M", "00"))
@@ -459,7 +476,7 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and f"of 4 listed meters, {lost} have no reading that is used" in said
-    assert f"{lost} listed meters are in the export with more or fewer zeros in front" in said
+    assert f"{lost} listed meters are in the export with other zeros in front, blanks or signs" in said
     assert ("a release would hold noise around a public guess for the most part" in said) == most
 
 

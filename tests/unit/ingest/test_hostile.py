@@ -300,6 +300,11 @@ CASES = [
         "meter_id,date,01:00,00:00\nm,2021-06-01,1,2\n", {"used": 2}, {"m": [2, 1]}, 2, {"format": "wide_csv"},
     ),
     Case(
+        "ids that a spreadsheet is to keep as text",
+        lines("m 00 1").replace("m,", '="007",') + '="007",2021-06-01 01:00,2\n"007",2021-06-01 02:00,3\n',
+        {"used": 3}, {"007": [1, 2, 3]}, 3,
+    ),
+    Case(
         "rows of nobody",
         lines("m 00 1", " 01 9", "NULL 01 9", "m 01 2"), {"used": 2, "meter_missing": 2}, {"m": [1, 2]}, 4,
     ),

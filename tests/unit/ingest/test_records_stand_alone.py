@@ -455,6 +455,8 @@ def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
     meter_list = MeterList({"b": "north", "a": None, "c,3": "south"})
     write_meter_list(meter_list, path)
     assert read_meter_list(path) == meter_list and meter_list.meter_ids == ["a", "b", "c,3"]
+    path.write_text('meter_id;circuit\n="007";north\n="08";\n')
+    assert read_meter_list(path).circuit_of == {"007": "north", "08": None}
     for text, problem in (
         ("meter_id\na\na\n", "row 3: names a meter a second time"),
         ("meter_id,circuit\na\n", "row 2: does not name one meter"),

@@ -164,6 +164,29 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
 
 
+@pytest.mark.parametrize(
+    ("day", "night", "at_once"),
+    [("Afname Dag", "Afname Nacht", False), ("1-1:1.8.1", "1-1:1.8.2", False), ("Afname Dag", "Afname Nacht", True)],
+)
+def test_registers_of_two_tariffs_are_kept_unless_their_energy_must_be_added(tmp_path, capsys, day, night, at_once):
+    """As Belgian networks send them: each interval stands in the register of its tariff, feed-in beside it."""
+    frame = plain(readings(days=14))
+    in_day = frame["interval_start"].str[11:13].between("07", "21")
+    both = [frame.assign(Register=np.where(in_day, day, night))]
+    if at_once:
+        both = [frame.assign(Register=name, kwh=frame["kwh"] / 2) for name in (day, night)]
+    export = pd.concat([*both, frame.assign(Register="Injectie Dag", kwh=0.1)])
+    export.sort_values(["meter_id", "interval_start"], kind="stable").to_csv(tmp_path / "e.csv", index=False)
+    code = main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE, "--write", str(tmp_path / "my.yaml")])
+    out, error = capsys.readouterr()
+    if at_once:
+        assert code == 1 and "sum those that are parts of the consumption" in error
+        return
+    proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
+    assert code == 0 and sorted(proposal["keep_rows"]["Register"]) == [day, night]
+    assert "are read, of 1 others not" in out and "0.0% of a typical meter's readings are missing" in out
+
+
 def test_each_of_two_columns_may_tell_rows_apart(tmp_path, capsys):
     frame = plain(readings(days=14))
     rows = [

@@ -18,7 +18,7 @@ import yaml
 from meterdp.core.log_scale import SIGNED, LogScale
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
-from meterdp.ingest.batch import NO_STAMP, Batch
+from meterdp.ingest.batch import NO_STAMP, Batch, plain_id
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
@@ -417,17 +417,20 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
         odd.append(
             f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
         )
-        odd += _zeros_in_front(trial, meter_list)
-    short = int((np.isnan(trial.energy_kwh).mean(axis=1) > most_missing).sum()) if trial.whole else 0
-    least = f"{1 - most_missing:.0%} of the readings of these days"
-    if short and short == len(trial.energy_kwh):
+        odd += _written_otherwise(trial, meter_list)
+    missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
+    some, least = (
+        int(((missing > most_missing) & (missing < 1)).sum()),
+        f"{1 - most_missing:.0%} of the readings of these days",
+    )
+    if len(missing) and (missing > most_missing).all():
         hint = "name days that most meters were read on, or see quality.max_missing_share"
         empty = InputError(
             f"no meter has {least}: a study would leave out all", file=path, field="export.first_day", hint=hint
         )
         found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
-    elif short > without:
-        odd.append(f"of {counted:,} {what}, {short - without:,} have fewer than {least}, and a study leaves them out")
+    elif some:
+        odd.append(f"of {counted:,} {what}, {some:,} have fewer than {least}, and a study leaves them out")
     if without or many_contradict(trial):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
@@ -462,14 +465,18 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _zeros_in_front(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed ids are in the export with other zeros in front, which a spreadsheet takes away."""
+def _written_otherwise(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed ids are in the export with other zeros in front, blanks or signs, as spreadsheets make."""
     if meter_list is None:
         return
-    others = {name for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
-    stripped = {name.lstrip("0") for name in others}
-    if alike := sum(meter.lstrip("0") in stripped for meter in meter_list.circuit_of):
-        yield f"{alike:,} listed meters are in the export with more or fewer zeros in front: correct the list"
+
+    def bare(name: str) -> str:
+        return re.sub(r"[\W_]", "", name).lstrip("0").lower()
+
+    others = {plain_id(name) for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
+    known = set(map(bare, others))
+    if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
+        yield f"{alike:,} listed meters are in the export with other zeros in front, blanks or signs"
 
 
 def _by_itself(

@@ -24,6 +24,7 @@ from meterdp.ingest.inference.words import (
     NOT_OF_READING,
     OTHER_NUMBER,
     PART_OF_METER,
+    POINT,
     START,
     TIME,
     UNIT,
@@ -406,7 +407,10 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         c
         for c in columns
         if c.tokens
-        and not re.search(rf"{CIRCUIT}|{UNIT}|{OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
+        and (
+            re.search(POINT, c.name, re.IGNORECASE)
+            or not re.search(rf"{CIRCUIT}|{UNIT}|{OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
+        )
         and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
         and not all(w.lower() in UNIT_NAMED for w in c.tokens)
         and not c.is_time
@@ -414,7 +418,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     # Readings change from row to row; "meter reading" is not the name of a meter.
     named = [
         c
-        for names in (METER_FIRST, METER_NEXT)
+        for names in (POINT, METER_FIRST, METER_NEXT)
         for c in possible
         if re.search(names, c.name, re.IGNORECASE) and not re.search("reading|value", c.name, re.IGNORECASE)
     ]

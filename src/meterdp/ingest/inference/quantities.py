@@ -24,11 +24,16 @@ _MOST_REPEATED = 0.1
 # Of a column that says how a reading came about: entries at most, rows of one at least, and shares of zeros.
 _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 # Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
-_CONSUMPTION = re.compile(
-    r"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh"
-    r"|(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
+_ALL = (
+    r"(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
     r"|verbrauch|forbruk|forbrug|förbrukning|kulutus|consumo|consommation|prelievo|afname|a\+|\+a)"
-    r"(?:[ _-]*(?:energy|k?wh))*",
+    r"(?:[ _-]*(?:energy|k?wh))*"
+)
+_CONSUMPTION = re.compile(rf"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh|{_ALL}", re.IGNORECASE)
+# ... and in one tariff.
+_IN_A_TARIFF = re.compile(
+    rf"(?:\d-\d+:)?1\.(?:8|9|29)\.[1-4](?:\*255)?|{_ALL}[ _-]*(?:(?:tariff?|tarief|t)?[ _-]*[1-4]|day|night|dag|nacht"
+    r"|tag|jour|nuit|hoog|laag|high|low|(?:off)?[ -]?peak|h[pct]|nt|giorno|notte|punta|llano|valle|piek|dal)",
     re.IGNORECASE,
 )
 # A phase or a tariff in the name of a column.
@@ -128,12 +133,15 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
         rows = rows.kept(next(c for c in rows.others if c.name == name), entries.__contains__)
     while (column := rows.distinguished_by()) is not None:
         surely = [entry for entry in column.tokens if _is_all_consumption(entry, column.tokens)]
-        if len(surely) != 1 or column.name in keep:
+        if len(surely) != 1:
+            surely = _in_tariffs(rows, column)
+        if not surely or column.name in keep:
             _refuse_several(path, rows, column, out)
             break
         keep[column.name] = surely
-        others = len(column.tokens) - 1
-        out.to_check.append(f"rows of the register '{surely[0]}' are read, of {others} others not (export.keep_rows)")
+        others = len(column.tokens) - len(surely)
+        read = f"rows of the register{'s' if len(surely) > 1 else ''} {' and '.join(map(repr, surely))} are read"
+        out.to_check.append(f"{read}, of {others} others not (export.keep_rows)")
         rows = rows.kept(column, surely.__contains__)
     if keep:
         out.settings["keep_rows"] = keep
@@ -200,6 +208,13 @@ def _not_measured(rows: Rows) -> list[str]:
                 "are not: if they stand for readings that are missing, keep the others (export.keep_rows)"
             )
     return said
+
+
+def _in_tariffs(rows: Rows, column: Column) -> list[str]:
+    """Return the entries that mean consumption in one tariff each, if there are several, never at the same time."""
+    found = [entry for entry in column.tokens if _IN_A_TARIFF.fullmatch(entry)]
+    apart = len(found) > 1 and rows.kept(column, found.__contains__).repeated <= SELDOM
+    return found if apart else []  # energy at the same time would have to be added
 
 
 def _is_all_consumption(entry: str, entries: Iterable[str]) -> bool:

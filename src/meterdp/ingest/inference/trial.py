@@ -221,7 +221,7 @@ def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     zone = time_zone or trial.settings.time_zone
-    odd = [*_other_intervals(trial), *_days_of_nobody(trial, zone), *_skipped_hours(trial)]
+    odd = [*_other_intervals(trial), *_days_of_nobody(trial, zone), *_other_clock(trial), *_skipped_hours(trial)]
     return [*odd, *_hours_that_contradict(trial, time_zone)]
 
 
@@ -258,6 +258,12 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
         "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
         f"profiles.clip_kwh_per_hour to bounds that hold it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
     )
+
+
+def _other_clock(trial: Trial) -> Iterator[str]:
+    if not trial.settings.counts_intervals:
+        sentence = clock_evidence(trial.batches).unlike(trial.settings.time_zone)
+        yield from [] if sentence is None else [sentence]
 
 
 def _skipped_hours(trial: Trial) -> Iterator[str]:

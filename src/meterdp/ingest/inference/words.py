@@ -1,10 +1,11 @@
 """Words in names of columns, in the languages of the exports we know, as regular expressions."""
 
-# Of meters, the nearer ones first.
-METER_FIRST = (
-    r"meter|nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|zähl|zaehl|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
-    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|mittaus|punto|ponto|compteur|contador|contatore|licznik|特定番号"
+# Of meters, the nearer ones first: the point of supply keeps its id when the device is replaced.
+POINT = (
+    r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
+    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
 )
+METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|contatore|licznik"
 METER_NEXT = (
     r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
     r"|\bid\b|_id|id$|contra[tc]"

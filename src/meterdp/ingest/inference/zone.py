@@ -98,6 +98,18 @@ class ClockEvidence:
             what = "holds readings in an hour that the clock of {} skips"
         return what.format(time_zone), hint, doubled
 
+    def unlike(self, time_zone: str) -> str | None:
+        """Say that the clock of the stamps changes and that of a zone does not, if so: an hour may be missing for
+        another reason.
+        """
+        if self.carries_offset or not self.changes or _verdicts(self.hours, time_zone):
+            return None
+        names = " or ".join(CLOCKS[zone] for zone in self.zones)
+        return (
+            f"hours are skipped in spring or repeated in autumn by the {names} rule, not by the clock of {time_zone}"
+            f": if stamps are local time, set export.time_zone to the zone of the homes, such as {self.zones[0]}"
+        )
+
     def sentences(self) -> list[str]:
         said = []
         if self.carries_offset:
@@ -294,8 +306,8 @@ def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, i
     """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
     any run, how many meters it keeps, and how many the whole period keeps.
 
-    A run has four weeks or more, if one of so many keeps a meter, else two or one. ``energy_kwh`` (H, T) has NaN
-    where there is no reading.
+    A run has four weeks or more, if one of so many keeps a meter, else two or one, or else all days. ``energy_kwh``
+    (H, T) has NaN where there is no reading.
     """
     given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
     scale = len(energy_kwh) / max(1, len(given))
@@ -312,7 +324,7 @@ def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, i
             kept[a, b] = ((upto[:, b] - upto[:, a]) >= enough).sum()
     whole = kept[0, -1]
     run_days = np.subtract.outer(-edges, -edges)
-    fewest = next((few for few in _FEWEST_DAYS if kept[run_days >= min(few, days)].any()), 1)
+    fewest = next((few for few in _FEWEST_DAYS if kept[run_days >= min(few, days)].any()), days)
     kept[run_days < min(fewest, days)] = 0
     length = slots[None, :] - slots[:, None]
     best = np.where(kept >= _KEPT_SHARE * kept.max(), length, -1)
