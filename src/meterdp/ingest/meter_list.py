@@ -68,6 +68,16 @@ def digest_of_meters(meter_list: bytes) -> str:
     return hashlib.sha256("\n".join(meters).encode()).hexdigest()
 
 
+def plain_list(meter_list: bytes) -> bytes:
+    """Return a list as spreadsheets would not have changed it: commas, line feeds, and no byte order mark."""
+    lines = meter_list.decode("utf-8-sig").splitlines()
+    if _delimiter(lines) == ",":
+        return "".join(f"{line}\n" for line in lines).encode()
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows(csv.reader(lines, strict=True, delimiter=_delimiter(lines)))
+    return out.getvalue().encode()
+
+
 # A release asks for its list many times, which takes seconds for a million meters.
 @lru_cache(maxsize=2)
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:

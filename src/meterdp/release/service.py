@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import meterdp
 from meterdp.core.log_scale import LogScale
-from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list
+from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, plain_list
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
@@ -153,16 +153,17 @@ class ReleaseService:
     def request(self, mechanism: Releasable) -> Request:
         """Return the request for a mechanism, if the policy does not refuse it."""
         check_release(mechanism.guarantee, mechanism.households, self.limit)
-        list_digest = hashlib.sha256(self.meter_list).hexdigest()
         meters = self.listed.meter_ids
+        # As earlier versions named the list, and as it is named however it is saved.
+        of_bytes, of_list = (hashlib.sha256(of).hexdigest() for of in (self.meter_list, plain_list(self.meter_list)))
         return Request(
             budget_of(mechanism.guarantee, self.config, self.simulated),
-            {**mechanism.parameters, "list_of_meters_sha256": list_digest, "synthetic": self.simulated},
+            {**mechanism.parameters, "list_of_meters_sha256": of_list, "synthetic": self.simulated},
             mechanism.loss,
             tuple(self.period),
             meters,
             self.periods,
-            former_lists=(list_digest, digest_of_meters(self.meter_list)),
+            former_lists=(of_bytes, digest_of_meters(self.meter_list)),
             label=self.config["release"]["population"],
             neighbourhoods=getattr(mechanism, "neighbourhoods", None),
             setting=mechanism.setting,

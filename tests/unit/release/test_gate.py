@@ -1,5 +1,6 @@
 """The gate: every refusal is one sentence that names the setting, and what is sound passes."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -17,6 +18,7 @@ from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.profiles.tables import PROFILES
 from meterdp.publish.folder import replace_folder
 from meterdp.release import mixture
+from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
 from tests.conftest import ROOT
@@ -253,3 +255,30 @@ def test_rows_that_are_kept_are_one_request_however_they_are_written(keep_rows, 
     export = ReleaseService(config, b"", simulated=True).records()["export"]
     assert {key: value for key, value in export.items() if "keep" in key or "register" in key} == parameters
     assert [*export.get("keep_rows", {})] == sorted(export.get("keep_rows", {}))
+
+
+LISTED = "meter_id,circuit,town\n" + "".join(f"m{n},c{n % 3},Gent\n" for n in range(80))
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        (LISTED, True),
+        (LISTED.replace("\n", "\r\n"), True),
+        ("\ufeff" + LISTED.replace(",", ";"), True),
+        (LISTED.rstrip("\n"), True),
+        (LISTED.replace("m7,c1", "m7,c2"), False),
+        (LISTED.replace("m79", "m80"), False),
+    ],
+    ids=["itself", "line ends", "semicolons", "no last line end", "another circuit", "another meter"],
+)
+def test_a_list_is_one_request_however_a_spreadsheet_saves_it(written, same):
+    given = config(export={**DEFAULTS["export"], **REAL}, release={**DEFAULTS["release"], **NAMED, "insist": True})
+
+    def request(text):
+        service = ReleaseService(given, text.encode(), simulated=False)
+        return service.request(ReleasedMixture.configured(80, service, None))
+
+    one, two = request(LISTED), request(written)
+    assert (one.key == two.key) == same and (one.meters == two.meters) == ("m80" not in written)
+    assert one.parameters["list_of_meters_sha256"] == hashlib.sha256(LISTED.encode()).hexdigest()
