@@ -581,6 +581,28 @@ def test_an_error_elsewhere_in_the_configuration_reprints_nothing(tmp_path, fram
     assert code == 1 and said.count("\n") == 1 and "write 'classes' if you meant that key" in said
 
 
+def test_a_file_of_a_listed_meter_that_is_no_text_ends_nothing(tmp_path, frame, capsys):
+    """The first of several files, which may hold the rows of one meter alone."""
+    (tmp_path / "export").mkdir()
+    for number, (meter, rows) in enumerate(frame.groupby("meter_id")):
+        encoding = "utf-16" if number == 0 else "utf-8"
+        (tmp_path / f"export/{meter}.csv").write_bytes(plain(rows).to_csv(index=False).encode(encoding))
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | days)
+    assert code == 0 and "a study can run" in said and "of 4 listed meters, 1 have no reading that is used" in said
+
+
+def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, capsys):
+    words = [stamp.isoformat() for stamp in frame["utc"].dt.tz_convert(ZONE)]
+    words[5] = words[5].replace("+00:00", "+03:00")
+    plain(frame.assign(local=words)).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "time_format": "ISO8601"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and "which is not that of" not in said
+
+
 def test_text_that_is_not_utf_8_is_one_error(tmp_path, frame, capsys):
     (tmp_path / "e.csv").write_bytes(plain(frame).to_csv(index=False).encode("utf-16"))
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})

@@ -378,9 +378,9 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
     settings = ExportSettings.from_config(export)
-    if settings.format in ("long_csv", "wide_csv"):
-        head_of(Path(path))  # refuses a file that is of another kind
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
+    if settings.format in ("long_csv", "wide_csv") and meter_list is None:
+        head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
     files, unread = files_not_read(path, settings)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
         raise unread[0]

@@ -33,6 +33,8 @@ _FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in 
 # A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
 _EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
 _FEWEST = 4
+# An offset that fewer stamps carry is a mistake in some rows.
+_STRAY = 0.01
 # Of many readings every seventh, which meets every time of day, tells when homes sleep.
 _MANY, _SLEEP_STEP = 50_000, 7
 # An offset behind a time of day.
@@ -232,7 +234,9 @@ class Offsets:
         at = np.searchsorted(changes.utc_us, self.utc_us, side="right")
         around = changes.offset_us[np.clip([at - 1, at, at + 1], 0, len(changes.offset_us) - 1)]
         right = self.offset_us == (around.min(axis=0) if standard else around[1])
-        return all(right[self.offset_us == offset].mean() >= _FULL for offset in np.unique(self.offset_us))
+        offsets, count = np.unique(self.offset_us, return_counts=True)
+        usual = offsets[count >= _STRAY * count.sum()]
+        return all(right[self.offset_us == offset].mean() >= _FULL for offset in usual)
 
     @property
     def zones(self) -> tuple[str, ...]:
