@@ -106,13 +106,14 @@ def merged(*parts: dict) -> dict:
     return out
 
 
-def requests_of(case: str) -> list[Request]:
-    """Return what the ledger is asked for; nothing is charged."""
+def requests_of(case: str, ledgers: Path) -> list[Request]:
+    """Return what a ledger of the folder is asked for; nothing is charged."""
     what, settings = (CASES | LATER)[case]
     real = "export" in settings
     period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    config = complete(merged(SAME, period, settings, {"release": {"what": [what], "insist": True}}), schema)
+    release = {"what": [what], "insist": True, "ledger": str(ledgers / ledger_of(case))}
+    config = complete(merged(SAME, period, settings, {"release": release}), schema)
     service = ReleaseService(config, LIST.encode(), not real)
     found, refused = asked(service)
     assert not refused

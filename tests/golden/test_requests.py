@@ -38,7 +38,7 @@ def test_the_same_request_has_the_key_it_always_had_and_costs_nothing(ledgers):
     for case in cases(ledgers):
         ledger = Ledger(ledgers / ledger_of(case))
         events = len(ledger.events())
-        for number, request in enumerate(requests_of(case)):
+        for number, request in enumerate(requests_of(case, ledgers)):
             assert released(ledger, request, LIMIT, never) == drawn(case, number), case
         assert len(ledger.events()) == events, case
 
@@ -54,7 +54,10 @@ def test_whatever_was_charged_adds_up(ledgers):
     held = set(map(ledger_of, cases(ledgers))) | (set(GONE) if cases(ledgers) is CASES else set())
     for path in sorted(ledgers / name for name in held):
         charged = [
-            request for case in cases(ledgers) if ledger_of(case) == path.name for request in requests_of(case)
+            request
+            for case in cases(ledgers)
+            if ledger_of(case) == path.name
+            for request in requests_of(case, ledgers)
         ]
         gone = GONE.get(path.name, ()) if cases(ledgers) is CASES else ()
         spent = {name: max(charge.mu for charge in charges) for name, charges in Ledger(path).spent().items()}

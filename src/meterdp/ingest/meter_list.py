@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,15 +62,16 @@ def read_meter_list(path) -> MeterList:
     return parse_meter_list(path.read_bytes(), path)
 
 
-@lru_cache(maxsize=1)
-def digest_of_meters(meter_list: bytes) -> str:
-    """Return SHA-256 of who is on a list: another order, column or line ending is no other list."""
+@lru_cache(maxsize=4)
+def digest_of_meters(meter_list: bytes, groups: tuple[str | None, ...] = ()) -> str:
+    """Return SHA-256 of who is on a list, and of the group of each; another order or column is no other list."""
     meters = parse_meter_list(meter_list).meter_ids
-    return hashlib.sha256("\n".join(meters).encode()).hexdigest()
+    said = json.dumps([meters, groups]) if groups else "\n".join(meters)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def plain_list(meter_list: bytes) -> bytes:
-    """Return a list as spreadsheets would not have changed it: commas, line feeds, and no byte order mark."""
+    """Return a list with commas, line feeds and no byte order mark, as releases were once named by it."""
     lines = meter_list.decode("utf-8-sig").splitlines()
     if _delimiter(lines) == ",":
         return "".join(f"{line}\n" for line in lines).encode()

@@ -21,7 +21,7 @@ import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
@@ -86,6 +86,14 @@ class Ledger:
         with self._opened() as file:
             self._checked(file, requests, limit)
             return [request for request in requests if file.entries.known(request.key)["archive"] is None]
+
+    def named(self, request: Request, former: Mapping) -> Request:
+        """Return a request under its former parameters if the ledger knows it by them."""
+        if not self.path.exists():
+            return request
+        with self._opened() as file:
+            before = replace(request, parameters=former)
+            return before if file.entries.known(before.key)["attempts"] else request
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""

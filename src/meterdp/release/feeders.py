@@ -140,6 +140,11 @@ class ReleasedFeeders(Calibrated):
         return plan_of(self.mechanism)
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        ids = self.feeders.ids
+        return tuple(ids[feeder] for feeder in self.feeders.feeder_of)
+
+    @property
     def households(self) -> int:
         return len(self.feeders.feeder_of)
 

@@ -197,6 +197,10 @@ class GroupForecasts(Calibrated):
         return plan_of(self.mechanism.public)
 
     @property
+    def groups(self) -> tuple[str | None, ...]:
+        return self.service.circuits if self.mechanism.public.circuits else ()
+
+    @property
     def parameters(self) -> dict:
         names = ("epsilon", "delta", "records", "level_kwh", "high_kwh", "shape", "groups", "grid")
         first, last = window_of(self.service.config["export"])
@@ -313,6 +317,10 @@ class LabelForecasts(Calibrated):
             grid=GRID,
         )
         return cls(TowardsCentre.calibrate(public), circuit is not None, service)
+
+    @property
+    def groups(self) -> tuple[str | None, ...]:
+        return self.service.circuits if self.by_circuit else ()
 
     @property
     def households(self) -> int:

@@ -74,6 +74,10 @@ class ReleasedPopulation(Calibrated):
         return plan_of(public.epsilon, public.delta, min(public.sizes))
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(self.strata[stratum] for stratum in self.mechanism.public.stratum)
+
+    @property
     def parameters(self) -> dict:
         public, settings = self.mechanism.public, self.settings
         prior = public.prior_mixture

@@ -93,6 +93,10 @@ class ReleasedMixture(Calibrated):
     def plan(self) -> Plan:
         return plan_of(self.mechanism.public)
 
+    @property
+    def groups(self) -> tuple[str | None, ...]:
+        return () if self.shared is None else self.service.circuits
+
     @classmethod
     def configured(cls, households: int, service: ReleaseService, shared: SharedNoise | None) -> ReleasedMixture:
         shares = ALONE if shared is None else shared.shares
@@ -111,6 +115,11 @@ class ReleasedMixture(Calibrated):
             **({} if self.shared is None else {"federation": self.shared.words}),
             **self.more,
         )
+
+    @property
+    def former_parameters(self) -> Mapping:
+        public = self.mechanism.public
+        return {"public": parameters_of(public) | {"classes": public.classes}}
 
     def answer(self, log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Released:
         return self.mechanism.release(PrivateRecords(log_kwh), noise, 1)
@@ -173,7 +182,9 @@ def parameters_of(public: PublicSettings) -> dict:
 
     Their names stay for ever: ledgers know a release by them. The scale is among those of the records.
     """
-    sound = public.sound
+    sound, brought = public.sound, {}
+    if sound.prior_mixture is not None:  # it brings its own classes, whatever mixture.classes is
+        brought = {"library_sha256": sound.prior_mixture.sha256, "classes": sound.prior_mixture.classes}
     return {
         **public_fields(public, *PUBLIC),
         "sdp_solver": "own",  # stays part of a request, though there is no choice any more
@@ -183,7 +194,7 @@ def parameters_of(public: PublicSettings) -> dict:
             "prior": None if sound.prior is None else asdict(sound.prior),
             **({} if sound.shares == ALONE else {"shares": asdict(sound.shares)}),
         },
-        **({} if sound.prior_mixture is None else {"library_sha256": sound.prior_mixture.sha256}),
+        **brought,
     }
 
 

@@ -47,12 +47,16 @@ SAFE_NOISE = "docs/proofs/safe_noise.md"
 class Releasable(Mechanism, Protocol):
     """A mechanism whose release the service charges and describes.
 
-    ``setting`` asks for it, ``what`` says in a few words what is released. One within whose neighbourhoods names are
-    hidden has ``neighbourhoods`` as well, their digest.
+    ``setting`` asks for it, ``what`` says in a few words what is released. ``groups`` are the names of the public
+    groups of all listed meters, if it is released by group. ``former_parameters`` are those of its parameters that
+    earlier versions wrote otherwise. One within whose neighbourhoods names are hidden has
+    ``neighbourhoods`` as well, their digest.
     """
 
     setting: str
     what: str
+    groups: tuple[str | None, ...]
+    former_parameters: Mapping
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,14 @@ class Calibrated:
     def plan(self) -> Plan | None:
         """What the release is expected to be worth, None where public numbers do not tell."""
         return None
+
+    @property
+    def groups(self) -> tuple[str | None, ...]:
+        return ()
+
+    @property
+    def former_parameters(self) -> Mapping:
+        return {}
 
     def prepared(self, records):
         return records
@@ -123,6 +135,11 @@ class ReleaseService:
         return parse_meter_list(self.meter_list)
 
     @property
+    def circuits(self) -> tuple[str | None, ...]:
+        """The circuit of every listed meter."""
+        return tuple(self.listed.circuit_of[meter] for meter in self.listed.meter_ids)
+
+    @property
     def period(self) -> list[str]:
         return [self.config["export"][key] for key in ("first_day", "last_day")]
 
@@ -154,9 +171,11 @@ class ReleaseService:
         """Return the request for a mechanism, if the policy does not refuse it."""
         check_release(mechanism.guarantee, mechanism.households, self.limit)
         meters = self.listed.meter_ids
-        # As earlier versions named the list, and as it is named however it is saved.
-        of_bytes, of_list = (hashlib.sha256(of).hexdigest() for of in (self.meter_list, plain_list(self.meter_list)))
-        return Request(
+        # Of the list counts what shapes the release, however it is saved and whatever else it says.
+        of_list = digest_of_meters(self.meter_list, mechanism.groups)
+        # As earlier versions named the list.
+        of_bytes, of_plain = (hashlib.sha256(of).hexdigest() for of in (self.meter_list, plain_list(self.meter_list)))
+        request = Request(
             budget_of(mechanism.guarantee, self.config, self.simulated),
             {**mechanism.parameters, "list_of_meters_sha256": of_list, "synthetic": self.simulated},
             mechanism.loss,
@@ -168,6 +187,8 @@ class ReleaseService:
             neighbourhoods=getattr(mechanism, "neighbourhoods", None),
             setting=mechanism.setting,
         )
+        former = {**request.parameters, **mechanism.former_parameters, "list_of_meters_sha256": of_plain}
+        return Ledger(self.config["release"]["ledger"]).named(request, former)
 
     def release(
         self, mechanisms: Sequence[Releasable], records, folder=None, ready: Callable[[], None] | None = None

@@ -1,6 +1,5 @@
 """The gate: every refusal is one sentence that names the setting, and what is sound passes."""
 
-import hashlib
 import json
 
 import numpy as np
@@ -17,7 +16,7 @@ from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.profiles.tables import PROFILES
 from meterdp.publish.folder import replace_folder
-from meterdp.release import mixture
+from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
@@ -267,10 +266,19 @@ LISTED = "meter_id,circuit,town\n" + "".join(f"m{n},c{n % 3},Gent\n" for n in ra
         (LISTED.replace("\n", "\r\n"), True),
         ("\ufeff" + LISTED.replace(",", ";"), True),
         (LISTED.rstrip("\n"), True),
-        (LISTED.replace("m7,c1", "m7,c2"), False),
+        ("\n".join([*LISTED.splitlines()[:1], *reversed(LISTED.splitlines()[1:])]), True),
+        (LISTED.replace("m7,c1", "m7,c2"), True),
         (LISTED.replace("m79", "m80"), False),
     ],
-    ids=["itself", "line ends", "semicolons", "no last line end", "another circuit", "another meter"],
+    ids=[
+        "itself",
+        "line ends",
+        "semicolons",
+        "no last line end",
+        "another order",
+        "another circuit",
+        "another meter",
+    ],
 )
 def test_a_list_is_one_request_however_a_spreadsheet_saves_it(written, same):
     given = config(export={**DEFAULTS["export"], **REAL}, release={**DEFAULTS["release"], **NAMED, "insist": True})
@@ -281,4 +289,48 @@ def test_a_list_is_one_request_however_a_spreadsheet_saves_it(written, same):
 
     one, two = request(LISTED), request(written)
     assert (one.key == two.key) == same and (one.meters == two.meters) == ("m80" not in written)
-    assert one.parameters["list_of_meters_sha256"] == hashlib.sha256(LISTED.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("what", "asks", "matters"),
+    [
+        (feeders, {"feeder_typical_daily_kwh": 10}, "circuit"),
+        (forecasts, {"forecast_groups": "circuit"}, "circuit"),
+        (forecasts, {"what": ["forecasts"], "forecast_groups": "circuit", "forecast_protects": "label"}, "circuit"),
+        (forecasts, {"forecast_groups": "one"}, None),
+        (forecasts, {"what": ["forecasts"], "forecast_groups": "one", "forecast_protects": "label"}, None),
+        (households, {"household_strata": ["town"]}, "town"),
+        (households, {"household_strata": []}, None),
+        (mixture, {}, None),
+    ],
+)
+def test_of_a_list_counts_what_shapes_the_release(what, asks, matters):
+    given = config(
+        export={**DEFAULTS["export"], **REAL, "last_day": "2025-12-31"},
+        release={**DEFAULTS["release"], **NAMED, "insist": True, **asks},
+    )
+    lines = LISTED.splitlines()
+    others = {"circuit": LISTED.replace("m7,c1", "m7,c2"), "town": LISTED.replace("m7,c1,Gent", "m7,c1,Aalst")}
+    others["order"] = "\n".join([lines[0], *reversed(lines[1:])])
+
+    def key(text):
+        service = ReleaseService(given, text.encode(), simulated=False)
+        return service.request(what.mechanisms(service.listed, service)[0]).key
+
+    assert {name for name, text in others.items() if key(text) != key(LISTED)} == {matters} - {None}
+
+
+@pytest.mark.parametrize(("prior_mixture", "same"), [("auto", True), (None, False)])
+def test_a_prior_mixture_brings_its_classes(prior_mixture, same):
+    def key(classes):
+        sound = {**DEFAULTS["mechanisms"]["sound"], "prior_mixture": prior_mixture}
+        given = config(
+            export={**DEFAULTS["export"], **REAL},
+            release={**DEFAULTS["release"], **NAMED, "insist": True},
+            mechanisms={**DEFAULTS["mechanisms"], "sound": sound},
+            mixture={**DEFAULTS["mixture"], "classes": classes},
+        )
+        service = ReleaseService(given, LISTED.encode(), simulated=False)
+        return service.request(mixture.mechanisms(service.listed, service)[0]).key
+
+    assert (key(4) == key(6)) == same
