@@ -813,6 +813,13 @@ MUTANTS = (
         LEDGER,
     ),
     Mutant(
+        "ledger: a release by group is the same whoever is in which",
+        "src/meterdp/ingest/meter_list.py",
+        "said = json.dumps([meters, groups]) if groups else",
+        "said =",
+        f"{RELEASE_TESTS}/test_gate.py",
+    ),
+    Mutant(
         "ledger: neighbourhoods may change",
         f"{PRIVACY}/spent.py",
         'return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)',
