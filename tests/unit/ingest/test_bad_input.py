@@ -78,6 +78,10 @@ REFUSED = {
         *("e.csv", GOOD, {"energy_column": "energy"}),
         ", row 1, field 'energy': is missing from the header; the header has 'meter_id', ",
     ),
+    "a row of data for a header": (
+        *("e.csv", csv_of(("SECRET-1204", "Varna", 1), header="SECRET-1203,Varna,1"), {}),
+        ", row 1, field 'meter_id': is missing from the header, which looks like a row of data or of meter ids; name",
+    ),
     "another delimiter": ("e.csv", GOOD, {"delimiter": ";"}, "check export.delimiter"),
     "a column twice": (
         *("e.csv", csv_of((*ROW, 1), header=f"{HEADER},kwh"), {}),

@@ -460,6 +460,40 @@ def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_pat
     assert result.counts == {"used": len(expected), "nonexistent_local_time": skipped}
 
 
+@pytest.mark.parametrize("zone", ["Europe/Rome", "Europe/London", "America/Chicago"])
+@pytest.mark.parametrize("minutes", [15, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_a_row_that_leaves_the_skipped_hour_empty_is_by_the_clock_and_others_count(tmp_path, zone, minutes, stamp):
+    """Against pandas' own calendar: a year of one meter by the clock in spring, of another in order of time."""
+    per_day = 24 * 60 // minutes
+    days = pd.date_range("2025-01-01", "2025-12-31", tz=zone)
+    rng, rows, utc, values = np.random.default_rng(11), [], [], []
+    for day in days:
+        u = pd.date_range(day, day + pd.DateOffset(days=1), freq=f"{minutes}min", inclusive="left")
+        v = rng.gamma(1, 1, len(u)).round(3)
+        cells = [*v, *[""] * (25 * per_day // 24 - len(v))]
+        rows.append(("in order", day.date(), *cells))
+        if len(v) < per_day:
+            cells = [""] * len(cells)
+            for at, value in zip(u, v, strict=True):
+                cells[(at.hour * 60 + at.minute) // minutes] = value
+        rows.append(("by the clock", day.date(), *cells))
+        utc.append(u.tz_convert("UTC"))
+        values.append(v)
+    header = ",".join(["meter_id", "date", *(f"Q{n}" for n in range(1, 25 * per_day // 24 + 1))])
+    path = write_csv(tmp_path / "e.csv", rows, header)
+    setting = ExportSettings(
+        format="wide_csv", wide_columns="numbers", time_zone=zone, interval_minutes=minutes, stamp=stamp,
+        time_format="%Y-%m-%d",
+    )  # fmt: skip
+    result = ingested(path, setting)
+    expected = pd.Series(np.concatenate(values), pd.DatetimeIndex(np.concatenate(utc), tz="UTC"))
+    for meter in ("in order", "by the clock"):
+        found = result.energy_kwh[meter].dropna()
+        pd.testing.assert_series_equal(found, expected, check_names=False, check_freq=False)
+    assert set(result.counts) == {"used", "value_missing"}
+
+
 def test_which_columns_are_of_the_repeated_hour():
     hours = [f"HE{n:02d}" for n in range(1, 25)]
     numbered = numbered_columns(hours, 24, 2)

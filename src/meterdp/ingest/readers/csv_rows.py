@@ -32,6 +32,8 @@ from meterdp.ingest.streams import file_by_file, open_bytes
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16
 LONGEST_HEADER_BYTES = 1 << 20  # where it may be that of one meter's file
+# Of a header: a reading, a date, or what an id may be.
+_LIKE_DATA = re.compile(r"\d{4}|^-?\d+[.,]\d+$")
 _RAGGED = "has more or fewer fields than the header"
 
 
@@ -107,19 +109,24 @@ class CsvRows:
     def position(self, name: str, *, header_is_public: bool = True) -> int:
         """Return where the column ``name`` stands; raises ``InputError`` if it is missing or there more than once.
 
-        The other column names are listed unless they are meter ids (``header_is_public``).
+        The other column names are listed unless they are meter ids (``header_is_public``) or may be.
         """
         count = self.header.count(name)
         if count == 1:
             return self.header.index(name)
         if count:
             raise self.refuse_header("is in the header more than once", "rename one", name)
-        listed = f"; the header has {', '.join(repr(n) for n in self.header)}" if header_is_public else ""
-        raise self.refuse_header(
-            f"is missing from the header{listed}",
-            "name the column in the configuration, or check export.delimiter and export.skip_rows",
-            name,
-        )
+        hint = "name the column in the configuration, or check export.delimiter and export.skip_rows"
+        raise self.missing_column(name, hint, listed=header_is_public)
+
+    def missing_column(self, name: str, hint: str, *, listed: bool = True) -> InputError:
+        """Return the refusal of a file without a column; a row of data in the place of the header is not quoted."""
+        if any(_LIKE_DATA.search(entry) for entry in self.header):
+            what = "is missing from the header, which looks like a row of data or of meter ids"
+        else:
+            names = f"; the header has {', '.join(map(repr, self.header))}" if listed else ""
+            what = f"is missing from the header{names}"
+        return self.refuse_header(what, hint, name)
 
     def batches(
         self,

@@ -140,8 +140,4 @@ def _whichever(rows: CsvRows, names: tuple[str, ...]) -> str:
     for name in names:
         if name in rows.header:
             return name
-    raise rows.refuse_header(
-        f"is missing from the header; the header has {', '.join(repr(n) for n in rows.header)}",
-        "set export.format to the layout the file has",
-        " or ".join(names),
-    )
+    raise rows.missing_column(" or ".join(names), "set export.format to the layout the file has")

@@ -4,7 +4,8 @@ meter. Every cell is a reading; cells are taken row by row, as they would stand 
 Columns of intervals are named by times of day, or numbered as the settlement periods of Great Britain are: a number
 counts what has passed since local midnight, so that the days of clock changes have 46 and 50 half-hours. Where a
 column beside them is for the hour that the clock repeats, as HE02X beside HE02 in North America, numbers are hours of
-the clock. For numbers it makes no difference whether stamps are starts or ends.
+the clock, and so they are in a row whose columns of an hour that the clock skips are empty while its last ones are
+not. For numbers it makes no difference whether stamps are starts or ends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch
 from meterdp.ingest.clock import clock_time_us, elapsed_us
 from meterdp.ingest.fields import (
     Field,
@@ -66,13 +67,13 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
         others = rows_of_other_registers(columns, settings)
         rejects = Rejects(settings, (len(fields[0].values), width), batch.header_repeated, others)
         date_us = parse_dates(columns[settings.date_column].without(others), rejects)[0][:, None]
+        energy = _cells([cell.without(others) for cell in cells], settings, rejects)
         if repeated:
             stamp_us = clock_time_us(date_us, each, again, settings)
         elif numbered:
-            stamp_us = elapsed_us(date_us, each, settings)
+            stamp_us = _numbered_us(date_us, each, np.isfinite(energy), settings)
         else:
             stamp_us = np.where(date_us == NO_STAMP, NO_STAMP, date_us + each)
-        energy = _cells([cell.without(others) for cell in cells], settings, rejects)
         key = keys(columns, settings, rejects, rows.member.meter_id)
         for name in {"meter", "circuit"} & set(key):
             key[name] = np.repeat(key[name], width)
@@ -86,6 +87,20 @@ def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, bat
             left_out=batch.left_out * width,
             **key,
         )
+
+
+def _numbered_us(date_us: np.ndarray, number: np.ndarray, given: np.ndarray, settings: ExportSettings) -> np.ndarray:
+    """Return the UTC stamps of numbered columns, (rows, columns): counted from midnight, or by the clock in rows that
+    say so; ``given`` marks readings.
+    """
+    stamp_us = elapsed_us(date_us, number, settings)
+    behind = (stamp_us == NO_SUCH_TIME) & (number <= _DAY_US // settings.interval_us)
+    if not behind.any():
+        return stamp_us
+    by_clock_us = clock_time_us(date_us, number, np.zeros(len(number), bool), settings)
+    skipped = by_clock_us == NO_SUCH_TIME
+    by_clock = skipped.any(1) & (given & behind).any(1) & ~(given & skipped).any(1)
+    return np.where(by_clock[:, None], by_clock_us, stamp_us)
 
 
 def _times(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
