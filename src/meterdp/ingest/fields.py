@@ -208,9 +208,10 @@ def _first_not_a_number(texts: pa.Array) -> int:
     return good
 
 
-def conversions(units: list[str], unit: str) -> np.ndarray:
-    """Return (w, 2) numerators and denominators to ``unit`` from the units that texts name, NaN from no such unit."""
-    return np.array([conversion(text, unit) or (np.nan, 1) for text in units], float).reshape(-1, 2)
+def conversions(units: list[str], settings: ExportSettings) -> np.ndarray:
+    """Return (w, 2) numerators and denominators to ``settings.unit`` from the units that texts name, else NaN."""
+    factors = (conversion(text, settings.unit, settings.interval_minutes) for text in units)
+    return np.array([factor or (np.nan, 1) for factor in factors], float).reshape(-1, 2)
 
 
 def converted(energy: np.ndarray, per_unit: np.ndarray) -> np.ndarray:
@@ -227,20 +228,20 @@ def in_unit(energy: np.ndarray, columns: Mapping[str, Field], settings: ExportSe
     if settings.unit_column is None:
         return energy
     tokens, code = _encode(columns[settings.unit_column])
-    return converted(energy, np.append(conversions(tokens, settings.unit), [[np.nan, 1]], axis=0)[code])
+    return converted(energy, np.append(conversions(tokens, settings), [[np.nan, 1]], axis=0)[code])
 
 
-def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) -> None:
-    """Reject rows with a meter whose unit cannot be converted to ``unit``."""
+def _require_unit(field: Field, settings: ExportSettings, meter: np.ndarray, rejects: Rejects) -> None:
+    """Reject rows with a meter whose unit cannot be converted to ``settings.unit``."""
     tokens, code = _encode(field)
-    other = _look_up(np.isnan(conversions(tokens, unit)[:, 0]), code, True)
+    other = _look_up(np.isnan(conversions(tokens, settings)[:, 0]), code, True)
     if rejects.other_register is not None:
         other &= ~rejects.other_register
     rejects.reject(
         UNIT_DIFFERS,
         field,
         np.flatnonzero(other & (meter != NO_CODE)),
-        f"names no unit that can be converted to {unit}",
+        f"names no unit that can be converted to {settings.unit}",
         "correct it, export.unit or export.unit_column, or keep rows of one quantity by export.keep_rows",
     )
 
@@ -289,7 +290,7 @@ def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Reject
     else:
         meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
     if settings.unit_column is not None:
-        _require_unit(columns[settings.unit_column], settings.unit, meter, rejects)
+        _require_unit(columns[settings.unit_column], settings, meter, rejects)
     if settings.circuit_column is None:
         return {"meter_ids": meter_ids, "meter": meter}
     circuits, circuit = codes(columns[settings.circuit_column], settings.missing_words)

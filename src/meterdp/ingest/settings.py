@@ -138,14 +138,14 @@ def measures_no_energy(unit: str) -> bool:
     return _NOT_OF_ENERGY.fullmatch(unit) is not None
 
 
-def conversion(text: str, unit: str) -> tuple[int, int] | None:
-    """Return numerator and denominator that make numbers in the unit a text names numbers in ``unit``; None if it
-    names none of the same quantity, as energy and power are two.
+def conversion(text: str, unit: str, minutes: int) -> tuple[int, int] | None:
+    """Return numerator and denominator that make numbers in the unit a text names numbers in ``unit``, of intervals
+    of so many minutes; None if it names no unit.
     """
     named = UNIT_NAMED.get(text.lower())
-    if named is None or named.endswith("h") != unit.endswith("h"):
+    if named is None:
         return None
-    factor = Fraction(*UNITS[named](60)) / Fraction(*UNITS[unit](60))
+    factor = Fraction(*UNITS[named](minutes)) / Fraction(*UNITS[unit](minutes))
     return factor.numerator, factor.denominator
 
 

@@ -147,7 +147,7 @@ REFUSED = {
     "no UTF-8": ("e.csv", GOOD.encode() + b"\xfc,2020-01-01 00:00,1\n", {}, ", row 1002: is not UTF-8 text"),
     "no UTF-8 in the header": ("e.csv", "Zähler,kwh\n".encode("latin-1"), {}, ", row 1: is not UTF-8 text"),
     "mixed units": (
-        *("e.csv", csv_of((*ROW, "kWh"), (*ROW, " KWH"), (*ROW, "kW"), header=f"{HEADER},u")),
+        *("e.csv", csv_of((*ROW, "kWh"), (*ROW, " KWH"), (*ROW, "m3"), header=f"{HEADER},u")),
         {"unit_column": "u"},
         ", row 4, field 'u': names no unit that can be converted to kWh",
     ),

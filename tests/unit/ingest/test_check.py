@@ -415,6 +415,23 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
 
 
 @pytest.mark.parametrize(
+    ("first", "days", "words"),
+    [
+        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and no other changes clocks"),
+        ("2025-06-30", 80, "the period has no daylight-saving change"),
+        ("2025-01-01", 365, "no daylight-saving jump: standard time or UTC"),
+    ],
+)
+def test_a_clock_that_does_not_change_is_told_by_the_rules_of_the_period(tmp_path, capsys, first, days, words):
+    stamps = pd.date_range(first, periods=24 * days, freq="h")
+    kwh = 1 + 0.5 * np.sin(np.arange(len(stamps)) / 4)
+    frame = pd.DataFrame({"interval_start": stamps.strftime("%Y-%m-%d %H:%M"), "kwh": kwh.round(3)})
+    pd.concat([frame.assign(meter_id=f"m{n}") for n in range(5)]).to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("zone", "against", "proposed"),
     [
         ("Europe/Paris", ["UTC", "Europe/London", "Indian/Reunion", "Africa/Lagos", "Asia/Tokyo"], "Europe/Zurich"),

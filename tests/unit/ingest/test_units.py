@@ -13,7 +13,8 @@ from meterdp.ingest.settings import ExportSettings, conversion
 from tests.unit.ingest.made_up import ingested, two_days
 from tests.unit.ingest.made_up_exports import ZONE, plain, readings
 
-KWH_PER = {"kWh": 1, " KWH": 1, "Wh": 1e-3, "WH": 1e-3, "MWh": 1e3}
+# Of intervals of a quarter hour.
+KWH_PER = {"kWh": 1, " KWH": 1, "Wh": 1e-3, "WH": 1e-3, "MWh": 1e3, "KW": 0.25, "w": 0.25e-3}
 NO_ENERGY = ("KVARH", "kVAh", "V", "kvar")
 
 
@@ -53,9 +54,10 @@ def test_rows_in_several_units_are_the_energy_in_kwh(tmp_path, bad_rows, time_fo
 
 
 def test_what_is_converted():
-    assert conversion("WH", "kWh") == (1, 1000) and conversion("MWh", "Wh") == (1_000_000, 1)
-    assert conversion("w", "kW") == (1, 1000) and conversion("kwh", "kWh") == (1, 1)
-    assert [conversion(text, "kWh") for text in ("kW", "", "m3", "kvarh")] == [None] * 4
+    assert conversion("WH", "kWh", 15) == (1, 1000) and conversion("MWh", "Wh", 15) == (1_000_000, 1)
+    assert conversion("w", "kW", 15) == (1, 1000) and conversion("kwh", "kWh", 15) == (1, 1)
+    assert conversion("KW", "kWh", 15) == (1, 4) and conversion("Wh", "kW", 30) == (1, 500)
+    assert [conversion(text, "kWh", 15) for text in ("", "m3", "kvarh")] == [None] * 3
 
 
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
@@ -96,6 +98,22 @@ def test_a_check_proposes_unit_and_register_in_one_go(tmp_path, capsys, layout, 
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
     found = ingested(tmp_path / "e.csv", {key: value for key, value in export.items() if key != "path"}).energy_kwh
     truth = frame.pivot_table(index="utc", columns="meter_id", values="kwh")
+    np.testing.assert_allclose(found.to_numpy(), truth.to_numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_power_beside_energy_is_converted_and_of_both_of_a_meter_energy_is_read(tmp_path, capsys, both):
+    frame = plain(readings())
+    power = frame["meter_id"].isin(["M001", "M003"])
+    rows = [frame[~power | both].assign(UOM="KWH"), frame[power].assign(UOM="KW", kwh=frame["kwh"] * 2)]
+    pd.concat(rows).sort_index(kind="stable").to_csv(tmp_path / "e.csv", index=False)
+    words = ["check", str(tmp_path / "e.csv"), "--time-zone", ZONE, "--write", str(tmp_path / "my.yaml")]
+    assert main(words) == 0
+    assert ("rows in kW are converted" in capsys.readouterr().out) != both
+    export = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
+    assert export["unit_column"] == "UOM" and ("keep_rows" in export) == both
+    found = ingested(tmp_path / "e.csv", {key: value for key, value in export.items() if key != "path"}).energy_kwh
+    truth = readings().pivot_table(index="utc", columns="meter_id", values="kwh")
     np.testing.assert_allclose(found.to_numpy(), truth.to_numpy(), rtol=1e-12)
 
 

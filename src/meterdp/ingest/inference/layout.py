@@ -544,7 +544,8 @@ def _unit(table: Table, out: Layout) -> None:
     """Take the unit from a column of units, the name of the readings' column or the lines above."""
     if "unit_column" in out.kept.settings:
         column = next(c for c in table.columns if c.name == out.kept.settings["unit_column"])
-        tokens = {UNIT_NAMED[w.lower()] for w in column.tokens if w.lower() in UNIT_NAMED}
+        read = out.kept.settings.get("keep_rows", {}).get(column.name, column.tokens)
+        tokens = {UNIT_NAMED[w.lower()] for w in read if w.lower() in UNIT_NAMED}
         where = "the column of units"
         unit = "kWh" if "kWh" in tokens else min(tokens)
         if others := sorted(tokens - {unit}):

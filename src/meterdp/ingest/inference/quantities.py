@@ -238,8 +238,6 @@ def _entries_of(column: Column) -> str:
 def _unit_column(columns: Iterable[Column]) -> Column | None:
     """Return the column whose entries are units of energy, or of power, and perhaps of what is neither."""
     units = [c for c in columns if _has_units(c)]
-    # Rows of energy and of power are two quantities, which cannot be converted.
-    units = [c for c in units if len({UNIT_NAMED[w.lower()][-1] for w in c.tokens if w.lower() in UNIT_NAMED}) == 1]
     return best(units, UNIT, lambda c: True)
 
 

@@ -74,6 +74,7 @@ class ClockEvidence:
     zones: tuple[str, ...]  # one for every rule of changes that fits, in the order of CLOCKS
     sleep_hour: float | None  # of the file's clock, or of UTC, around which least energy is used
     hours: Hours | None = None  # where stamps without an offset lie
+    unlike_zones: tuple[str, ...] = ()  # one for every rule that does not fit
 
     def against(self, time_zone: str) -> tuple[str, str, bool] | None:
         """Return problem and hint where the stamps speak against being on the clock of a zone, else None; and whether
@@ -120,7 +121,13 @@ class ClockEvidence:
             names = " or ".join(CLOCKS[zone] for zone in self.zones)
             said.append(f"hours are skipped in spring or repeated in autumn by the {names} rule: a local clock")
         elif self.changes is False:
-            said.append("stamps show no daylight-saving jump: standard time or UTC")
+            names = " or ".join(CLOCKS[zone] for zone in self.unlike_zones)
+            said.append(
+                "stamps show no daylight-saving jump: standard time or UTC"
+                if len(self.unlike_zones) == len(CLOCKS)
+                else f"stamps show no daylight-saving jump by the {names} rule, and no other changes clocks in the "
+                "period: standard time, UTC or a local clock without a change"
+            )
         else:
             said.append("the period has no daylight-saving change, so stamps do not reveal their time zone")
         if self.sleep_hour is not None:
@@ -155,16 +162,11 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
     sleep = _sleep_hour(energy, by_hour)
     if utc > len(hours):
         return ClockEvidence(True, None, (), sleep)
-    fits, contradicts, seen = [], 0, 0
     counted = Hours.of(hours)
-    for zone in CLOCKS:
-        if verdicts := [said for said, _ in _verdicts(counted, zone)]:
-            seen += 1
-            contradicts += not all(verdicts)
-            if all(verdicts):
-                fits.append(zone)
-    changes = True if fits else False if seen and contradicts == seen else None
-    return ClockEvidence(False, changes, tuple(fits), sleep, counted)
+    verdicts = {zone: [said for said, _ in _verdicts(counted, zone)] for zone in CLOCKS}
+    fits = tuple(zone for zone, said in verdicts.items() if said and all(said))
+    unlike = tuple(zone for zone, said in verdicts.items() if not all(said))
+    return ClockEvidence(False, True if fits else False if unlike else None, fits, sleep, counted, unlike)
 
 
 def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:

@@ -197,7 +197,7 @@ class PlainRows:
                 entries = self._new(number, len(self._left_out[name]))
                 self._left_out[name] = np.append(self._left_out[name], left_out(entries, name, settings))
                 if name == settings.unit_column:
-                    self._per_unit = np.append(self._per_unit, conversions(entries, settings.unit), axis=0)
+                    self._per_unit = np.append(self._per_unit, conversions(entries, settings), axis=0)
             elif (stamps := self._new(number, len(self._stamp_us))) and not self._learn_stamps(stamps):
                 return False
         odd = self._new(len(self._texts), len(self._odd_values))
