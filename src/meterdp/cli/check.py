@@ -6,6 +6,7 @@ import argparse
 import copy
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,8 +81,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.export is not None:
         section["path"] = arguments.export
     path = section.get("path")
-    if arguments.unless_read is None:
-        _plan(given, schema)
+    most_daily_kwh = _plan(given, schema) if arguments.unless_read is None else None
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         if arguments.unless_read is None:
             print("No export is named, so one will be simulated: a study can run.")
@@ -96,7 +96,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            look = looked_at(path, export, _scale(config, problems), _most_missing(config, problems))
+            most_missing = _most_missing(config, problems)
+            look = looked_at(path, export, _scale(config, problems), most_missing, most_daily_kwh)
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
@@ -110,8 +111,9 @@ def _compare(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     elif arguments.unless_read is None:
         print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
-        first = ", but look at this first:" if odd else "."
-        print(f"The settings describe {path} ({look.meters}): a study can run{first}")
+        study = f"a study can run{', but look at this first:' if odd else '.'}"
+        study = study if look.somebody else "a study would be empty, so look at this first:"
+        print(f"The settings describe {path} ({look.meters}): {study}")
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
@@ -136,13 +138,17 @@ def _most_missing(config: Mapping, problems: list[InputError]) -> float:
     return 1.0 if wrong or "gap" in quality["repair"] else quality["max_missing_share"]
 
 
-def _plan(given: Mapping, schema: Mapping) -> None:
-    """Say what a release would be worth, if the settings do and there is a public list of meters."""
+def _plan(given: Mapping, schema: Mapping) -> float | None:
+    """Say what a release would be worth, if the settings do and there is a public list of meters; return the most
+    energy a day that feeder totals count of a meter, if they are asked for.
+    """
     for package in COMMANDS["check"].needless:  # by a check alone
         if package in sys.modules and sys.modules[package] is None:
             del sys.modules[package]
     from meterdp.core.config import looked_through
+    from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.asked import plans_of_list
+    from meterdp.release.feeders import most_daily_kwh
     from meterdp.release.plan import lines
     from meterdp.simulate.parameters import describe_simulated
 
@@ -153,6 +159,10 @@ def _plan(given: Mapping, schema: Mapping) -> None:
             describe_simulated(config)
         for line in lines(plans_of_list(config, simulated)):
             print(line)
+        if not simulated and config["export"]["meters"] is not None:
+            with suppress(InputError):  # said by `meterdp release check`
+                return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))
+    return None
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -203,6 +203,15 @@ def plan(config: Mapping, meters: int, feeders: int) -> Plan:
     return plan_of(FeederTotals.calibrate(configured(config, on_equal_feeders(meters, feeders), feeders)))
 
 
+def most_daily_kwh(config: Mapping, listed: MeterList) -> float | None:
+    """Return the most energy that totals count of a meter a day on average; None if none are asked for."""
+    if "feeders" not in config["release"]["what"] or config["release"]["feeder_typical_daily_kwh"] is None:
+        return None
+    feeders = Feeders.of_meter_list(listed)
+    public = configured(config, feeders.feeder_of, len(feeders.name))
+    return FeederTotals.calibrate(public).plan.level_limit * public.typical_daily_kwh
+
+
 def on_equal_feeders(meters: int, feeders: int) -> tuple[int, ...]:
     return tuple((np.arange(meters) * feeders // meters).tolist())
 

@@ -121,7 +121,7 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     assert "cannot be used" in str(against(path, listed)[0])
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
-    assert ": a study can run, but look at this first:\nTo be checked: " in capsys.readouterr().out
+    assert ": a study would be empty, so look at this first:\nTo be checked: " in capsys.readouterr().out
     assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
 
 
@@ -493,7 +493,7 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and f"of 4 listed meters, {lost} have no reading that is used" in said
-    assert f"{lost} listed meters are in the export with other zeros in front, blanks or signs" in said
+    assert f"{lost} listed meters are in the export with other zeros in front, blanks, signs or capitals" in said
     assert ("a release would hold noise around a public guess for the most part" in said) == most
 
 
@@ -781,6 +781,127 @@ def checked_with(tmp_path, capsys, folder, settings, listed):
     capsys.readouterr()
     code = main(["check", "--config", str(tmp_path / "my.yaml")])
     return code, capsys.readouterr().out
+
+
+@pytest.fixture
+def few_looked_at(monkeypatch):
+    """Look at no more than the first three thousand of 5,376 readings."""
+    monkeypatch.setattr("meterdp.ingest.inference.examine._FIRST_LOOK", 500)
+    monkeypatch.setattr("meterdp.ingest.inference.examine.MOST_READINGS", 3000)
+    monkeypatch.setattr("meterdp.ingest.inference.trial.MOST_READINGS", 3000)
+    monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 15)
+
+
+@pytest.mark.parametrize(
+    ("order", "files", "follow"),
+    [
+        (["meter_id", "interval_start"], 1, False),
+        (["interval_start", "meter_id"], 1, True),
+        (["interval_start", "meter_id"], 3, True),
+        (["meter_id", "interval_start"], 4, False),
+    ],
+    ids=["by meter", "by time", "files by time", "a file a meter"],
+)
+def test_the_last_day_is_left_open_where_later_days_follow(tmp_path, capsys, few_looked_at, order, files, follow):
+    frame = plain(readings()).sort_values(order, kind="stable")
+    (tmp_path / "export").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), files)):
+        frame.iloc[rows].to_csv(tmp_path / "export" / f"{number}.csv", index=False)
+    found = examine(tmp_path / "export", time_zone=ZONE)
+    assert not found.trial.whole and found.findings == []
+    assert found.settings.get("last_day") == (None if follow else "2025-04-06")
+    assert ("later days follow" in " ".join(found.to_check)) == follow
+    assert yaml.safe_load(config_text("e", found))["export"].items() >= {"first_day": "2025-03-10"}.items()
+    export = {"path": str(tmp_path / "export"), **found.settings, "last_day": "2025-03-12"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert ("2 of 3 files begin with readings outside" in said) == (files == 3)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("ids", ["other", "lower", "beside"])
+def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, request, whole, ids):
+    if not whole:
+        request.getfixturevalue("few_looked_at")
+    frame = plain(readings()).assign(account=lambda f: "A" + f["meter_id"].str[1:])
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    listed = {"other": "X{:03d}", "lower": "m{:03d}", "beside": "A{:03d}"}[ids]
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(listed.format(n) for n in range(METERS))]) + "\n")
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and "(4 listed meters, 0 of them with readings): a study would be empty" in said
+    assert "of 4 listed meters, 4 have no reading that is used (a release would hold noise" in said
+    assert ("listed meters are in the export with other zeros in front, blanks, signs or capitals" in said) == (
+        ids == "lower"
+    )
+    assert ("ids of the list stand in the column 'account' (export.meter_column)" in said) == (ids == "beside")
+
+
+def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys):
+    frame = plain(readings())
+    frame["Flag"] = np.where(np.arange(len(frame)) % 50 == 0, "E", "")
+    frame["class"] = np.where(frame["meter_id"] == "M001", "GS", "R1")
+    frame["person"] = "P1234" + frame["meter_id"]
+    frame["constant"] = "x"
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1); if one says"
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    assert words in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+    export["keep_rows"] = {"Flag": [""], "class": ["R1", "GS"]}
+    assert "not read" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "factors", "refused"),
+    [
+        *(
+            ("MULT", ["1", "40"], True),
+            ("Multiplier", ["1,000", "80,000"], True),
+            ("ct_ratio", ["1.0", "1.0"], False),
+        ),
+        *(("power_factor", ["0.9", "1"], False), ("multiple", ["yes", "no"], False), ("k", ["1", "20"], True)),
+    ],
+)
+def test_factors_that_readings_are_not_multiplied_by_end_a_study_without_a_list(
+    tmp_path, capsys, name, factors, refused
+):
+    frame = plain(readings())
+    frame[name] = np.where(frame["meter_id"] == "M001", factors[1], factors[0])
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    section = {"time_zone": ZONE, "interval_minutes": 30}
+    words = f"field '{name}': holds factors"
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=section)
+    assert (code, words in said) == (int(refused), refused)
+    if refused:
+        with pytest.raises(InputError, match=words):
+            ingested(tmp_path / "e.csv", section)
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\n")
+    listed = section | {"meters": str(tmp_path / "list.csv"), "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=listed)
+    assert (code, words in said) == (0, refused)
+
+
+def test_use_above_what_a_release_counts_is_told_by_meters_and_share(tmp_path, capsys):
+    frame = plain(readings())
+    frame.loc[frame["meter_id"] == "M003", "kwh"] = 30.0  # in half an hour
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("meter_id,circuit\n" + "".join(f"M{n:03d},c\n" for n in range(METERS)))
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    section = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
+    kwh = frame.groupby("meter_id")["kwh"].sum()
+    for release, most in (({}, 20 * 24), ({"what": ["feeders"], "feeder_typical_daily_kwh": 10}, None)):
+        _, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=section, release=release)
+        said = re.search(r"(\d+)% of the energy is above .*? it comes from 1 of 4 meters", said)
+        counted = [min(k, most or k) for k in [*kwh[:3], 10 * 28]]
+        expected = 1 - (sum(kwh[:3]) + min(kwh["M003"], 28 * (most or 0))) / kwh.sum()
+        assert said is not None and (most is None or abs(int(said[1]) / 100 - expected) < 0.006), counted
+    frame["kwh"] = frame["kwh"].clip(upper=5)
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    assert "of the energy is above" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=section)[1]
 
 
 @pytest.mark.parametrize("listed", [False, True])

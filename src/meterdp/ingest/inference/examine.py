@@ -23,7 +23,7 @@ from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.quantities import SeveralRowsError
+from meterdp.ingest.inference.quantities import SeveralRowsError, columns_beside, columns_not_read
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
 from meterdp.ingest.inference.table import head_of, kind_of, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import (
@@ -31,13 +31,17 @@ from meterdp.ingest.inference.trial import (
     NET_CLIP_KWH_PER_HOUR,
     FirstReadings,
     Trial,
+    begin_files,
     begin_strictly,
     contradicting_rows,
     feed_in_lost,
-    files_not_read,
     first_batches,
     first_refusal,
+    goes_on,
+    large_use,
     many_contradict,
+    names_in,
+    outside,
     read_strictly,
     remarks,
     try_out,
@@ -140,11 +144,19 @@ def examine(
     period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
-    findings = [*files_not_read(path, trial.settings)[1][:1], *findings]
+    begun = begin_files(path, trial.settings)
+    findings = [*[file.unread for file in begun if file.unread is not None][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
-    odd = layout.kept.remarks + remarks(trial, zone) + ([lost] if lost else [])
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone)]
+    odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
+    if goes_on(trial, begun):
+        del given["last_day"]
+        to_check.append(
+            f"only the first rows were looked at, to {_days(found)['last_day']}, and later days follow: name the "
+            "last day that is wanted (export.last_day)"
+        )
     return found
 
 
@@ -329,7 +341,9 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
     if np.isnan(daily) or daily == 0 or (named and low <= daily <= high) or only_rises(trial.energy_kwh):
         return trial
     if "unit_column" in given:  # which counts, whatever the unit of the settings is
-        to_check.append("no meter uses so much or little as the column of units says (export.unit_column)")
+        to_check.append(
+            f"by the column of units a typical meter uses {daily:.3g} kWh a day: is it right? (export.unit_column)"
+        )
         return trial
     unit = likely_unit(daily, trial.settings)
     if named and unit != given["unit"]:
@@ -368,12 +382,20 @@ class Look:
     findings: list[InputError]  # what contradicts the settings; with a public list of meters nothing may end a run
     odd: list[str] = field(default_factory=list)  # what else is to be checked
     meters: str = ""  # how many there are
+    somebody: bool = True  # whether any of them has a reading
     coverage: str = ""  # which days there are, and how much is missing
 
 
-def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: float = 1.0) -> Look:
+def looked_at(
+    path,
+    export: dict,
+    scale: LogScale | None = None,
+    most_missing: float = 1.0,
+    most_daily_kwh: float | None = None,
+) -> Look:
     """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
-    names, and the share of its readings that a household of a study may lack.
+    names, the share of its readings that a household of a study may lack, and the most that feeder totals count of a
+    meter, if any are asked for.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -381,11 +403,18 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if settings.format in ("long_csv", "wide_csv") and meter_list is None:
         head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
-    files, unread = files_not_read(path, settings)
+    begun = begin_files(path, settings)
+    unread, files = [file.unread for file in begun if file.unread is not None], len(begun)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
         raise unread[0]
     by_itself = _by_itself(path, settings)
     odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
+    odd += columns_not_read(path, settings)
+    if others := outside(settings, begun):
+        odd.append(
+            f"{others:,} of {files:,} files begin with readings outside export.first_day to export.last_day, which "
+            "do not count"
+        )
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         found = trial.findings(path)
@@ -410,14 +439,14 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
         found = [*found, wrong_offset]
     else:
         odd.append(str(wrong_offset))
-    if scale is not None and (lost := feed_in_lost(trial, scale)):
-        odd.append(lost)
+    if scale is not None:
+        odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
     if without:
         most = " (a release would hold noise around a public guess for the most part, and be charged)"
         odd.append(
             f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
         )
-        odd += _written_otherwise(trial, meter_list)
+        odd += _written_otherwise(path, trial, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
     some, least = (
         int(((missing > most_missing) & (missing < 1)).sum()),
@@ -434,7 +463,7 @@ def looked_at(path, export: dict, scale: LogScale | None = None, most_missing: f
     if without or many_contradict(trial):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
-    return Look(found, odd, meters, _coverage_of_first(trial, export["time_zone"]))
+    return Look(found, odd, meters, counted > without, _coverage_of_first(trial, export["time_zone"]))
 
 
 def _coverage_of_first(trial: Trial, zone: str) -> str:
@@ -448,7 +477,9 @@ def _coverage_of_first(trial: Trial, zone: str) -> str:
 
 
 def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
-    missing = float(np.median(np.isnan(trial.energy_kwh[:, begin:end]).mean(axis=1)))
+    missing = np.isnan(trial.energy_kwh[:, begin:end]).mean(axis=1)
+    # A meter of which no row is read, as none is of its kind, says nothing of the days.
+    missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
     return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
 
 
@@ -458,25 +489,30 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     Of the first rows only those that are named there count, of a whole export all that are listed.
     """
     counted, without = len(trial.energy_kwh), int(np.isnan(trial.energy_kwh).all(axis=1).sum())
-    if meter_list is not None and trial.whole:
-        more = len(meter_list.circuit_of) - counted
+    every = trial.whole
+    if meter_list is not None and (every or meter_list.circuit_of.keys().isdisjoint(names_in(trial.batches))):
+        every, more = True, len(meter_list.circuit_of) - counted
         counted, without = counted + more, without + more
-    what = ("listed " if meter_list is not None else "") + "meters" + ("" if trial.whole else " in the first rows")
+    what = ("listed " if meter_list is not None else "") + "meters" + ("" if every else " in the first rows")
     return counted, without, what
 
 
-def _written_otherwise(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed ids are in the export with other zeros in front, blanks or signs, as spreadsheets make."""
+def _written_otherwise(path, trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed ids are in the export in capitals or with other zeros in front, blanks or signs, as
+    spreadsheets make, and which other column has them.
+    """
     if meter_list is None:
         return
 
     def bare(name: str) -> str:
         return re.sub(r"[\W_]", "", name).lstrip("0").lower()
 
-    others = {plain_id(name) for batch in trial.batches for name in batch.meter_ids} - meter_list.circuit_of.keys()
-    known = set(map(bare, others))
+    known = set(map(bare, names_in(trial.batches) - meter_list.circuit_of.keys()))
     if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
-        yield f"{alike:,} listed meters are in the export with other zeros in front, blanks or signs"
+        yield f"{alike:,} listed meters are in the export with other zeros in front, blanks, signs or capitals"
+    for column in columns_beside(path, trial.settings):
+        if not meter_list.circuit_of.keys().isdisjoint(map(plain_id, column.tokens)):
+            yield f"ids of the list stand in the column '{column.name}' (export.meter_column)"
 
 
 def _by_itself(
@@ -571,7 +607,7 @@ def _days_of(trial: Trial) -> int:
 def _period(found: Finding) -> list[str]:
     begin, end, kept, kept_whole = found.period
     meters, slots = found.trial.energy_kwh.shape
-    days = found.settings["first_day"], found.settings["last_day"]
+    days = _days(found).values()
     said = ["  " + _coverage(found.trial, begin, end, *days)]
     if (begin, end) != (0, slots):
         said.append(

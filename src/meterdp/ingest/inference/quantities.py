@@ -6,22 +6,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, repeats, samples_of
 from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
-from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
+from meterdp.ingest.readers.wide_csv import interval_columns, times_not_read, times_of_day_us
 from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, measures_no_energy
 
 # Share of rows that changes of clocks and repetitions explain.
 SELDOM = 0.02
 _MOST_REPEATED = 0.1
 # Of a column that says how a reading came about: entries at most, rows of one at least, and shares of zeros.
+_MOST_NAMED = 8  # of columns that are not read
 _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 # Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
 _ALL = (
@@ -38,6 +41,11 @@ _IN_A_TARIFF = re.compile(
 )
 # A phase or a tariff in the name of a column.
 _PART = re.compile(r"(?<![^\W_])(?:phase|ph|line|tariff|[lt])?[ _-]?[abc1-4rst](?![^\W_])", re.IGNORECASE)
+# Of a column whose numbers readings are multiplied by.
+_FACTOR = re.compile(
+    r"mult|ct.?ratio|meter.?constant|(?:meter|transf\w*|wandler).?faktor|(?:ct|meter|transf\w*).?factor|fattore|^k$",
+    re.IGNORECASE,
+)
 # Entries of a column are shown unless they may be ids.
 _SHOWN_ENTRY = re.compile(r"(?!.*\d{3}(?<!\*255)).{1,20}")
 
@@ -139,9 +147,8 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
             _refuse_several(path, rows, column, out)
             break
         keep[column.name] = surely
-        others = len(column.tokens) - len(surely)
         read = f"rows of the register{'s' if len(surely) > 1 else ''} {' and '.join(map(repr, surely))} are read"
-        out.to_check.append(f"{read}, of {others} others not (export.keep_rows)")
+        out.to_check.append(f"{read}, others not (export.keep_rows)")
         rows = rows.kept(column, surely.__contains__)
     if keep:
         out.settings["keep_rows"] = keep
@@ -261,6 +268,14 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
     if settings.unit_column is None:
         of_files = (_units_not_read(path, one.columns, settings) for one in (table, *others))
         yield from islice((error for error in of_files if error is not None), 1)
+    for column in columns_beside(path, settings):
+        if _FACTOR.search(column.name) and _multiplies(column):
+            yield InputError(
+                f"holds factors{_entries_of(column)}, and readings are not multiplied by them",
+                file=path,
+                field=column.name,
+                hint="multiply the readings before, or rename the column if that is done",
+            )
     parts = [] if of_days else parts_of(settings.energy_column, table.header)
     if parts:
         yield InputError(
@@ -279,6 +294,51 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
             hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
             "the hour with an X behind its number: HE01, HE02, HE02X",
         )
+
+
+def columns_beside(path, settings: ExportSettings) -> list[Column]:
+    """Return the columns of the first rows of files that the settings neither name nor take for intervals."""
+    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
+    if not of_days and settings.format not in ("long_csv", "parquet"):
+        return []
+    names = (settings.meter_column, settings.circuit_column, settings.unit_column, settings.energy_column)
+    stamps = (settings.time_column, settings.time_of_day_column, settings.date_column)
+    known, found = {*names, *stamps, *(settings.keep_rows or ())}, {}
+    with suppress(InputError):
+        for table in samples_of(path):
+            of_day = interval_columns(table.header, settings) if of_days else ()
+            for at, column in enumerate(table.columns):
+                if column.name not in known and at not in of_day:
+                    before = found.get(column.name, Column(column.name, ()))
+                    tokens = tuple(dict.fromkeys(before.tokens + column.tokens))
+                    found[column.name] = Column(column.name, tokens, before.entries + column.entries)
+    return list(found.values())
+
+
+def columns_not_read(path, settings: ExportSettings) -> list[str]:
+    """Say which columns with a few different entries are not read: one may say that a reading does not count."""
+    said = []
+    for column in columns_beside(path, settings):
+        empty = "empty" if {*column.entries} & MISSING else None
+        shown = _entries_of(column)
+        if shown and 2 <= len(column.tokens) + bool(empty) <= _MOST_STATES and not column.is_stamp:
+            said.append(f"'{column.name}'{shown[:-1]}{', or empty' if empty else ''})")
+    if not said:
+        return []
+    more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
+    return [
+        f"not read: {', '.join(said[:_MOST_NAMED])}{more}; if one says that a reading is missing, estimated or no "
+        "consumption, name the rows that count (export.keep_rows)"
+    ]
+
+
+def _multiplies(column: Column) -> bool:
+    """Whether all entries are numbers of one or more, and not all of them are one."""
+    if not column.is_number:
+        return False
+    tokens = [word for word in column.tokens if has_digit(word)]
+    factors = np.array(column.notations[0].plain(pa.array(tokens, pa.string())).to_pylist(), float)
+    return factors.min(initial=1) >= 1 and factors.max(initial=1) > 1
 
 
 def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> InputError | None:

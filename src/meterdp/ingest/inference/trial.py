@@ -14,7 +14,7 @@ import numpy as np
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
-from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex, plain_id
 from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes
 from meterdp.ingest.dense import (
     BETWEEN,
@@ -49,8 +49,11 @@ _MOST_DAYS = 4
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
 _HOUR_US = 3_600_000_000
+# Stamps as written are not farther than this from UTC, and the end of an interval from its start.
+_SOME_HOURS = 24
 # Share of readings below zero that is no fault of a few meters.
 _NOTICEABLE = 0.001
+_NOTICEABLE_ENERGY = 0.01
 # What homes with panels take and give in an hour, where nothing is known of them.
 NET_CLIP_KWH_PER_HOUR = (-15, 20)
 
@@ -121,23 +124,52 @@ def begin_strictly(path, settings: ExportSettings) -> None:
     next(iter(reader(settings.format, limit=_limit(settings))(path, settings)), None)
 
 
-def files_not_read(path, settings: ExportSettings) -> tuple[int, list[InputError]]:
-    """Return how many of several files were begun, and why some cannot be read: rows are no reason, headers are."""
+@dataclass(frozen=True)
+class Begun:
+    """The beginning of one of several files."""
+
+    unread: InputError | None  # why it cannot be read: rows are no reason, headers are
+    first_us: int | None  # range of its stamps, as written
+    last_us: int | None
+
+
+def begin_files(path, settings: ExportSettings) -> list[Begun]:
+    """Begin several files, at most so many of them; none where there is one."""
     files = files_of(path, by_name=settings.packed_by_name)
     files = files[:: -(-len(files) // _MOST_FILES)] if len(files) > 1 else []
-    return len(files), [error for file in files if (error := _why_not_read(file, settings)) is not None]
+    return [_begun(file, settings) for file in files]
 
 
-def _why_not_read(file: Member, settings: ExportSettings) -> InputError | None:
+def _begun(file: Member, settings: ExportSettings) -> Begun:
     begin = partial(reader(settings.format, limit=_limit(settings)), file, batch_bytes=_BEGIN_BYTES)
     first = next(begin(settings=replace(settings, bad_rows="missing")), None)
-    if first is None or "file_unreadable" not in first.set_aside:
-        return None
-    try:
-        next(begin(settings=replace(settings, bad_rows="refuse")), None)
-    except InputError as error:
-        return error
-    return None
+    if first is not None and "file_unreadable" in first.set_aside:
+        try:
+            next(begin(settings=replace(settings, bad_rows="refuse")), None)
+        except InputError as error:
+            return Begun(error, None, None)
+    stamp_us = np.zeros(0, np.int64) if first is None else first.stamp_us[first.stamp_us > LAST_MARK]
+    return Begun(None, *(map(int, (stamp_us.min(), stamp_us.max())) if len(stamp_us) else (None, None)))
+
+
+def goes_on(trial: Trial, begun: list[Begun]) -> bool:
+    """Whether an export of which the start was read has later days: another file, or rows in order of time."""
+    if trial.whole:
+        return False
+    end_us = trial.starts_us[-1] + _SOME_HOURS * _HOUR_US
+    if any(file.last_us is not None and file.last_us > end_us for file in begun):
+        return True
+    stamps = [batch.stamp_us[batch.stamp_us > LAST_MARK] for batch in (trial.batches[0], trial.batches[-1])]
+    return len(trial.batches) > 1 and all(map(len, stamps)) and bool(stamps[0].max() < stamps[1].min())
+
+
+def outside(settings: ExportSettings, begun: list[Begun]) -> int:
+    """Return how many files begin with readings outside the days of the settings."""
+    if settings.period_us is None:
+        return 0
+    begin_us, end_us = settings.period_us[0] - _SOME_HOURS * _HOUR_US, settings.period_us[1] + _SOME_HOURS * _HOUR_US
+    known = (file for file in begun if file.first_us is not None)
+    return sum(file.last_us < begin_us or file.first_us >= end_us for file in known)
 
 
 def _limit(settings: ExportSettings) -> Limit:
@@ -212,10 +244,17 @@ def try_out(
 
 
 def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
-    """Leave out listed meters that the batches do not name, as the grid has a row for every meter of the list."""
-    named = {name for batch in batches for name in batch.meter_ids}
+    """Leave out listed meters that the batches do not name, as the grid has a row for every meter of the list; it
+    has one at least.
+    """
+    named = names_in(batches)
     some = [meter for meter in meter_list.circuit_of if meter in named] or meter_list.meter_ids[:1]
     return MeterList({meter: meter_list.circuit_of[meter] for meter in some})
+
+
+def names_in(batches: list[Batch]) -> set[str]:
+    """Return the meters that some batches name."""
+    return {plain_id(name) for batch in batches for name in batch.meter_ids}
 
 
 def remarks(trial: Trial, time_zone: str | None) -> list[str]:
@@ -257,6 +296,28 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
         f"{lost / given:.1%} of readings are below {below}: {where} are moved to the lower bound, or dropped if "
         "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
         f"profiles.clip_kwh_per_hour to bounds that hold it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
+    )
+
+
+def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> str | None:
+    """Say how much of the energy lies above what a release counts of a meter: in an hour, and in feeder totals in a
+    day on average, if there are any.
+    """
+    high, per_day = scale.bounds_kwh[1], 24 * 60 / trial.settings.interval_minutes
+    limits = [f"{high:g} kWh an hour (profiles.clip_kwh_per_hour)"]
+    energy = np.nansum(np.maximum(trial.energy_kwh, 0), axis=1)
+    counted = np.nansum(np.clip(trial.energy_kwh, 0, high * 24 / per_day), axis=1)
+    if most_daily_kwh is not None:
+        days = (~np.isnan(trial.energy_kwh)).sum(axis=1) / per_day
+        counted = np.minimum(counted, most_daily_kwh * days)
+        limits.append(f"{most_daily_kwh:,.0f} kWh a day on average in feeder totals")
+    lost = 1 - counted.sum() / max(energy.sum(), 1e-300)
+    if lost <= _NOTICEABLE_ENERGY:
+        return None
+    of = int((counted < (1 - _NOTICEABLE_ENERGY) * energy).sum())
+    return (
+        f"{lost:.0%} of the energy is above what a release counts of a meter, {' and '.join(limits)}: it comes from "
+        f"{of:,} of {len(energy):,} meters; leave large users out of the list, or release them apart"
     )
 
 
@@ -330,9 +391,10 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
         days = np.unique(hour[near].astype("datetime64[h]").astype("datetime64[D]")).astype(str)
         of_day = hour[near] % 24
         more = f" and {len(days) - _MOST_DAYS} more days" if len(days) > _MOST_DAYS else ""
+        utc = " UTC" if all(np.all(batch.stamps_are_utc) for batch in trial.batches) else ""
         yield (
             f"{'all' if near.all() else 'nearly all'} of {len(hour):,} rows that contradict another row of the same "
-            f"meter and interval lie between {of_day.min():02d}:00 and {of_day.max() + 1:02d}:00 on "
+            f"meter and interval lie between {of_day.min():02d}:00 and {of_day.max() + 1:02d}:00{utc} on "
             f"{', '.join(days[:_MOST_DAYS])}{more}, when clocks of {zone} change: the export may have moved stamps "
             "there (export.stamp_time_zone, export.conflicting_rows)"
         )

@@ -126,6 +126,15 @@ def _numbers(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
     return numbered
 
 
+def interval_columns(header: list[str], settings: ExportSettings) -> set[int]:
+    """Return the positions of columns that are taken for intervals of a day."""
+    if settings.wide_columns == "times":
+        return {*times_of_day_us(header, ends=settings.stamp == "end")}
+    per_day = _DAY_US // settings.interval_us
+    numbered = numbered_columns(header, per_day, per_day * _LONGEST_CHANGE_HOURS // 24) or {}
+    return {*numbered, *repeated_columns(header, numbered)}
+
+
 def numbered_columns(header: list[str], per_day: int, surplus: int) -> dict[int, int] | None:
     """Return position and number of every column that counts the intervals of a day.
 
