@@ -359,7 +359,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "more its total follows the mean of all listed meters",
             f"A meter that used more than {largest:g} kWh a day counts with this much, and an hour of more than "
             f"{high:g} kWh as that. The standard errors do not contain what is cut off: the total of a feeder with "
-            "large users, such as workshops or pumps, is too low. Electricity that households fed in is not subtracted",
+            "large users, such as workshops or pumps, is too low. Electricity that households fed in is not "
+            "subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[*made_by.plan.said, made_by.plan.basis, *filter(None, [_contradicted(released, public)])],
