@@ -406,8 +406,8 @@ def _spent(budget: Mapping, day: date) -> str:
     if "spent_epsilon" not in budget:
         return "see meterdp ledger show"
     return (
-        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release included; what "
-        "was released later, if only in the same run, comes on top (meterdp ledger show)"
+        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release and what was "
+        "asked for together with it included; what was released later comes on top (meterdp ledger show)"
     )
 
 

@@ -4,12 +4,15 @@ import hashlib
 import json
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.crate import covered_days, days_read
@@ -17,11 +20,13 @@ from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, Bounds, tried
 from meterdp.publish.received import verify
+from meterdp.release.asked import MODULES, run
 from meterdp.release.mixture import ReleasedMixture
 from tests import chromium
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.publish.test_page import KINDS, released, words_of
 from tests.unit.release.charged import release_mixture
+from tests.unit.release.charged import service as town
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -119,10 +124,45 @@ def test_the_budget_counts_stored_releases_once_and_no_lost_attempt(tmp_path):
     ledger.drawn(request.key, attempt).remove()  # the run died, and nobody knows what it drew
     manifest = manifest_of(release_mixture(x, second))
     mu = np.hypot(*(one["privacy"]["loss"]["mu"] for one in (first, manifest)))
-    spent, left = ledger.reported(request, limit)
+    spent, left = ledger.reported([request], limit)
     assert [one.mu for one in spent] == pytest.approx([mu])
     assert manifest["budget"]["left_epsilon"] == left > ledger.remaining([request], limit)
     assert first["budget"]["spent_epsilon"] < manifest["budget"]["spent_epsilon"] < 4
+
+
+def test_the_budget_counts_all_that_is_asked_for_together_whichever_is_made_first(tmp_path):
+    """Oracle: Gaussian losses add up by their squares. What was stored before counts as well, everything once."""
+    listed = "meter_id,lv_feeder_id,circuit\n" + "".join(f"m{i:03d},f{i % 3},c\n" for i in range(N))
+    (tmp_path / "list.csv").write_text(listed)
+    x = {"mixture": np.random.default_rng(1).normal(-1.0, 0.7, (N, 24)), "feeders": np.full((N, 48), 0.2)}
+
+    def budgets(*order, before=()):
+        """Return what every folder states, made in an order."""
+        folder = tmp_path / "-".join((*order, *before))
+        settings = {"what": ["mixture", "feeders"], "feeder_window": "average_day", "feeder_days": 7}
+        settings |= {"feeder_typical_daily_kwh": 8, "cap_epsilon": 8}
+        stated = {}
+        for what in (*before, *order):
+            release = settings | ({"what": [what], "epsilon": 2} if what in before and what not in stated else {})
+            config = town(folder, meters=listed.encode(), **release).config
+            config["export"]["interval_minutes"] = 30
+            module = SimpleNamespace(mechanisms=MODULES[what].mechanisms, records=lambda *_, what=what: x[what])
+            run(module, {"meters": tmp_path / "list.csv"}, config, True, folder / what)
+            stated[what] = json.loads((folder / what / "manifest.json").read_text())
+        assert "what was asked for together with it included" in words_of((folder / what / CUSTODIAN).read_bytes())
+        return stated
+
+    mixture_first, feeders_first = budgets("mixture", "feeders"), budgets("feeders", "mixture")
+    stated = [one[what]["budget"] for one in (mixture_first, feeders_first) for what in one]
+    assert all(budget == stated[0] for budget in stated)
+    losses = [Charge.of_event(one["privacy"]["loss"]) for one in mixture_first.values()]
+    assert stated[0]["spent_epsilon"] == pytest.approx(epsilon_of(losses[0] + losses[1], 1e-5), rel=1e-3)
+    after = budgets("feeders", "mixture", before=("mixture",))
+    earlier = Charge(gaussian.mu_for(2, 1e-5))
+    assert after["feeders"]["budget"]["spent_epsilon"] == pytest.approx(
+        epsilon_of(losses[0] + losses[1] + earlier, 1e-5), rel=1e-3
+    )
+    assert after["mixture"]["budget"] == after["feeders"]["budget"]
 
 
 def test_nothing_is_said_that_is_not_in_the_folder_or_public(files, tmp_path):
