@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
@@ -18,7 +19,7 @@ from meterdp.privacy.ledger import Ledger
 from meterdp.publish.crate import covered_days, days_read
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
-from meterdp.publish.odds import FOLDER, Bounds, tried
+from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
 from meterdp.release.asked import MODULES, run
 from meterdp.release.mixture import ReleasedMixture
@@ -76,10 +77,9 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert (
-        f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest to this release"
-        in words
-    )
+    assert f"{found.meters} simulated meters with default settings: of the cases tried, the nearest to this" in words
+    assert f"right on simulated households, at ε = {found.epsilon:g} and δ = 10⁻⁵ attack" in words
+    assert "The bounds of this release itself" not in words, "they are the same"
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
     assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
 
@@ -98,10 +98,34 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
     made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=True)
     words = words_of(release_mixture(x, made_by)[CUSTODIAN])
-    assert f"at ε = {quoted} and 100 meters: of the cases tried, {which}." in words
+    own = "smaller" if epsilon < quoted else "larger"
+    assert (
+        f"100 simulated meters with default settings: of the cases tried, {which}. The bounds of this release"
+        in words
+    )
+    assert f"The bounds of this release itself, in the table above, are {own}." in words
     assert f"Of the cases tried, {which} (200 releases of 100 simulated meters at ε = {quoted}, " in words
     assert "a program as the intruder) was passed: membership" in words
     assert ("the custodian has to make the test" in words) == (epsilon > quoted)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1, 2])
+@pytest.mark.parametrize("meters", [60, 400])
+def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, epsilon, meters):
+    """Oracle: of mu-GDP noise, Phi(mu / 2) of two. No share is called chance that is not above that bound."""
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (meters, 24))
+    words = words_of(release_mixture(x, service(tmp_path, epsilon=epsilon, insist=True))[CUSTODIAN])
+    found = tried("mixture", epsilon, meters)
+    most = percent(ndtr(gaussian.mu_for(found.epsilon, 1e-5) / 2))
+    for attack in ("membership", "attribute"):
+        shares = [found.right[attacker, attack] for attacker in (INFORMED, FOLDER)]
+        said = " ".join(f"{100 * a:.0f} % ({100 * b:.0f} to {100 * c:.0f})" for a, b, c in shares)
+        assert f"{attack} 50 % {most} {said}" in words
+    above = any(
+        share > found.bounds.naming(10 if attack == "reconstruction" else 2)
+        for (_, attack), (share, _, _) in found.right.items()
+    )
+    assert ("is chance" in words) == above
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
