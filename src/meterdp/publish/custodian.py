@@ -34,7 +34,7 @@ REVIEW = timedelta(days=365)
 # the guess by less.
 CHANCE = 0.77
 # Of measured shares above their bound, whose limits reach below it.
-BY_CHANCE = " A share above its bound is chance: its lower limit is below the bound."
+ABOVE_BOUND = " A share above its bound is chance: its lower limit is below the bound."
 # What the attacks of the table are asked, by attack; the choices there are, all equally likely.
 _ASKED = {
     "membership": ("Are these the readings of the meter, or another household's?", 2),
@@ -205,7 +205,7 @@ def _measured(of: Signing) -> dict | None:
     for attack, (_, choices) in _ASKED.items():
         right = (_with_limits(*found.right[attacker, attack]) for attacker in (INFORMED, FOLDER))
         rows.append((attack, _exactly(1 / choices), bound(most[attack]), *right))
-    by_chance = any(low <= most[attack] < right for (_, attack), (right, low, _) in found.right.items())
+    above = any(low <= most[attack] < right for (_, attack), (right, low, _) in found.right.items())
     return {
         "caption": f"How often attackers were right on simulated households, at ε = {plain(found.epsilon)} and δ = "
         f"{plain(found.delta)}",
@@ -218,7 +218,7 @@ def _measured(of: Signing) -> dict | None:
         "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
         f"settings: of the cases tried, {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits are in "
         "brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is more "
-        f"than is released; the other has the files alone.{BY_CHANCE if by_chance else ''} Neither this release nor "
+        f"than is released; the other has the files alone.{ABOVE_BOUND if above else ''} Neither this release nor "
         "its readings were attacked.",
     }
 
