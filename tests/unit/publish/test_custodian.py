@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from scipy.special import ndtr
 
+from meterdp.core.config import load_schema, looked_through
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.privacy import gaussian
@@ -18,16 +20,21 @@ from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.crate import covered_days, days_read
 from meterdp.publish.folder import described
-from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
+from meterdp.publish.registry_entry import check_entry
 from meterdp.release.asked import MODULES, run
 from meterdp.release.mixture import ReleasedMixture
+from meterdp.release.show import sentence
 from tests import chromium
+from tests.conftest import ROOT
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.publish.test_page import KINDS, released, words_of
 from tests.unit.release.charged import release_mixture
 from tests.unit.release.charged import service as town
+
+SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -201,6 +208,44 @@ def test_nothing_is_said_that_is_not_in_the_folder_or_public(files, tmp_path):
         assert again[name].decode() == moved
         assert str(tmp_path.parent) not in text and "list.csv" not in text and "ledger.sqlite" not in text
         assert not re.search(r"\b[0-9a-f]{16}\b", text), "no name of a household's file"
+
+
+NAMES = [
+    "Val d'Isarco",
+    "L’Aquila",
+    "Brighton & Hove, Frankfurt (Oder) / Słubice",
+    "'/../&amp-_x_' - ,.",
+    "Ísafjörður",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_place_has_its_name_everywhere(tmp_path, name):
+    """Every file is still what its form demands, and whoever reads it gets the name back."""
+    given, problems = looked_through({"release": {"population": name}}, SCHEMA, "config")
+    assert given["release"]["population"] == name and not problems
+    made_by, folder = service(tmp_path, population=name), tmp_path / "results/release/mixture"
+    files = release_mixture(np.random.default_rng(2).normal(-1.0, 0.7, (N, 24)), made_by, folder)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(files)
+    verify(folder)
+    check_entry(files[ENTRY])
+    entry = yaml.safe_load(files[ENTRY])
+    assert entry["deployment"]["basic"]["name"].endswith(name) and re.fullmatch("[a-z0-9-]+", entry["url_slug"])
+    for page in (PAGE, CUSTODIAN):
+        assert name in words_of(files[page])
+    for data in (CRATE, DCAT, CROISSANT, "manifest.json"):
+        assert name in json.dumps(json.loads(files[data]), ensure_ascii=False)
+    assert files["README.md"].decode().split("\n")[0].endswith(name)
+    assert name in sentence(Ledger(made_by.config["release"]["ledger"]))
+
+
+@pytest.mark.parametrize(
+    "sign", ["<", ">", "`", "[", "]", "\n", '"', "\\", ";", ":", "|", "#", "*", "$", "{", "\u202e"]
+)
+@pytest.mark.parametrize("name", ["{}b", "a{}b", "a{}"])
+def test_what_could_be_markup_is_in_no_name(sign, name):
+    _, (problem,) = looked_through({"release": {"population": name.format(sign)}}, SCHEMA, "config")
+    assert problem.field == "release.population"
 
 
 def test_a_changed_guarantee_on_any_of_them_is_found(files, tmp_path):
