@@ -25,6 +25,7 @@ from meterdp.publish.registry_entry import product_of
 
 TEMPLATE = Path(__file__).with_name("custodian.html")
 BLANK = Markup('<span class="blank">to be filled in</span>')
+RECIPIENTS = Markup("everybody, for any use the licence allows; or only: ") + BLANK
 # Without the release a reconstruction of so few in a thousand succeeds.
 RARE = 0.001
 # Meters of a customer whose odds are stated, too.
@@ -131,7 +132,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("Households", f"{manifest['population']}{listed}"),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
-        ("For whom", "everybody: what is published cannot be called back"),
+        ("For whom", RECIPIENTS),
         ("Published by", about.publisher or BLANK),
         ("Licence", about.licence or BLANK),
         ("Drawn on", of.day.isoformat()),
@@ -335,7 +336,7 @@ def _assessment(of: Signing) -> list[tuple]:
             "addresses are not read.",
         ),
         ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
-        ("Recipients", "everybody, for any use the licence allows"),
+        ("Recipients", RECIPIENTS),
         ("Necessity and proportionality: why this release, why this ε", BLANK),
         ("Views of the households or of those who speak for them", BLANK),
     ]
@@ -406,7 +407,7 @@ def _calendar(of: Signing) -> list[tuple]:
         ("before each release", "repeat the motivated-intruder test if settings change; read the assessment again"),
         ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
         ("as long as a release is public", f"{keep}what has been spent"),
-        ("for ever", "this folder stays public: copies cannot be called back, and the guarantee does not expire"),
+        ("for ever", "copies of this folder cannot be called back, and the guarantee does not expire"),
         *_crosswalk(of.files),
         ("readings, and the rest of results/private", BLANK),
     ]

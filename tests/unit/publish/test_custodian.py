@@ -50,6 +50,8 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
     first, last = manifest["period"]
     assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
+    for field in ("For whom", "Recipients"):
+        assert f"{field} everybody, for any use the licence allows; or only: to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
     assert f"Readings {first} to {last} Files with data" in words
     assert f"the households behind {N} listed meters ({SAID['population']})" in words
