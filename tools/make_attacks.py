@@ -60,7 +60,7 @@ NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class Attacked:
-    """A calibrated release, and what an attack does with it.
+    """A calibrated release that is mu-GDP, and what an attack does with it.
 
     ``release`` draws it from records with noise; ``replay`` runs it on other records with recorded answers;
     ``likeness`` says how much candidates (n, ...) look like what was released, (n,).
@@ -69,6 +69,7 @@ class Attacked:
     release: Callable
     replay: Callable
     likeness: Callable[..., np.ndarray]
+    mu: float
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def of_mixture(epsilon: float, meters: int) -> Attacked:
         lambda x, noise: mechanism.release(PrivateRecords(x), noise, 1),
         replay,
         lambda released, x: _log_density(x, released.mixtures.draw(0)),
+        mechanism.mu,
     )
 
 
@@ -112,6 +114,7 @@ def of_forecasts(epsilon: float, meters: int) -> Attacked:
         lambda x, noise: mechanism.release(ForecastRecords(x), noise),
         lambda x, take: mechanism.run(x, lambda _, exact: take(exact)),
         likeness,
+        mechanism.mu,
     )
 
 
@@ -128,6 +131,7 @@ def of_feeders(epsilon: float, meters: int) -> Attacked:
         lambda x, noise: mechanism.release(FeederRecords(x), noise),
         lambda x, take: mechanism.run(mechanism.sums(FeederRecords(x)), lambda _, exact: take(exact)),
         likeness,
+        mechanism.mu,
     )
 
 
@@ -152,6 +156,7 @@ def of_households(epsilon: float, meters: int) -> Attacked:
         lambda x, noise: mechanism.release(split(x), noise),
         replay,
         lambda released, x: _log_density(x[:, :entries], released[0][0].mixture),
+        mechanism.mu,
     )
 
 
@@ -247,7 +252,7 @@ def rows(kind: str, epsilon: float, meters: int, pool: np.ndarray, above: np.nda
         for attacker, score in attacked(of, drawn, pool[candidates], noise).items():
             found[attacker].append(right(score, above[candidates], attacker == "informed"))
     return [
-        (kind, epsilon, meters, attacker, attack, *interval(column), TRIALS)
+        (kind, epsilon, meters, CONFIG["release"]["delta"], of.mu, attacker, attack, *interval(column), TRIALS)
         for attacker, trials in found.items()
         for attack, column in zip(ATTACKS, np.array(trials).T, strict=True)
     ]

@@ -6,7 +6,7 @@ from meterdp.core.job import job
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.publish.tables import RELEASE_CROSSWALK
 from meterdp.release import forecasts
-from meterdp.release.service import run
+from meterdp.release.asked import run
 
 with job(snakemake.input, snakemake.log) as write:
     config, folder = snakemake.params.config, Path(snakemake.output.files[0]).parent

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from meterdp.core.job import job
 from meterdp.release import mixture
-from meterdp.release.service import run
+from meterdp.release.asked import run
 
 with job(snakemake.input, snakemake.log):
     folder = Path(snakemake.output.files[0]).parent

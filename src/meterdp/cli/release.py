@@ -148,7 +148,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         requests = [service.request(mechanism) for mechanism in together]
         charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
-        stored = "drawn and charged before, published as it is"
+        stored = "drawn and charged before, published as it was drawn: readings corrected since are not in it"
         said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)

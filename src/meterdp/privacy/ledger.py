@@ -144,16 +144,20 @@ class Ledger:
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
             return remaining(entries, one, file.lists)
 
-    def reported(self, request: Request, limit: Limit) -> tuple[list[Charge], float]:
+    def reported(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
         """Return what a released folder may say of the budget of its meters: what they have spent by releases that
-        were stored and by this one, the charges that no other exceeds, and the largest epsilon one more could have.
+        were stored and by all ``requests``, the charges that no other exceeds, and the largest epsilon one more could
+        have. It is the same whichever of the requests is stored first; all are about the same meters and days.
 
         Lost attempts, which come on top, are left out: whether a run died is for the house alone.
         """
         with self._opened() as file:
-            digest = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
-            one = Entry(request.budget, digest, request.periods, NOTHING, limit)
-            entries = file.entries.reported(request.key)
+            first = requests[0]
+            digest = file.add_list(first.meters, first.former_lists)[0] if first.meters else None
+            one = Entry(first.budget, digest, first.periods, NOTHING, limit)
+            planned = _planned(requests, sum((request.charge for request in requests), NOTHING))
+            asked = {r.key: replace(one, budget=r.budget, charge=r.charge, planned=planned) for r in requests}
+            entries = file.entries.reported(asked)
             return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
 
     def spent(self) -> dict[str, list[Charge]]:

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -423,19 +423,19 @@ class Entries:
         """Return every charge that stands and every raised limit, oldest first."""
         return [self._entry(one) for one in self.state["charges"]]
 
-    def reported(self, request: str) -> list[Entry]:
-        """Return the same of releases that were stored and of ``request``, without attempts that were lost."""
-        return [
-            self._entry(one)
-            for one in self.state["charges"]
-            if one["kind"] == RAISED or self._is_reported(self.known(one["request"]), one, request)
-        ]
-
-    @staticmethod
-    def _is_reported(known: Mapping, charge: Mapping, request: str) -> bool:
-        return charge["attempt"] == known["attempts"] and (
-            known["archive"] is not None or charge["request"] == request
-        )
+    def reported(self, asked: Mapping[str, Entry]) -> list[Entry]:
+        """Return the same of releases that were stored, without attempts that were lost, and of what is ``asked``
+        for together, by request, stored yet or not: whichever of it was first, it has the plan of all of it.
+        """
+        found, due = [], dict(asked)
+        for one in self.state["charges"]:
+            known = self.known(one.get("request", ""))
+            if one["kind"] == RAISED:
+                found.append(self._entry(one))
+            elif known["archive"] is not None and one["attempt"] == known["attempts"]:
+                entry, mine = self._entry(one), due.pop(one["request"], None)
+                found.append(entry if mine is None else replace(entry, planned=mine.planned))
+        return [*found, *due.values()]
 
     def _entry(self, kept: Mapping) -> Entry:
         budget, limit = PrivacyBudget(**kept["account"]), Limit(**kept["cap"])

@@ -25,6 +25,7 @@ from meterdp.publish.registry_entry import product_of
 
 TEMPLATE = Path(__file__).with_name("custodian.html")
 BLANK = Markup('<span class="blank">to be filled in</span>')
+RECIPIENTS = Markup("everybody, for any use the licence allows; or only: ") + BLANK
 # Without the release a reconstruction of so few in a thousand succeeds.
 RARE = 0.001
 # Meters of a customer whose odds are stated, too.
@@ -33,6 +34,8 @@ REVIEW = timedelta(days=365)
 # Widths of an interval of 95 %, about three standard errors: so many questions are asked that some answers lie above
 # the guess by less.
 CHANCE = 0.77
+# Of measured shares above their bound, whose limits reach below it.
+ABOVE_BOUND = " A share above its bound is chance: its lower limit is below the bound."
 # What the attacks of the table are asked, by attack; the choices there are, all equally likely.
 _ASKED = {
     "membership": ("Are these the readings of the meter, or another household's?", 2),
@@ -103,6 +106,7 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
         hides=of.privacy["hides"],
         does_not_hide=of.privacy["does_not_hide"],
         odds=_odds(of),
+        measured=_measured(of),
         spoken=_spoken(of),
         intruder=_intruder(of),
         assessment=_assessment(of),
@@ -128,7 +132,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("Households", f"{manifest['population']}{listed}"),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
-        ("For whom", "everybody: what is published cannot be called back"),
+        ("For whom", RECIPIENTS),
         ("Published by", about.publisher or BLANK),
         ("Licence", about.licence or BLANK),
         ("Drawn on", of.day.isoformat()),
@@ -167,26 +171,23 @@ def _guarantee(of: Signing) -> str:
 
 
 def _odds(of: Signing) -> dict | None:
-    """Return how often attackers are right, by the guarantee and as measured; None if readings are not protected."""
+    """Return how often attackers are right at most; None if readings are not protected."""
     if not of.hides_readings:
         return None
-    exact, found = of.exact, of.tried
-    rows = []
-    for attack, (asked, choices) in _ASKED.items():
-        bounds = [bound(b.naming(choices)) if b else "–" for b in (of.stated, exact)]
-        rows.append((attack, asked, _exactly(1 / choices), *bounds, *_measured(found, attack)))
-    bounds = [bound(b.hitting(RARE)) if b else "–" for b in (of.stated, exact)]
+    bounds = of.stated, of.exact
+    rows = [
+        (attack, asked, _exactly(1 / choices), *(bound(b.naming(choices)) if b else "–" for b in bounds))
+        for attack, (asked, choices) in _ASKED.items()
+    ]
     asked = "What are the readings? (a guess succeeds once in 1,000 times)"
-    rows.append(("reconstruction", asked, _exactly(RARE), *bounds, "–", "–"))
+    hit = (bound(b.hitting(RARE)) if b else "–" for b in bounds)
+    rows.append(("reconstruction", asked, _exactly(RARE), *hit))
     return {
-        "caption": "How often an attacker who must guess is right",
-        "header": (
-            *("attack", "question", "without the release", "at most, by (ε, δ)", "at most, by the exact curve"),
-            *("measured, knowing all others", "measured, from the files"),
-        ),
+        "caption": "How often an attacker who must guess is right, at most",
+        "header": ("attack", "question", "without the release", "by (ε, δ)", "by the exact curve"),
         "rows": rows,
         "words": 2,
-        "note": _measured_where(of),
+        "note": None if of.tried else "No attack on simulated households was measured for this kind of release.",
     }
 
 
@@ -195,27 +196,44 @@ def _exactly(share: float) -> str:
     return f"{plain(100 * share)} %"
 
 
-def _measured(found: Tried | None, attack: str) -> list[str]:
+def _measured(of: Signing) -> dict | None:
+    """Return how often measured attacks were right, beside what bounds them; None where none were measured."""
+    found = of.tried
     if found is None:
-        return ["–", "–"]
-    return [_with_limits(*found.right[attacker, attack]) for attacker in (INFORMED, FOLDER)]
+        return None
+    most = {attack: found.bounds.naming(choices) for attack, (_, choices) in _ASKED.items()}
+    rows = []
+    for attack, (_, choices) in _ASKED.items():
+        right = (_with_limits(*found.right[attacker, attack]) for attacker in (INFORMED, FOLDER))
+        rows.append((attack, _exactly(1 / choices), bound(most[attack]), *right))
+    above = any(low <= most[attack] < right for (_, attack), (right, low, _) in found.right.items())
+    return {
+        "caption": f"How often attackers were right on simulated households, at ε = {plain(found.epsilon)} and δ = "
+        f"{plain(found.delta)}",
+        "header": (
+            *("attack", "without the release", "at most, by the exact curve of this ε"),
+            *("measured, knowing all others", "measured, from the files"),
+        ),
+        "rows": rows,
+        "words": 1,
+        "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
+        f"settings: of the cases tried, {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits are in "
+        "brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is more "
+        f"than is released; the other has the files alone.{ABOVE_BOUND if above else ''} Neither this release nor "
+        "its readings were attacked.",
+    }
+
+
+def _own_bounds(of: Signing, found: Tried) -> str:
+    """Say how the bounds of this release, in the table before, stand to those of a case."""
+    own, there = (of.exact or of.stated).naming(2), found.bounds.naming(2)
+    if bound(own) == bound(there):
+        return ""
+    return f" The bounds of this release itself, in the table above, are {'smaller' if own < there else 'larger'}."
 
 
 def _with_limits(right: float, low: float, high: float) -> str:
     return f"{100 * right:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
-
-
-def _measured_where(of: Signing) -> str:
-    found = of.tried
-    if found is None:
-        return "No attack on simulated households was measured for this kind of release."
-    return (
-        f"Measured on {count(found.trials)} releases of simulated households with default settings, at ε = "
-        f"{plain(found.epsilon)} and {count(found.meters)} meters: of the cases tried, {_which(of, found)}. "
-        "95 % confidence limits are in brackets. One attacker knows the readings of all other meters and sees every "
-        "noisy answer, which is more than is released; the other has the files alone. A share above a bound is "
-        "chance where its lower limit is below it. Neither this release nor its readings were attacked."
-    )
 
 
 def _which(of: Signing, found: Tried) -> str:
@@ -318,7 +336,7 @@ def _assessment(of: Signing) -> list[tuple]:
             "addresses are not read.",
         ),
         ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
-        ("Recipients", "everybody, for any use the licence allows"),
+        ("Recipients", RECIPIENTS),
         ("Necessity and proportionality: why this release, why this ε", BLANK),
         ("Views of the households or of those who speak for them", BLANK),
     ]
@@ -389,7 +407,7 @@ def _calendar(of: Signing) -> list[tuple]:
         ("before each release", "repeat the motivated-intruder test if settings change; read the assessment again"),
         ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
         ("as long as a release is public", f"{keep}what has been spent"),
-        ("for ever", "this folder stays public: copies cannot be called back, and the guarantee does not expire"),
+        ("for ever", "copies of this folder cannot be called back, and the guarantee does not expire"),
         *_crosswalk(of.files),
         ("readings, and the rest of results/private", BLANK),
     ]
@@ -406,8 +424,8 @@ def _spent(budget: Mapping, day: date) -> str:
     if "spent_epsilon" not in budget:
         return "see meterdp ledger show"
     return (
-        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release included; what "
-        "was released later, if only in the same run, comes on top (meterdp ledger show)"
+        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release and what was "
+        "asked for together with it included; what was released later comes on top (meterdp ledger show)"
     )
 
 

@@ -33,7 +33,7 @@ ATTACKS = ("membership", "attribute", "reconstruction")
 INFORMED, FOLDER = "informed", "folder"
 # Sets of readings that are equally likely in a trial.
 CANDIDATES = 10
-COLUMNS = ("kind", "epsilon", "meters", "attacker", "attack", "right", "low", "high", "trials")
+COLUMNS = ("kind", "epsilon", "meters", "delta", "mu", "attacker", "attack", "right", "low", "high", "trials")
 # e to more than this is no float.
 _MOST_EPSILON, _STEPS = 700.0, 200
 
@@ -89,13 +89,21 @@ def _hitting(epsilon: float, delta: float, share: float) -> float:
 
 @dataclass(frozen=True)
 class Tried:
-    """How far attacks on simulated households were right in one case, a row of the table."""
+    """How far attacks on simulated households were right in one case of the table, and what the guarantee was."""
 
     epsilon: float
     meters: int
+    delta: float
+    mu: float
     trials: int
     # By attacker and attack: the share that is right, and its limits of 95 %.
     right: Mapping[tuple[str, str], tuple[float, float, float]]
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of the whole curve of the releases that were attacked."""
+        loss = {"mu": self.mu, "total_variation": 0.0}
+        return Bounds.exact({"epsilon": self.epsilon, "delta": self.delta, "loss": loss})
 
 
 def tried(kind: str, epsilon: float, meters: int) -> Tried | None:
@@ -118,6 +126,7 @@ def _table() -> Mapping[str, Mapping[tuple[float, int], Tried]]:
     with open(shipped("resources/attacks.csv"), encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             at = float(row["epsilon"]), int(row["meters"])
-            one = table.setdefault(row["kind"], {}).setdefault(at, Tried(*at, int(row["trials"]), {}))
+            guarantee = float(row["delta"]), float(row["mu"])
+            one = table.setdefault(row["kind"], {}).setdefault(at, Tried(*at, *guarantee, int(row["trials"]), {}))
             one.right[row["attacker"], row["attack"]] = tuple(float(row[name]) for name in ("right", "low", "high"))
     return table

@@ -6,6 +6,8 @@ So whatever policy and ledger refuse is said before anything runs, as is what wi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
 from types import ModuleType
 
 from meterdp.errors import InputError
@@ -41,6 +43,21 @@ def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[I
         except InputError as error:
             refused.setdefault(str(error), error)
     return found, list(refused.values())
+
+
+def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, folder) -> list[str] | None:
+    """Release what one of the modules makes, and publish it as ``folder``.
+
+    Of the files, ``records`` and ``known`` (table ``meters``) are the study's, ``meters`` is the public list. Returns
+    what :meth:`ReleaseService.release` does of households' files.
+    """
+    service = ReleaseService(
+        config, Path(files["meters"]).read_bytes(), simulated, lambda service: chain.from_iterable(asked(service)[0])
+    )
+    mechanisms = module.mechanisms(service.listed, service)
+    records = module.records(files, config, service.listed)
+    _, release_ids = service.release(mechanisms, records, folder)
+    return release_ids
 
 
 def plans(config: Mapping, meters: int, feeders: int) -> list[Plan]:

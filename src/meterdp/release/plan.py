@@ -20,9 +20,9 @@ USABLE = 0.95
 MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
-# What a refusal proposes, and what a figure shows.
+# What a verdict names and a refusal proposes; sizes of two digits.
 EPSILONS = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
-SIZES = tuple(int(step * 10**power) for power in range(1, 6) for step in (1, 1.5, 2, 3, 4, 5, 6, 8))
+SIZES = tuple(step * 10**power for power in range(5) for step in range(10, 100))
 HEADINGS = ("expected to be off by", "on average", "1 in 20 above", "public guess")
 
 
@@ -73,7 +73,7 @@ class Plan:
 
     @property
     def verdict(self) -> str:
-        """Say whether it is worth its epsilon, and from which epsilon or size on it is."""
+        """Say whether it is useful, and from which epsilon or size on a release is."""
         there = self._from(lambda plan: plan.useful)
         on = f"useful {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
@@ -81,9 +81,10 @@ class Plan:
         if self.absurd > RISKY:
             often = f"{_percent(self.absurd)} of releases"
             why += f", with some {self.absurd_of} off by more than a factor of two in {often}"
+        this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
-            why = f"refused unless release.insist is set: {why}"
-        return "; ".join([why, on, *self._of_feeders])
+            this += ", refused unless release.insist is set"
+        return "; ".join([this, on, *self._of_feeders])
 
     @property
     def _of_feeders(self) -> Iterator[str]:
@@ -162,14 +163,16 @@ class Plan:
     def _from(self, good: Callable[[Plan], bool]) -> str:
         """Say from which epsilon or size on a plan is good, in no words if none is."""
         epsilon, size = self._first(good)
-        there = [] if epsilon is None else [f"from epsilon {epsilon:g}"]
-        there += [] if size is None else [f"from {size:,} {self.sized}"]
+        there = [] if epsilon is None else [f"with {self.size:,} {self.sized} from epsilon {epsilon:g}"]
+        there += [] if size is None else [f"at epsilon {self.epsilon:g} from {size:,} {self.sized}"]
         return ", or ".join(there)
 
     def _first(self, good: Callable[[Plan], bool]) -> tuple[float | None, int | None]:
         """Return the first epsilon of this size and the first size at this epsilon of which a plan is good."""
 
         def whether(epsilon: float, size: int) -> bool | None:
+            if (epsilon, size) == (self.epsilon, self.size):
+                return good(self)
             try:
                 return good(self.again(epsilon, size))
             except InputError:
@@ -179,8 +182,10 @@ class Plan:
             at = bisect_left(values, True, key=lambda value: of(value) is not False)
             return values[at] if at < len(values) and of(values[at]) else None
 
-        return first(EPSILONS, lambda epsilon: whether(epsilon, self.size)), first(
-            SIZES, lambda size: whether(self.epsilon, size)
+        # With its own among them, what is said of others does not contradict what is said of it.
+        epsilons, sizes = sorted({*EPSILONS, self.epsilon}), sorted({*SIZES, self.size})
+        return first(epsilons, lambda epsilon: whether(epsilon, self.size)), first(
+            sizes, lambda size: whether(self.epsilon, size)
         )
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
-from types import ModuleType
 from typing import Any, Protocol
 
 import meterdp
@@ -116,12 +114,14 @@ def _kept_rows(keep_rows: Mapping[str, Sequence[str]] | None) -> dict:
 class ReleaseService:
     """What the releases of one configuration have in common; refused if nothing may be released from it.
 
-    ``meter_list`` is the public list of meters, as the file is.
+    ``meter_list`` is the public list of meters, as the file is; ``together`` returns everything that the
+    configuration asks for, which folders count as spent.
     """
 
     config: Mapping
     meter_list: bytes
     simulated: bool
+    together: Callable[[ReleaseService], Iterable[Releasable]] | None = None
 
     def __post_init__(self):
         check_settings(self.config, self.simulated)
@@ -239,16 +239,22 @@ class ReleaseService:
             "meterdp_version": meterdp.__version__,
         }
 
+    @cached_property
+    def _together(self) -> tuple[Request, ...]:
+        return () if self.together is None else tuple(map(self.request, self.together(self)))
+
     def _budget(self, mechanism: Releasable) -> dict:
         """Return the limit of the meters' budget and, by the ledger, what has been spent of it and is left.
 
-        The numbers are those of stored releases and of this one, as their manifests are public.
+        The numbers are those of stored releases, as their manifests are public, and of all that the configuration
+        asks for, so that none depends on which of it is made first.
         """
         stated = {"limit_epsilon": self.limit.epsilon, "limit_delta": self.limit.delta}
         ledger = Ledger(self.config["release"]["ledger"])
         if not ledger.path.exists():  # whoever drew this keeps another, or none
             return stated
-        spent, left = ledger.reported(self.request(mechanism), self.limit)
+        requests = {request.key: request for request in (*self._together, self.request(mechanism))}
+        spent, left = ledger.reported([*requests.values()], self.limit)
         epsilon = max((epsilon_of(one, self.limit.delta) for one in spent), default=0.0)
         return stated | {"spent_epsilon": float(f"{epsilon:.4g}"), "left_epsilon": left}
 
@@ -303,19 +309,6 @@ class ReleaseService:
             _points(does_not_hide),
         ]
         return ("\n\n".join(paragraphs) + "\n").encode()
-
-
-def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, folder) -> list[str] | None:
-    """Release what a module of :mod:`meterdp.release.asked` makes, and publish it as ``folder``.
-
-    Of the files, ``records`` and ``known`` (table ``meters``) are the study's, ``meters`` is the public list. Returns
-    what :meth:`ReleaseService.release` does of households' files.
-    """
-    service = ReleaseService(config, Path(files["meters"]).read_bytes(), simulated)
-    mechanisms = module.mechanisms(service.listed, service)
-    records = module.records(files, config, service.listed)
-    _, release_ids = service.release(mechanisms, records, folder)
-    return release_ids
 
 
 def public_fields(public: object, *names: str) -> dict:

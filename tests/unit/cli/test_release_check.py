@@ -196,7 +196,8 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     released(ledger, service.request(mixture[0]), service.limit, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
-    assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said
+    assert code == 0
+    assert "synthetic profiles: drawn and charged before, published as it was drawn: readings corrected since" in said
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]

@@ -4,24 +4,37 @@ import hashlib
 import json
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
+from scipy.special import ndtr
 
+from meterdp.core.config import load_schema, looked_through
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.crate import covered_days, days_read
 from meterdp.publish.folder import described
-from meterdp.publish.kinds import CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, PAGE, is_of_a_household
-from meterdp.publish.odds import FOLDER, Bounds, tried
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, is_of_a_household
+from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
+from meterdp.publish.registry_entry import check_entry
+from meterdp.release.asked import MODULES, run
 from meterdp.release.mixture import ReleasedMixture
+from meterdp.release.show import sentence
 from tests import chromium
+from tests.conftest import ROOT
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.publish.test_page import KINDS, released, words_of
 from tests.unit.release.charged import release_mixture
+from tests.unit.release.charged import service as town
+
+SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -37,6 +50,8 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     words, manifest = words_of(files[CUSTODIAN]), manifest_of(files)
     first, last = manifest["period"]
     assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
+    for field in ("For whom", "Recipients"):
+        assert f"{field} everybody, for any use the licence allows; or only: to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
     assert f"Readings {first} to {last} Files with data" in words
     assert f"the households behind {N} listed meters ({SAID['population']})" in words
@@ -71,10 +86,9 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert (
-        f"at ε = {found.epsilon:g} and {found.meters} meters: of the cases tried, the nearest to this release"
-        in words
-    )
+    assert f"{found.meters} simulated meters with default settings: of the cases tried, the nearest to this" in words
+    assert f"right on simulated households, at ε = {found.epsilon:g} and δ = 10⁻⁵ attack" in words
+    assert "The bounds of this release itself" not in words, "they are the same"
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
     assert f"{share:.0f} % ({low:.0f} to {high:.0f})" in words
 
@@ -93,10 +107,34 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
     made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=True)
     words = words_of(release_mixture(x, made_by)[CUSTODIAN])
-    assert f"at ε = {quoted} and 100 meters: of the cases tried, {which}." in words
+    own = "smaller" if epsilon < quoted else "larger"
+    assert (
+        f"100 simulated meters with default settings: of the cases tried, {which}. The bounds of this release"
+        in words
+    )
+    assert f"The bounds of this release itself, in the table above, are {own}." in words
     assert f"Of the cases tried, {which} (200 releases of 100 simulated meters at ε = {quoted}, " in words
     assert "a program as the intruder) was passed: membership" in words
     assert ("the custodian has to make the test" in words) == (epsilon > quoted)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1, 2])
+@pytest.mark.parametrize("meters", [60, 400])
+def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, epsilon, meters):
+    """Oracle: of mu-GDP noise, Phi(mu / 2) of two. No share is called chance that is not above that bound."""
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (meters, 24))
+    words = words_of(release_mixture(x, service(tmp_path, epsilon=epsilon, insist=True))[CUSTODIAN])
+    found = tried("mixture", epsilon, meters)
+    most = percent(ndtr(gaussian.mu_for(found.epsilon, 1e-5) / 2))
+    for attack in ("membership", "attribute"):
+        shares = [found.right[attacker, attack] for attacker in (INFORMED, FOLDER)]
+        said = " ".join(f"{100 * a:.0f} % ({100 * b:.0f} to {100 * c:.0f})" for a, b, c in shares)
+        assert f"{attack} 50 % {most} {said}" in words
+    above = any(
+        share > found.bounds.naming(10 if attack == "reconstruction" else 2)
+        for (_, attack), (share, _, _) in found.right.items()
+    )
+    assert ("is chance" in words) == above
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
@@ -119,10 +157,45 @@ def test_the_budget_counts_stored_releases_once_and_no_lost_attempt(tmp_path):
     ledger.drawn(request.key, attempt).remove()  # the run died, and nobody knows what it drew
     manifest = manifest_of(release_mixture(x, second))
     mu = np.hypot(*(one["privacy"]["loss"]["mu"] for one in (first, manifest)))
-    spent, left = ledger.reported(request, limit)
+    spent, left = ledger.reported([request], limit)
     assert [one.mu for one in spent] == pytest.approx([mu])
     assert manifest["budget"]["left_epsilon"] == left > ledger.remaining([request], limit)
     assert first["budget"]["spent_epsilon"] < manifest["budget"]["spent_epsilon"] < 4
+
+
+def test_the_budget_counts_all_that_is_asked_for_together_whichever_is_made_first(tmp_path):
+    """Oracle: Gaussian losses add up by their squares. What was stored before counts as well, everything once."""
+    listed = "meter_id,lv_feeder_id,circuit\n" + "".join(f"m{i:03d},f{i % 3},c\n" for i in range(N))
+    (tmp_path / "list.csv").write_text(listed)
+    x = {"mixture": np.random.default_rng(1).normal(-1.0, 0.7, (N, 24)), "feeders": np.full((N, 48), 0.2)}
+
+    def budgets(*order, before=()):
+        """Return what every folder states, made in an order."""
+        folder = tmp_path / "-".join((*order, *before))
+        settings = {"what": ["mixture", "feeders"], "feeder_window": "average_day", "feeder_days": 7}
+        settings |= {"feeder_typical_daily_kwh": 8, "cap_epsilon": 8}
+        stated = {}
+        for what in (*before, *order):
+            release = settings | ({"what": [what], "epsilon": 2} if what in before and what not in stated else {})
+            config = town(folder, meters=listed.encode(), **release).config
+            config["export"]["interval_minutes"] = 30
+            module = SimpleNamespace(mechanisms=MODULES[what].mechanisms, records=lambda *_, what=what: x[what])
+            run(module, {"meters": tmp_path / "list.csv"}, config, True, folder / what)
+            stated[what] = json.loads((folder / what / "manifest.json").read_text())
+        assert "what was asked for together with it included" in words_of((folder / what / CUSTODIAN).read_bytes())
+        return stated
+
+    mixture_first, feeders_first = budgets("mixture", "feeders"), budgets("feeders", "mixture")
+    stated = [one[what]["budget"] for one in (mixture_first, feeders_first) for what in one]
+    assert all(budget == stated[0] for budget in stated)
+    losses = [Charge.of_event(one["privacy"]["loss"]) for one in mixture_first.values()]
+    assert stated[0]["spent_epsilon"] == pytest.approx(epsilon_of(losses[0] + losses[1], 1e-5), rel=1e-3)
+    after = budgets("feeders", "mixture", before=("mixture",))
+    earlier = Charge(gaussian.mu_for(2, 1e-5))
+    assert after["feeders"]["budget"]["spent_epsilon"] == pytest.approx(
+        epsilon_of(losses[0] + losses[1] + earlier, 1e-5), rel=1e-3
+    )
+    assert after["mixture"]["budget"] == after["feeders"]["budget"]
 
 
 def test_nothing_is_said_that_is_not_in_the_folder_or_public(files, tmp_path):
@@ -137,6 +210,44 @@ def test_nothing_is_said_that_is_not_in_the_folder_or_public(files, tmp_path):
         assert again[name].decode() == moved
         assert str(tmp_path.parent) not in text and "list.csv" not in text and "ledger.sqlite" not in text
         assert not re.search(r"\b[0-9a-f]{16}\b", text), "no name of a household's file"
+
+
+NAMES = [
+    "Val d'Isarco",
+    "L’Aquila",
+    "Brighton & Hove, Frankfurt (Oder) / Słubice",
+    "'/../&amp-_x_' - ,.",
+    "Ísafjörður",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_place_has_its_name_everywhere(tmp_path, name):
+    """Every file is still what its form demands, and whoever reads it gets the name back."""
+    given, problems = looked_through({"release": {"population": name}}, SCHEMA, "config")
+    assert given["release"]["population"] == name and not problems
+    made_by, folder = service(tmp_path, population=name), tmp_path / "results/release/mixture"
+    files = release_mixture(np.random.default_rng(2).normal(-1.0, 0.7, (N, 24)), made_by, folder)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(files)
+    verify(folder)
+    check_entry(files[ENTRY])
+    entry = yaml.safe_load(files[ENTRY])
+    assert entry["deployment"]["basic"]["name"].endswith(name) and re.fullmatch("[a-z0-9-]+", entry["url_slug"])
+    for page in (PAGE, CUSTODIAN):
+        assert name in words_of(files[page])
+    for data in (CRATE, DCAT, CROISSANT, "manifest.json"):
+        assert name in json.dumps(json.loads(files[data]), ensure_ascii=False)
+    assert files["README.md"].decode().split("\n")[0].endswith(name)
+    assert name in sentence(Ledger(made_by.config["release"]["ledger"]))
+
+
+@pytest.mark.parametrize(
+    "sign", ["<", ">", "`", "[", "]", "\n", '"', "\\", ";", ":", "|", "#", "*", "$", "{", "\u202e"]
+)
+@pytest.mark.parametrize("name", ["{}b", "a{}b", "a{}"])
+def test_what_could_be_markup_is_in_no_name(sign, name):
+    _, (problem,) = looked_through({"release": {"population": name.format(sign)}}, SCHEMA, "config")
+    assert problem.field == "release.population"
 
 
 def test_a_changed_guarantee_on_any_of_them_is_found(files, tmp_path):

@@ -88,9 +88,10 @@ def test_a_huge_epsilon_promises_nothing():
 @pytest.mark.parametrize("kind", ["mixture", "households", "forecasts", "feeders"])
 def test_measured_attacks_stay_below_their_bounds_and_the_next_larger_epsilon_is_quoted(kind):
     for epsilon in (0.25, 1.0, 4.0):
-        bounds = Bounds(((epsilon, 1e-5),))
         for meters in (100, 400):
             found = tried(kind, epsilon, meters)
+            bounds = found.bounds
+            assert epsilon_of(Charge(found.mu), found.delta) == pytest.approx(epsilon, rel=1e-6)
             assert (found.epsilon, found.meters) == (epsilon, meters) and found.trials >= 100
             assert set(found.right) == set(itertools.product((INFORMED, FOLDER), ATTACKS))
             for (_, attack), (right, low, high) in found.right.items():
@@ -108,7 +109,8 @@ def test_the_tool_still_attacks_every_kind_of_release(monkeypatch):
     monkeypatch.setattr(make_attacks, "TRIALS", 2)
     for kind, pool in make_attacks.pools().items():
         rows = make_attacks.rows(kind, 4.0, 60, *pool)
-        assert [row[:5] for row in rows] == [
+        assert [(*row[:3], *row[5:7]) for row in rows] == [
             (kind, 4.0, 60, attacker, attack) for attacker in (INFORMED, FOLDER) for attack in ATTACKS
         ]
-        assert all(0 <= row[5] <= 1 and row[-1] == 2 for row in rows)
+        assert all(row[3] == 1e-5 and epsilon_of(Charge(row[4]), 1e-5) == pytest.approx(4.0) for row in rows)
+        assert all(0 <= row[7] <= 1 and row[-1] == 2 for row in rows)

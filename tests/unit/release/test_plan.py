@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -67,16 +68,38 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
     assert len(refused) == (not allowed) and list(plan.refusals(config(release={"insist": True}))) == []
     if refused:
         assert refused[0].field == "release.epsilon" and "for 100 listed meters" in str(refused[0])
-        assert plan.verdict.startswith("refused")
+        assert plan.verdict.startswith("not useful") and "refused unless release.insist is set" in plan.verdict
     assert (f"factor of two in {100 * absurd:.0f} % of releases" in plan.verdict) == (absurd > 0)
 
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
-    assert made_up(0.9).verdict.endswith("; useful from epsilon 2, or from 200 listed meters")
-    assert made_up(0.3).verdict.endswith("; useful from epsilon 1, or from 80 listed meters")
+    assert made_up(0.9).verdict == (
+        "not useful (worse than a public guess), refused unless release.insist is set; useful with 100 listed meters "
+        "from epsilon 2, or at epsilon 1 from 200 listed meters"
+    )
+    assert made_up(0.3).verdict == (
+        "useful (better than a public guess); useful with 100 listed meters from epsilon 1, or at epsilon 1 from 67 "
+        "listed meters"
+    )
     (refused,) = made_up(0.9).refusals(config())
-    assert "use an epsilon of 2 or more; have 200 listed meters or more" in str(refused)
+    assert "use an epsilon of 2 or more; have 190 listed meters or more" in str(refused)
     assert "no epsilon or size makes it useful" in made_up(1e9).verdict
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 1, 2, 2.5])
+@pytest.mark.parametrize("meters", [120, 380, 385, 790])
+def test_a_release_that_is_useful_is_at_its_own_epsilon_and_size(epsilon, meters):
+    """Neither number of the verdict contradicts its first word."""
+    epsilons = {key: epsilon for key in ("epsilon", "household_epsilon", "forecast_epsilon", "feeder_epsilon")}
+    for plan in of_homes(meters, release=epsilons):
+        assert plan.verdict.startswith("useful" if plan.useful else "not useful")
+        least_epsilon = re.search(r"; useful with .*? from epsilon ([\d.]+)", plan.verdict)
+        least_size = re.search(r"useful .*?at epsilon [\d.]+ from ([\d,]+) ", plan.verdict.split("; ")[1])
+        for found, own in ((least_epsilon, plan.epsilon), (least_size, plan.size)):
+            if found is not None:
+                assert (float(found[1].replace(",", "")) <= own) == plan.useful
+            else:
+                assert not plan.useful
 
 
 def test_the_table_for_people_has_every_quantity_and_a_verdict():
@@ -224,7 +247,10 @@ def test_refused_before_anything_is_charged(tmp_path):
 def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is_tried():
     given = config()
     plan = feeders.plan(given, 10**6, 10**4)
-    assert plan.useful and "; useful from epsilon 0.1, or from 10 meters on a feeder;" in plan.verdict
+    assert (
+        plan.useful
+        and "; useful with 100 meters on a feeder from epsilon 0.1, or at epsilon 1 from 10 " in plan.verdict
+    )
     assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
 
 
@@ -234,9 +260,9 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     alone, together = (feeders.plan(config(), 40 * n, 40).difference for n in (1, 500))
     correlation = ((together * 500 / alone) ** 2 / 500 - 1) / 499
     assert correlation == pytest.approx(FEEDER_CORRELATION)
-    (says,) = (part for part in plan.verdict.split("; ") if part.startswith("tells feeders apart from"))
+    (says,) = (part for part in plan.verdict.split("; ") if part.startswith("tells feeders apart at"))
     size = int(says.split()[-5].replace(",", ""))
     before, at = (plan.again(plan.epsilon, n) for n in (SIZES[SIZES.index(size) - 1], size))
     assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
-    assert "epsilon" not in says, "noise of the epsilon that would do does not fit the grid"
+    assert "from epsilon" not in says, "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"
