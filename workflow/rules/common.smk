@@ -17,7 +17,8 @@ from meterdp.audit import CANARIES
 from meterdp.audit import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
 from meterdp.core.choices import names_in
-from meterdp.core.config import complete, load_schema, refuse_templates, shown_epsilon
+from meterdp.core.config import load_schema, looked_through
+from meterdp.core.config import refuse_templates, shown_epsilon
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, shipped, source_hash
@@ -40,11 +41,14 @@ try:
     # Of another workflow that uses this one as a module the files are its own.
     if workflow.modifier.namespace is None:
         refuse_templates(workflow.configfiles)
-    config = complete(
+    GIVEN = (
         config,
         load_schema(shipped("workflow/schemas/config.schema.yaml")),
-        source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
+        " + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
     )
+    config, problems = looked_through(*GIVEN)
+    if problems:
+        raise SystemExit("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     export = config["export"]["path"]
     if export is None:
         describe_simulated(config)
@@ -149,7 +153,7 @@ def before_release():
         refused, said = before_release(config, SIMULATED)
     print("\n".join(said), file=sys.stderr)
     if refused:
-        raise SystemExit(refused_words(refused))
+        raise SystemExit(refused_words(refused, config, *GIVEN))
 
 
 def said_before_release(wildcards):

@@ -68,9 +68,7 @@ def _check(arguments: argparse.Namespace) -> int:
     for line in said:
         print(line)
     if refused:
-        print(refused_words(refused))
-        fields = [error.field for error in of_settings]
-        print("\n".join(_lines_to_paste(config, given, schema, fields, source)), end="")
+        print(refused_words(refused, config, given, schema, source))
         return 1
     return 0
 
@@ -108,8 +106,13 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
     return refused, planned if refused else [*planned, *_charges(folders, new, service)]
 
 
-def refused_words(refused: Sequence[InputError]) -> str:
-    return "\n".join([*(f"{REFUSAL} {error}" for error in refused), "Nothing was read or charged."])
+def refused_words(
+    refused: Sequence[InputError], config: Mapping, given: Mapping, schema: Mapping, source: str
+) -> str:
+    """Say what refuses a release, and what to paste for missing settings; ``given`` is what the user wrote."""
+    refusals = [f"{REFUSAL} {error}" for error in refused]
+    pasted = _lines_to_paste(config, given, schema, [error.field for error in refused], source)
+    return "\n".join([*refusals, "Nothing was read or charged.", *pasted])
 
 
 def to_check_in_export(config: Mapping) -> list[str]:
