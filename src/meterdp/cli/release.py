@@ -122,9 +122,13 @@ def to_check_in_export(config: Mapping) -> list[str]:
     """
     from meterdp.core.log_scale import LogScale
     from meterdp.ingest.inference.examine import looked_at
+    from meterdp.ingest.meter_list import read_meter_list
+    from meterdp.release.feeders import most_daily_kwh
 
+    export, scale = config["export"], LogScale.from_config(config["profiles"])
     try:
-        look = looked_at(config["export"]["path"], config["export"], LogScale.from_config(config["profiles"]))
+        most = most_daily_kwh(config, read_meter_list(export["meters"]))
+        look = looked_at(export["path"], export, scale, most_daily_kwh=most)
     except Exception:  # no row may end a run; a file that cannot be read is refused where it is read
         return []
     found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]
