@@ -580,6 +580,20 @@ MUTANTS = (
         "tests/unit/ingest/test_layouts.py",
     ),
     Mutant(
+        "an export misread: a row of a short day that leaves nothing empty is by the clock",
+        f"{EXPORTS}/readers/wide_csv.py",
+        " & ~(given & skipped).any(1)",
+        "",
+        "tests/unit/ingest/test_layouts.py",
+    ),
+    Mutant(
+        "an export misread: power beside energy is that of an hour",
+        f"{EXPORTS}/settings.py",
+        "factor = Fraction(*UNITS[named](minutes)) / Fraction(*UNITS[unit](minutes))",
+        "factor = Fraction(*UNITS[named](60)) / Fraction(*UNITS[unit](60))",
+        "tests/unit/ingest/test_units.py",
+    ),
+    Mutant(
         "an export misread: a unit that is not that of the settings is taken for it",
         f"{EXPORTS}/readers/plain_rows.py",
         "            energy = converted(energy, per_unit)\n",
