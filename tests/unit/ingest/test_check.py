@@ -885,6 +885,15 @@ def test_factors_that_readings_are_not_multiplied_by_end_a_study_without_a_list(
     assert (code, words in said) == (0, refused)
 
 
+@pytest.mark.parametrize("name", ["e.csv", "e.csv.gz"])
+def test_a_factor_of_a_meter_far_down_is_found(tmp_path, capsys, name):
+    frame = plain(readings(meters=60))
+    frame["MULT"] = np.where(frame["meter_id"] == "M059", 40, 1)
+    frame.to_csv(tmp_path / name, index=False)
+    assert main(["check", str(tmp_path / name), "--time-zone", ZONE]) == 1
+    assert "field 'MULT': holds factors (1, 40), and readings are not multiplied" in capsys.readouterr().out
+
+
 def test_use_above_what_a_release_counts_is_told_by_meters_and_share(tmp_path, capsys):
     frame = plain(readings())
     frame.loc[frame["meter_id"] == "M003", "kwh"] = 30.0  # in half an hour

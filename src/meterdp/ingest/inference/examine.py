@@ -147,7 +147,7 @@ def examine(
     begun = begin_files(path, trial.settings)
     findings = [*[file.unread for file in begun if file.unread is not None][:1], *findings]
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
-    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone)]
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone, begun)]
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
@@ -427,7 +427,7 @@ def looked_at(
             return Look([error], odd)
         found = trial.findings(path) or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd += remarks(trial, export["time_zone"])
+    odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.errors import InputError
-from meterdp.ingest.inference.table import MISSING, Column, best, has_digit, repeats, samples_of
+from meterdp.ingest.inference.table import MISSING, Column, best, entries_in, has_digit, repeats, samples_of
 from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
 from meterdp.ingest.readers.wide_csv import interval_columns, times_not_read, times_of_day_us
 from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, measures_no_energy
@@ -268,7 +268,7 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
     if settings.unit_column is None:
         of_files = (_units_not_read(path, one.columns, settings) for one in (table, *others))
         yield from islice((error for error in of_files if error is not None), 1)
-    for column in columns_beside(path, settings):
+    for column in columns_beside(path, settings) if any(map(_FACTOR.search, table.header)) else ():
         if _FACTOR.search(column.name) and _multiplies(column):
             yield InputError(
                 f"holds factors{_entries_of(column)}, and readings are not multiplied by them",
@@ -312,6 +312,11 @@ def columns_beside(path, settings: ExportSettings) -> list[Column]:
                     before = found.get(column.name, Column(column.name, ()))
                     tokens = tuple(dict.fromkeys(before.tokens + column.tokens))
                     found[column.name] = Column(column.name, tokens, before.entries + column.entries)
+    few = [name for name, column in found.items() if len(column.tokens) <= _MOST_STATES]
+    if few and settings.format != "parquet":
+        for name, entries in entries_in(path, settings, few).items():
+            tokens = dict.fromkeys(word for word in entries if word.lower() not in MISSING)
+            found[name] = Column(name, tuple(tokens), tuple(entries))
     return list(found.values())
 
 

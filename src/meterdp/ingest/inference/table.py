@@ -17,12 +17,14 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from meterdp.errors import InputError
 from meterdp.ingest.lines import OLD_MAC, OLD_MAC_HINT
 from meterdp.ingest.members import ZIP_STARTS
 from meterdp.ingest.readers import green_button, nem12, parquet
-from meterdp.ingest.settings import Notation, notations_that_fit
+from meterdp.ingest.settings import ExportSettings, Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
 from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 
@@ -30,6 +32,8 @@ from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 # tells rows apart.
 HEAD_BYTES = 1 << 20
 _MORE_FILES, _MORE_BYTES = 11, 1 << 17
+# In how much of all files entries of columns are looked for that are not read.
+_ENTRIES_BYTES = 1 << 26
 _SHEET = "save the sheet with one reading per row as CSV UTF-8"
 _TO_UTF8 = "save the export as CSV UTF-8, or convert every file, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 _TEXT, _UNPACK = "save the export as UTF-8", "unpack it, or pack it as zip or gzip"
@@ -226,6 +230,29 @@ def samples_of(path) -> Iterator[Table]:
     for member in others[:: -(-len(others) // _MORE_FILES)] if others else ():
         with suppress(InputError), open_bytes(member) as stream:
             yield read_table(member.label, stream.read(_MORE_BYTES))
+
+
+def entries_in(path, settings: ExportSettings, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the different entries of columns in the first rows of some files of a CSV, more than a sample has."""
+    files = files_of(path)
+    files = files[:: -(-len(files) // (1 + _MORE_FILES))]
+    found: dict[str, dict[str, None]] = {name: {} for name in names}
+    for member in files:
+        with suppress(InputError, pa.ArrowException, UnicodeDecodeError), open_bytes(member) as stream:
+            text = stream.read(_ENTRIES_BYTES // len(files))
+            rows = pyarrow.csv.read_csv(
+                pa.BufferReader(text[: text.rfind(b"\n") + 1 or len(text)]),
+                pyarrow.csv.ReadOptions(
+                    use_threads=False,
+                    skip_rows=settings.skip_rows,
+                    skip_rows_after_names=settings.skip_rows_after_header,
+                ),
+                pyarrow.csv.ParseOptions(delimiter=settings.delimiter, invalid_row_handler=lambda row: "skip"),
+                pyarrow.csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, pa.string())),
+            )
+            for name in names:
+                found[name] |= dict.fromkeys(word.strip() for word in pc.unique(rows[name]).to_pylist())
+    return {name: list(entries) for name, entries in found.items()}
 
 
 def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:

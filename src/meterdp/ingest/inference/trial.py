@@ -129,8 +129,9 @@ class Begun:
     """The beginning of one of several files."""
 
     unread: InputError | None  # why it cannot be read: rows are no reason, headers are
-    first_us: int | None  # range of its stamps, as written
-    last_us: int | None
+    first_us: int | None = None  # range of its stamps, as written
+    last_us: int | None = None
+    readings_per_row: int = 1
 
 
 def begin_files(path, settings: ExportSettings) -> list[Begun]:
@@ -147,9 +148,11 @@ def _begun(file: Member, settings: ExportSettings) -> Begun:
         try:
             next(begin(settings=replace(settings, bad_rows="refuse")), None)
         except InputError as error:
-            return Begun(error, None, None)
+            return Begun(error)
     stamp_us = np.zeros(0, np.int64) if first is None else first.stamp_us[first.stamp_us > LAST_MARK]
-    return Begun(None, *(map(int, (stamp_us.min(), stamp_us.max())) if len(stamp_us) else (None, None)))
+    if not len(stamp_us):
+        return Begun(None)
+    return Begun(None, int(stamp_us.min()), int(stamp_us.max()), first.readings_per_row)
 
 
 def goes_on(trial: Trial, begun: list[Begun]) -> bool:
@@ -257,10 +260,15 @@ def names_in(batches: list[Batch]) -> set[str]:
     return {plain_id(name) for batch in batches for name in batch.meter_ids}
 
 
-def remarks(trial: Trial, time_zone: str | None) -> list[str]:
+def remarks(trial: Trial, time_zone: str | None, begun: list[Begun]) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     zone = time_zone or trial.settings.time_zone
-    odd = [*_other_intervals(trial), *_days_of_nobody(trial, zone), *_other_clock(trial), *_skipped_hours(trial)]
+    odd = [
+        *_other_intervals(trial),
+        *_days_of_nobody(trial, zone),
+        *_other_clock(trial),
+        *_skipped_hours(trial, begun),
+    ]
     return [*odd, *_hours_that_contradict(trial, time_zone)]
 
 
@@ -306,12 +314,14 @@ def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> st
     high, per_day = scale.bounds_kwh[1], 24 * 60 / trial.settings.interval_minutes
     limits = [f"{high:g} kWh an hour (profiles.clip_kwh_per_hour)"]
     energy = np.nansum(np.maximum(trial.energy_kwh, 0), axis=1)
+    if not energy.any():
+        return None
     counted = np.nansum(np.clip(trial.energy_kwh, 0, high * 24 / per_day), axis=1)
     if most_daily_kwh is not None:
         days = (~np.isnan(trial.energy_kwh)).sum(axis=1) / per_day
         counted = np.minimum(counted, most_daily_kwh * days)
         limits.append(f"{most_daily_kwh:,.0f} kWh a day on average in feeder totals")
-    lost = 1 - counted.sum() / max(energy.sum(), 1e-300)
+    lost = 1 - counted.sum() / energy.sum()
     if lost <= _NOTICEABLE_ENERGY:
         return None
     of = int((counted < (1 - _NOTICEABLE_ENERGY) * energy).sum())
@@ -327,7 +337,7 @@ def _other_clock(trial: Trial) -> Iterator[str]:
         yield from [] if sentence is None else [sentence]
 
 
-def _skipped_hours(trial: Trial) -> Iterator[str]:
+def _skipped_hours(trial: Trial, begun: list[Begun]) -> Iterator[str]:
     """Readings at hours that the clock of the settings skips, and columns that are too few for a day of 25 hours."""
     settings, skipped = trial.settings, int(trial.counts[NONEXISTENT_LOCAL_TIME])
     zone = settings.time_zone
@@ -342,7 +352,8 @@ def _skipped_hours(trial: Trial) -> Iterator[str]:
             "is that the zone of the homes (export.time_zone)?"
         )
     per_day = 24 * 60 // settings.interval_minutes
-    if settings.wide_columns == "numbers" and trial.batches[0].readings_per_row == per_day:
+    widest = max(one.readings_per_row for one in (trial.batches[0], *begun))
+    if settings.wide_columns == "numbers" and widest == per_day:
         offsets = clock_changes(zone).offset_us
         at = np.searchsorted(clock_changes(zone).utc_us, trial.starts_us[[0, -1]], side="right")
         if (np.diff(offsets[at[0] : at[1] + 1]) != 0).any():
