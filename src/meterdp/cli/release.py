@@ -110,7 +110,7 @@ def refused_words(
     refused: Sequence[InputError], config: Mapping, given: Mapping, schema: Mapping, source: str
 ) -> str:
     """Say what refuses a release, and what to paste for missing settings; ``given`` is what the user wrote."""
-    refusals = [f"{REFUSAL} {error}" for error in refused]
+    refusals = [f"{REFUSAL} {error.of_configuration(source)}" for error in refused]
     pasted = _lines_to_paste(config, given, schema, [error.field for error in refused], source)
     return "\n".join([*refusals, "Nothing was read or charged.", *pasted])
 
