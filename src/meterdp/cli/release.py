@@ -220,8 +220,8 @@ def _why_again(new: Sequence, service) -> Iterator[str]:
             if (alike := ledger.nearest(request)) is None:
                 continue
             day, names = alike
-            differ = dict.fromkeys(_setting(name, request, service) for name in names)
-            yield f"    charged again: it differs from the release of {day} in {', '.join(differ) or 'its name alone'}"
+            differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
+            yield f"    charged again: it differs from the release of {day} in {differ or 'its name alone'}"
             for name in names:
                 if name in _FREE:
                     yield f"    without another charge, {_FREE[name]}"
