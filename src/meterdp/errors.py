@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 
 REFUSAL = "meterdp cannot go on."
+# The configuration, where its name is not known.
+CONFIG = "config"
 
 
 class InputError(Exception):
@@ -30,6 +32,11 @@ class InputError(Exception):
             where.append(f"field '{field}'")
         prefix = ", ".join(where) + ": " if where else ""
         super().__init__(f"{prefix}{problem}; {hint}.")
+
+    def of_configuration(self, name: str) -> InputError:
+        """Return the same with the name of the configuration where it says ``config``."""
+        file = name if self.file == CONFIG else self.file
+        return type(self)(self.problem, hint=self.hint, file=file, row=self.row, field=self.field)
 
     def __reduce__(self):
         # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.

@@ -37,15 +37,16 @@ share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**28))
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(2**25))
+# What the user wrote, what it may be, and where it stands.
+GIVEN = (
+    config,
+    load_schema(shipped("workflow/schemas/config.schema.yaml")),
+    " + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
+)
 try:
     # Of another workflow that uses this one as a module the files are its own.
     if workflow.modifier.namespace is None:
         refuse_templates(workflow.configfiles)
-    GIVEN = (
-        config,
-        load_schema(shipped("workflow/schemas/config.schema.yaml")),
-        " + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
-    )
     config, problems = looked_through(*GIVEN)
     if problems:
         raise SystemExit("\n".join(f"{REFUSAL} {problem}" for problem in problems))
@@ -96,7 +97,7 @@ try:
             hint="copy the folder elsewhere and name the copy",
         )
 except InputError as error:
-    raise SystemExit(f"{REFUSAL} {error}") from None
+    raise SystemExit(f"{REFUSAL} {error.of_configuration(GIVEN[2])}") from None
 
 STARTED = time.time()
 RESULTS = Path(config["results_dir"])

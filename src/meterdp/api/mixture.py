@@ -68,6 +68,8 @@ class FitGuarantee(DrawnGuarantee):
 
 _ADJACENCIES = ("replace_one", "add_remove")
 MOST_SAMPLES = 10**9
+# Of columns in a refusal.
+MOST_NAMES = 5
 # Each round has a tenth more of the budget than the one before: with more of them the first ones find nothing.
 MOST_ROUNDS = 50
 # Three standard deviations of noise leave nothing of a variance.
@@ -76,7 +78,6 @@ MOST_VARIANCE_ERROR = 1 / 3
 _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
 _SAID = {
-    "could not convert": ("has entries that are not numbers", "use numbers alone"),
     "Complex data not supported": ("Complex data not supported", "use real numbers"),
     "Reshape your data": ("is not a table", "Reshape your data: one row a record, also where there is only one"),
     "dim 3": ("is not a table", "give one row a record"),
@@ -244,7 +245,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : (N, d) array_like or DataFrame
-            One row per record.
+            One row per record, one column per feature; texts are refused, also those that spell numbers.
         y : None
             Ignored.
 
@@ -339,6 +340,12 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     def _validated(self, X, **how) -> np.ndarray:
         """Return records as scikit-learn wants them; no refusal shows one, nor has one in its context."""
+        if texts := _texts_in(X):
+            raise Refused(
+                f"holds texts{texts}, such as ids, which are no features even where they spell numbers",
+                field="X",
+                hint="give the columns that are features, as numbers",
+            )
         try:
             x = validate_data(self, _unmasked(X), dtype=np.float64, ensure_all_finite=False, **how)
         except Exception as error:  # of whatever X is made of
@@ -524,6 +531,29 @@ def _refused(error: Exception) -> Refused:
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
+
+
+def _texts_in(x) -> str:
+    """Say in which columns of a table texts are, nothing if there are none; names of columns are public."""
+    if not hasattr(x, "columns"):
+        return " among its entries" if _has_texts(x) else ""
+    names = [
+        str(name)
+        for at, (name, dtype) in enumerate(zip(x.columns, x.dtypes, strict=True))
+        if getattr(dtype, "kind", "O") not in "iufb" and _has_texts(x.iloc[:, at] if hasattr(x, "iloc") else x[name])
+    ]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f" in {', '.join(names[:MOST_NAMES])}{more}" if names else ""
+
+
+def _has_texts(x) -> bool:
+    try:
+        values = x if hasattr(x, "dtype") and x.dtype.kind in "iufb" else np.asarray(x)
+    except Exception:  # of whatever it is made of: refused as what it is
+        return False
+    return values.dtype.kind in "US" or (
+        values.dtype.kind == "O" and any(isinstance(one, str | bytes) for one in values.flat)
+    )
 
 
 def _has_times(x) -> bool:

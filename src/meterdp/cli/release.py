@@ -110,7 +110,7 @@ def refused_words(
     refused: Sequence[InputError], config: Mapping, given: Mapping, schema: Mapping, source: str
 ) -> str:
     """Say what refuses a release, and what to paste for missing settings; ``given`` is what the user wrote."""
-    refusals = [f"{REFUSAL} {error}" for error in refused]
+    refusals = [f"{REFUSAL} {error.of_configuration(source)}" for error in refused]
     pasted = _lines_to_paste(config, given, schema, [error.field for error in refused], source)
     return "\n".join([*refusals, "Nothing was read or charged.", *pasted])
 
@@ -220,8 +220,8 @@ def _why_again(new: Sequence, service) -> Iterator[str]:
             if (alike := ledger.nearest(request)) is None:
                 continue
             day, names = alike
-            differ = dict.fromkeys(_setting(name, request, service) for name in names)
-            yield f"    charged again: it differs from the release of {day} in {', '.join(differ)}"
+            differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
+            yield f"    charged again: it differs from the release of {day} in {differ or 'its name alone'}"
             for name in names:
                 if name in _FREE:
                     yield f"    without another charge, {_FREE[name]}"

@@ -86,8 +86,15 @@ def most_classes(households: int, hours: int) -> int:
     return max(households // fewest_households(hours), 1)
 
 
-def too_many_classes(counts: np.ndarray, hours: int) -> bool:
-    """Return whether a mixture has more classes than its households ``counts`` (K,) can carry, or most are small."""
-    counts = np.asarray(counts)
-    small = np.count_nonzero(counts < fewest_households(hours))
-    return len(counts) > 1 and bool(len(counts) > most_classes(counts.sum(), hours) or 2 * small > len(counts))
+def in_small_classes(counts: Sequence[int], hours: int) -> tuple[int, int]:
+    """Return how many classes, of ``counts`` (K,) households, are small, and how many households are in these."""
+    small = [count for count in map(int, counts) if count < fewest_households(hours)]
+    return len(small), sum(small)
+
+
+def too_many_classes(counts: Sequence[int], hours: int) -> bool:
+    """Return whether a mixture has several classes, and small ones hold most of its households ``counts`` (K,).
+
+    A few small classes beside large ones can be groups worth knowing, such as homes with solar panels.
+    """
+    return len(counts) > 1 and 2 * in_small_classes(counts, hours)[1] > sum(map(int, counts))

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.mixture.patterns import fewest_households, most_classes, pattern_names, too_many_classes
+from meterdp.mixture.patterns import (
+    fewest_households,
+    in_small_classes,
+    most_classes,
+    pattern_names,
+    too_many_classes,
+)
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.pages.cards import Card, card
-from meterdp.pages.numbers import count, counted, percent, significant
+from meterdp.pages.numbers import count, percent, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.profiles.vector import scale_of
 from meterdp.report.pages import Tables
@@ -70,18 +76,20 @@ def cards(tables: Tables) -> list[Card]:
 
 
 def caution(tables: Tables) -> str | None:
-    """Say that there are too many classes for the households, if so, and what to do about it."""
+    """Say that most households are in classes too small for a covariance, if so, and what that means."""
     if "class_table" not in tables or "profile_hours" not in tables:
         return None
-    sizes, hours = tables["class_table"]["household_count"].to_numpy(), len(tables["profile_hours"])
+    sizes, hours = tables["class_table"]["household_count"].to_list(), len(tables["profile_hours"])
     if not too_many_classes(sizes, hours):
         return None
-    total, few = int(sizes.sum()), fewest_households(hours)
+    total, (small, inside) = sum(sizes), in_small_classes(sizes, hours)
+    fewer = min(most_classes(total, hours), len(sizes) - 1)
     return (
-        f"{count(len(sizes))} classes were fitted to {counted(total, 'household')}. A class needs at least {few} "
-        f"(five for each of the {count(hours)} hours); {count(np.count_nonzero(sizes < few))} have fewer, and so "
-        f"follow single households. Set mixture.classes to {count(most_classes(total, hours))}, or profiles.hours "
-        "to fewer hours."
+        f"{count(small)} of {count(len(sizes))} classes have fewer than {fewest_households(hours)} households (five "
+        f"for each of the {count(hours)} hours); {percent(inside / total)} of all {count(total)} are in these. Their "
+        "mean profiles are those of small groups, which may be real ones, such as homes with solar panels. Their "
+        "covariances follow single households, and so does what is compared with this mixture. It is steadier with "
+        f"{count(fewer)} class{'' if fewer == 1 else 'es'} (mixture.classes) or fewer hours (profiles.hours)."
     )
 
 

@@ -184,7 +184,8 @@ def spoken_period(first: str, last: str, short: bool = False) -> str:
     TOTAL_LOAD,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where the lines differ, weekends need their own profile. Public holidays count as ordinary weekdays.",
+    look_for="Where the lines differ, weekends need their own profile. Public holidays count as the weekdays they "
+    "are on; release.household_holidays is of synthetic households alone.",
     alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:

@@ -288,6 +288,23 @@ def test_dates_and_durations_are_no_records(times):
             call(times)
 
 
+def test_texts_are_no_features_even_where_they_spell_numbers():
+    """An account number, as a table has it after reset_index, was cast and clipped, and spent budget."""
+    table = pd.DataFrame(X, columns=["night", "evening"])
+    accounts = [f"{n:010d}" for n in range(len(X))]
+    spelt = (table.assign(acct=accounts), table.assign(acct=pd.Series(accounts, dtype=object)))
+    for broken in (*spelt, table.assign(acct=pd.Categorical(accounts))):
+        with pytest.raises(ValueError, match=r"^field 'X': holds texts in acct, such as ids, .*; give the columns"):
+            study(bounds=(0, 5)).fit(broken)
+    mixed = np.array(X, dtype=object)
+    mixed[3, 1] = "1.5"
+    for broken in (X.astype(str), X.astype(str).tolist(), mixed, table.astype(str).to_numpy()):
+        with pytest.raises(ValueError, match=r"^field 'X': holds texts among its entries"):
+            study(bounds=(0, 5)).fit(broken)
+    assert study().fit(table.astype("Float64")).n_features_in_ == 2
+    assert study().fit(X.astype(object)).n_features_in_ == 2
+
+
 @pytest.mark.parametrize(
     "broken",
     [X[:, 0], X[0, 0], X + 1j, [["1.25", "empty house"]], pd.DataFrame({"a": [1.25], "b": ["empty house"]})],

@@ -178,6 +178,21 @@ def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_
     assert code == 1 and len(refusals(said)) == 1 and "no meter has more than 480 kWh a day" in said
 
 
+def test_every_refusal_names_the_file_of_the_configuration(homes, check):
+    """Those of settings alone, of the list and of the ledger."""
+    for section, settings in (
+        ("release", {"population": None}),
+        ("release", {"what": ["feeders"], "feeder_typical_daily_kwh": 481}),
+        ("release", {"what": ["households"], "household_strata": ["tariff"]}),
+        ("release", {"insist": False, "epsilon": 0.1}),
+        ("release", {"cap_epsilon": 1.2}),
+    ):
+        changed = copy.deepcopy(homes)
+        changed[section] |= settings
+        code, said = check(changed)
+        assert code == 1 and all(re.match(rf"{REFUSAL} \S*own.yaml, field", line) for line in refusals(said)), said
+
+
 def test_a_limit_is_refused_once_before_anything_is_charged_and_names_what_asks(homes, check):
     """Each alone would fit; and one whose own forecasts do not."""
     homes["release"]["cap_epsilon"] = 1.2

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from meterdp.federated.study import ITERATIONS, entries_of, solvable_households
 from meterdp.privacy.gaussian import mu_for
+from meterdp.publish.kinds import KINDS
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \| (\d+) \|$", re.MULTILINE)
@@ -106,3 +107,18 @@ def test_what_sums_of_circuits_give_away_is_computed(repository):
     )
     assert len(rows) == 5
     assert all(float(noise) == pytest.approx(math.sqrt(12 / int(h)), abs=0.005) for h, noise in rows)
+
+
+def test_every_release_by_snakemake_is_of_a_configuration_and_its_targets_follow_two_dashes(pages):
+    """Without a configuration nobody's homes are released; without dashes Snakemake takes targets for files."""
+    commands = [command for path in pages for command in re.findall(r"snakemake --cores [^`\n]*", path.read_text())]
+    released = [command for command in commands if re.search(r"\brelease\b", command)]
+    assert released and all(re.search(r"--configfile \S+ -- ", command) for command in released), released
+
+
+def test_a_board_hears_of_every_kind_of_release(repository):
+    named = {"mixture": "typical profiles", "households": "simulated households", "forecasts": "forecasts"}
+    named |= {"feeders": "totals of feeders"}
+    assert set(named) == set(KINDS)
+    words = " ".join((repository / "docs/howto/board.md").read_text().split())
+    assert all(name in words for name in named.values())

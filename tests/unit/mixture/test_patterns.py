@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.mixture.patterns import fewest_households, most_classes, pattern_names, too_many_classes
+from meterdp.mixture.patterns import (
+    fewest_households,
+    in_small_classes,
+    most_classes,
+    pattern_names,
+    too_many_classes,
+)
 
 NOON_ON = list(range(12, 24))
 DAY = list(range(24))
@@ -73,5 +79,7 @@ def test_of_classes_that_are_too_many_for_the_export():
     assert [most_classes(n, 12) for n in (0, 59, 119, 120, 1398)] == [1, 1, 1, 2, 23]
     assert not too_many_classes([668, 435, 146, 98, 37, 14], 12)  # two of six are small
     assert too_many_classes([40, 20, 12, 9, 5, 3], 12)
-    assert too_many_classes([500, 30, 20], 12)  # enough households, but two of three classes are small
+    assert not too_many_classes([500, 30, 20], 12)  # two of three are small, and 91 % of the households in the other
+    assert not too_many_classes([221, 155, 119, 87, 21, 17], 24)  # the default of a small utility; two have panels
+    assert in_small_classes([40, 70, 20], 12) == (2, 60)
     assert not too_many_classes([20], 12)  # one class is the least there is

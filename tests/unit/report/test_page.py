@@ -387,8 +387,17 @@ def test_patterns_say_how_many_households_and_of_which_hours(report):
     assert "“Only” marks fewer than 60 households" in words
 
 
+def test_holidays_of_synthetic_households_are_not_those_of_the_figures(report):
+    assert (
+        "Public holidays count as the weekdays they are on; release.household_holidays is of synthetic"
+        in words_of(report)
+    )
+
+
 def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
-    assert "Too many classes" not in words_of(report), "two of six are small, but there are households enough"
+    assert "Most households are in small" not in words_of(report), (
+        "two of six are small, but there are households enough"
+    )
     few = made_up.class_table()
     few["household_count"] = [40, 20, 12, 9, 5, 3]
     inputs = {"class_table": write("class_table", few)}
@@ -398,8 +407,8 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
     quality = made_up.quality_summary()
     kept = quality[(quality["scope"] == "households") & (quality["reason"] == "kept")]["item_count"].iloc[0]
     assert f"{numbers.count(kept - 89)} households lacked readings in these hours and are in no pattern" in words
-    assert "6 classes were fitted to 89 households. A class needs at least 60" in words and "6 have fewer" in words
-    assert "Set mixture.classes to 1" in words
+    assert "6 of 6 classes have fewer than 60 households" in words and "100 % of all 89 are in these" in words
+    assert "steadier with 1 class (mixture.classes) or fewer hours" in words
 
 
 # --- what it must not hold ------------------------------------------------------------------------------------------
