@@ -143,7 +143,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
 
     delta, keys = service.limit.delta, {request.key for request in new}
     period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
-    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters of {service.population}{period}:"]
+    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters ({service.population}){period}:"]
     for together in folders:
         requests = [service.request(mechanism) for mechanism in together]
         charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
@@ -229,7 +229,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         manifest, count = received.manifest, len(received.files)
         first, last = manifest["period"]
         print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
-        print(f"  of {manifest['population']}, {first} to {last}", end="")
+        print(f"  households: {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:
             print(f"  {guarantee}")

@@ -35,6 +35,8 @@ from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
+    HIDES,
+    SEVERAL_METERS,
     Calibrated,
     ReleaseService,
     public_fields,
@@ -53,11 +55,10 @@ PUBLIC = (
 # The substation of feeders of a list that names none.
 ONE_SUBSTATION = "all"
 WH_PER_KWH = 1000
-HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which feeder",
     "what is true of the meters of a feeder together: how much they typically use, and when",
-    "more about a household with several meters than about one with a single meter",
+    SEVERAL_METERS,
 )
 
 
@@ -346,7 +347,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
     median = " for the feeder in the middle" if many else ""
     return service.page(
-        "Electricity used per feeder by",
+        "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
         f"{window.interval_minutes} minutes. It holds no household's readings. It "
         f"covers {_window_sentence(window)}.",

@@ -324,7 +324,7 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
         if what != "forecasts" or release["forecast_protects"] == "readings":
             same.setdefault(epsilon, []).append(what)
     said = [
-        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} of {who}, made from readings {when}. "
+        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} ({who}), made from readings {when}. "
         f"{plain_sentence(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
         "Releases about the same households add up."
         for epsilon, folders in same.items()

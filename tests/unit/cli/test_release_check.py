@@ -154,7 +154,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     (mixture, forecasts), refused = asked(service_of(homes))
     assert not refused
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
-    assert "To be released about 120 listed meters of Made-up town, in '2025':" in said
+    assert "To be released about 120 listed meters (Made-up town), in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
     assert re.search(

@@ -320,7 +320,7 @@ def test_what_is_missing_for_a_release_is_listed(tmp_path):
     assert "With these settings it is refused:" in words
     for setting in ("export.meters", "export.first_day", "export.last_day", "release.population"):
         assert f"{setting} is not set" in words
-    assert "of [population], made from readings from [day] to [day]." in words
+    assert "([population]), made from readings from [day] to [day]." in words
 
 
 def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
@@ -328,12 +328,12 @@ def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
     words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
     assert "With these settings it is allowed" in words and "release/mixture/" in words
     assert (
-        "Typical load profiles of Springfield, made from readings from 2025-10-20 to 2025-11-16. This is a "
+        "Typical load profiles (Springfield), made from readings from 2025-10-20 to 2025-11-16. This is a "
         "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: the probability of any set "
         "of results is at most 1.65 times what it would be with other readings of any one meter, plus 1e-05, "
         "whatever else somebody knows. Releases about the same households add up."
     ) in words
-    assert "Forecasts of Springfield" in words and "2.72 times" in words
+    assert "Forecasts (Springfield)" in words and "2.72 times" in words
 
 
 def test_an_epsilon_beyond_all_bounds_is_a_sentence_too(tmp_path):
