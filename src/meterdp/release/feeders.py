@@ -73,18 +73,21 @@ class Feeders:
     @classmethod
     def of_meter_list(cls, meter_list: MeterList) -> Feeders:
         """Take the feeders that a list names, or its circuits; each meter has one, and no two are called alike."""
-        places = []
-        for meter in meter_list.meter_ids:
+        place_of = {}
+        for meter, circuit in meter_list.circuit_of.items():
             substation, feeder = meter_list.feeder_of.get(meter, (None, None))
-            places.append((substation or ONE_SUBSTATION, feeder or meter_list.circuit_of[meter]))
+            place_of[meter] = substation or ONE_SUBSTATION, feeder or circuit
         # Where the readings of a meter without a feeder count would be private. No feeder is too small: the proof
         # does not depend on its size, only the worth of its total does.
-        if any(feeder is None for _, feeder in places):
+        without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
+        if without:
             raise refused(
                 "export.meters",
-                "does not name a feeder of every meter",
+                f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first in "
+                f"row {without[0]:,} of the list, empty rows not counted",
                 "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
             )
+        places = [place_of[meter] for meter in meter_list.meter_ids]
         known = sorted(set(places))
         at = {place: number for number, place in enumerate(known)}
         feeders = cls(*zip(*known, strict=True), tuple(at[place] for place in places))

@@ -148,6 +148,17 @@ def test_what_a_list_is_too_short_for_comes_at_once(tmp_path, homes, check):
     assert "'release.forecast_groups': asks for circuits" in said
 
 
+def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
+    """In the order of the file, not of the ids, which nobody prints."""
+    rows = [f"M{number:03d},C{number % 4}\n" for number in range(120)][::-1]
+    rows[17], rows[40] = "M102,\n", "M079,\n"
+    (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{''.join(rows)}")
+    homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
+    code, said = check(homes)
+    assert code == 1 and "M102" not in said and "M079" not in said
+    assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
+
+
 def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, check):
     code, said = check(homes)
     assert code == 0 and not list(tmp_path.glob("ledger*"))
