@@ -173,10 +173,13 @@ def _lines_to_paste(
 ) -> list[str]:
     """Return whole sections, as they are with what is missing added; a section that stood twice would lose one.
 
+    What equals a default is left out, but for what whoever signs a release wants to see.
     Paths are as in ``given``, what the user wrote: relative to here they would name other files, and another ledger,
     where a run starts elsewhere.
     """
     import yaml
+
+    from meterdp.publish.kinds import KINDS
 
     unset = [
         field for field in fields if field in _TO_FILL_IN and config[field.split(".")[0]][field.split(".")[1]] is None
@@ -184,6 +187,7 @@ def _lines_to_paste(
     missing = {field: _filled_in(field, config) for field in unset}
     if not missing:
         return []
+    signed = {KINDS[what].epsilon for what in config["release"]["what"]} | {"what", "delta", "cap_epsilon", "cap_delta"}
     lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]
     for section in ("export", "release"):
         of_section = {field: value for field, value in missing.items() if field.startswith(f"{section}.")}
@@ -194,7 +198,7 @@ def _lines_to_paste(
         own = {
             key: written.get(key, value) if known[key].get("format") == "path" else value
             for key, value in config[section].items()
-            if value != known[key]["default"] and f"{section}.{key}" not in missing
+            if (value != known[key]["default"] or key in signed) and f"{section}.{key}" not in missing
         }
         lines.append(f"{section}:")
         if own:

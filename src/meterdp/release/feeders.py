@@ -83,8 +83,8 @@ class Feeders:
         if without:
             raise refused(
                 "export.meters",
-                f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first in "
-                f"row {without[0]:,} of the list, empty rows not counted",
+                f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first "
+                f"in row {without[0]:,} of the list, empty rows not counted",
                 "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
             )
         places = [place_of[meter] for meter in meter_list.meter_ids]

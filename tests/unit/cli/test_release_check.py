@@ -77,6 +77,9 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     sections = yaml.safe_load(pasted)
     assert sections["export"]["path"] == homes["export"]["path"] and sections["export"]["interval_minutes"] == 30
     assert sections["release"]["ledger"] == homes["release"]["ledger"]
+    cost = {"epsilon": 1, "forecast_epsilon": 1, "delta": 1e-3, "cap_epsilon": 4, "cap_delta": 1e-5}
+    assert {key: sections["release"].get(key) for key in cost} == cost, "whoever signs sees it, default or not"
+    assert "household_epsilon" not in sections["release"], "nobody asks for them"
     code, said = check(sections)  # as they stand, none of the words to fill in is taken for a setting
     assert code == 1 and len(refusals(said)) == 7
     for section, keys in sections.items():
