@@ -187,7 +187,8 @@ def _lines_to_paste(
     missing = {field: _filled_in(field, config) for field in unset}
     if not missing:
         return []
-    signed = {KINDS[what].epsilon for what in config["release"]["what"]} | {"what", "delta", "cap_epsilon", "cap_delta"}
+    signed = {"what", "delta", "cap_epsilon", "cap_delta"}
+    signed |= {KINDS[what].epsilon for what in config["release"]["what"]}
     lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]
     for section in ("export", "release"):
         of_section = {field: value for field, value in missing.items() if field.startswith(f"{section}.")}

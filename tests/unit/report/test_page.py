@@ -223,6 +223,16 @@ def test_a_measured_epsilon_that_is_not_that_of_the_release_has_a_table_of_its_o
     ]
 
 
+@pytest.mark.parametrize(("asked", "nearest"), [(1, 1), (2, 1), (3, 4), (4, 4), (8, 4)])
+def test_households_measured_at_another_epsilon_than_that_of_the_release_say_so(write, tmp_path, asked, nearest):
+    inputs = {"household_scores": write("household_scores", made_up.household_scores())}
+    page = page_of(tmp_path, inputs, settings=settings(release={"household_epsilon": asked}))
+    assert f"Error of a release at ε = {nearest}, as measured in this study" in captions_of(page)
+    said = f"release.household_epsilon is {asked}; the nearest at which the study measured highest load of"
+    assert (said in words_of(page)) == (asked != nearest)
+    assert (f"largest reading of the median household is {nearest}." in words_of(page)) == (asked != nearest)
+
+
 def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, tmp_path):
     assert "3,000" not in words_of(report)
     many = made_up.class_table().assign(household_count=lambda table: 10 * table["household_count"])
