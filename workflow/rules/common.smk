@@ -17,7 +17,8 @@ from meterdp.audit import CANARIES
 from meterdp.audit import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
 from meterdp.core.choices import names_in
-from meterdp.core.config import complete, load_schema, refuse_templates, shown_epsilon
+from meterdp.core.config import load_schema, looked_through
+from meterdp.core.config import refuse_templates, shown_epsilon
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, shipped, source_hash
@@ -30,7 +31,7 @@ from meterdp.mechanisms.proven.prior_mixture import prior_mixture_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
 from meterdp.publish.kinds import KINDS
-from meterdp.release.settings import refusals_of, to_check
+from meterdp.release.settings import refusals_of
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -40,11 +41,14 @@ try:
     # Of another workflow that uses this one as a module the files are its own.
     if workflow.modifier.namespace is None:
         refuse_templates(workflow.configfiles)
-    config = complete(
+    GIVEN = (
         config,
         load_schema(shipped("workflow/schemas/config.schema.yaml")),
-        source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
+        " + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
     )
+    config, problems = looked_through(*GIVEN)
+    if problems:
+        raise SystemExit("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     export = config["export"]["path"]
     if export is None:
         describe_simulated(config)
@@ -137,20 +141,19 @@ def code_of(script):
 
 @cache
 def before_release():
-    """Say what a release is expected to be worth and refuse what can be refused by itself, before any job runs."""
+    """Say what a release is expected to be worth and what it charges, or refuse it, before any job runs."""
+    # Not in the process of a job again, nor after `make` has said it.
+    if not workflow.is_main_process or "METERDP_PLAN_SAID" in os.environ:
+        return
     # A study is planned without what it needs.
-    from meterdp.release.asked import plans_of_list
-    from meterdp.release.plan import lines
+    from meterdp.cli.release import before_release, refused_words
 
-    refused = [*refusals_of(config, SIMULATED)]
+    refused, said = [*refusals_of(config, SIMULATED)], []
     if not refused:
-        planned = plans_of_list(config, SIMULATED)
-        # Not in the process of a job again, nor after `make` has said it.
-        if workflow.is_main_process and "METERDP_PLAN_SAID" not in os.environ:
-            print("\n".join([*lines(planned), *to_check(config)]), file=sys.stderr)
-        refused = [error for plan in planned for error in plan.refusals(config)]
+        refused, said = before_release(config, SIMULATED)
+    print("\n".join(said), file=sys.stderr)
     if refused:
-        raise SystemExit("\n".join(f"{REFUSAL} {error}" for error in refused))
+        raise SystemExit(refused_words(refused, config, *GIVEN))
 
 
 def said_before_release(wildcards):

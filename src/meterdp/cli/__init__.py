@@ -31,7 +31,8 @@ def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> 
 
 def configurations(files: Sequence[Path]) -> tuple[dict, dict]:
     """Return what configurations of a study say, later ones on top, and its schema."""
-    from meterdp.core.config import load_schema, read_files
+    from meterdp.core.config import load_schema, read_files, with_texts
     from meterdp.core.provenance import shipped
 
-    return read_files([str(file) for file in files]), load_schema(shipped("workflow/schemas/config.schema.yaml"))
+    schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
+    return with_texts(read_files([str(file) for file in files]), schema), schema

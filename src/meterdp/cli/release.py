@@ -24,6 +24,22 @@ _TO_FILL_IN = {
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
     "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
 }
+# Parameters of a request that are no settings by their names, and those for which nothing need be released again.
+_OTHERWISE_NAMED = {
+    "list_of_meters_sha256": "the list of meters",
+    "mechanism_version": "the version of the mechanism",
+    "public.sound": "mechanisms.sound",
+    "public.records": "the number of listed meters",
+    "public.strata": "the strata and how many meters each has",
+    "days_off": "release.household_holidays",
+    "release.adjacency": "mechanisms.sound.adjacency",
+    "release.period": "release.budget_period",
+    "synthetic": "whether the export is simulated",
+}
+_FREE = {
+    "synthetic_households": "`meterdp households draw` makes any number of households from the released folder",
+    "synthetic_profiles": "any number of profiles can be sampled from the released mixture (docs/howto/publish.md)",
+}
 
 
 def _check_takes(parser: argparse.ArgumentParser) -> None:
@@ -47,15 +63,12 @@ def _check(arguments: argparse.Namespace) -> int:
         describe_simulated(config)
     of_settings = _once([*problems, *refusals_of(config, simulated)])
     refused, said = [*of_settings, *_of_files(config)], []
-    if not refused:
+    if not of_settings:
         refused, said = before_release(config, simulated)
-    for line in [*([] if of_settings else _planned(config, simulated)), *said]:
+    for line in said:
         print(line)
     if refused:
-        print("\n".join(f"{REFUSAL} {error}" for error in refused))
-        print("Nothing was read or charged.")
-        fields = [error.field for error in of_settings]
-        print("\n".join(_lines_to_paste(config, given, schema, fields, source)), end="")
+        print(refused_words(refused, config, given, schema, source))
         return 1
     return 0
 
@@ -73,20 +86,57 @@ def _planned(config: Mapping, simulated: bool) -> list[str]:
 
 
 def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str]]:
-    """Return what refuses a release, from public settings, the list of meters and the ledger; else what to say of it.
+    """Return what refuses a release, from public settings, the list of meters and the ledger; and what to say of it:
+    what it is expected to be worth and, if nothing refuses it, what it charges.
 
     Of the settings themselves nothing is refused any more.
     """
     from meterdp.release.asked import asked
     from meterdp.release.service import ReleaseService
 
+    planned = _planned(config, simulated)
+    if refused := [*_of_files(config)]:
+        return refused, planned
     try:
         service = ReleaseService(config, list_of_meters(config, simulated), simulated)
         folders, refused = asked(service)
         new = [] if refused else _not_stored(folders, service)
     except InputError as error:
-        return [error], []
-    return refused, [] if refused else _charges(folders, new, service)
+        return [error], planned
+    return refused, planned if refused else [*planned, *_charges(folders, new, service)]
+
+
+def refused_words(
+    refused: Sequence[InputError], config: Mapping, given: Mapping, schema: Mapping, source: str
+) -> str:
+    """Say what refuses a release, and what to paste for missing settings; ``given`` is what the user wrote."""
+    refusals = [f"{REFUSAL} {error}" for error in refused]
+    pasted = _lines_to_paste(config, given, schema, [error.field for error in refused], source)
+    return "\n".join([*refusals, "Nothing was read or charged.", *pasted])
+
+
+def to_check_in_export(config: Mapping) -> list[str]:
+    """Say what the start of an export leaves to be checked before a release is charged, as ``meterdp check`` does.
+
+    Where the list of meters is public nothing of it may end a run, so how to stop is said as well.
+    """
+    from meterdp.core.log_scale import LogScale
+    from meterdp.ingest.inference.examine import looked_at
+    from meterdp.ingest.meter_list import read_meter_list
+    from meterdp.release.feeders import most_daily_kwh
+
+    export, scale = config["export"], LogScale.from_config(config["profiles"])
+    try:
+        most = most_daily_kwh(config, read_meter_list(export["meters"]))
+        look = looked_at(export["path"], export, scale, most_daily_kwh=most)
+    except Exception:  # no row may end a run; a file that cannot be read is refused where it is read
+        return []
+    found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]
+    stop = (
+        "No reading may stop a release whose list of meters is public: if one of these is a mistake, STOP NOW "
+        "(Ctrl-C). Nothing has been charged yet. Then run `make check` with this configuration and correct it."
+    )
+    return [*found, stop] if found else []
 
 
 def list_of_meters(config: Mapping, simulated: bool) -> bytes:
@@ -150,6 +200,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
         stored = "drawn and charged before, published as it was drawn: readings corrected since are not in it"
         said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
+        said += _why_again([request for request in requests if request.key in keys], service)
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
         with _ledger(service) as ledger:
@@ -160,6 +211,30 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
             + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said
+
+
+def _why_again(new: Sequence, service) -> Iterator[str]:
+    """Say in what new requests differ from what was released of the same days and meters, and what would be free."""
+    with _ledger(service) as ledger:
+        for request in new:
+            if (alike := ledger.nearest(request)) is None:
+                continue
+            day, names = alike
+            differ = dict.fromkeys(_setting(name, request, service) for name in names)
+            yield f"    charged again: it differs from the release of {day} in {', '.join(differ)}"
+            for name in names:
+                if name in _FREE:
+                    yield f"    without another charge, {_FREE[name]}"
+
+
+def _setting(parameter: str, request, service) -> str:
+    """Return the setting behind a parameter of a request, or what else it is of."""
+    name = parameter.rpartition(".")[2]
+    if parameter == "public.epsilon":
+        return request.setting
+    if parameter in _OTHERWISE_NAMED:
+        return _OTHERWISE_NAMED[parameter]
+    return f"release.{name}" if name in service.config["release"] else parameter.removeprefix("public.")
 
 
 def _once(refused: Sequence[InputError]) -> list[InputError]:
@@ -173,7 +248,7 @@ def _lines_to_paste(
 ) -> list[str]:
     """Return whole sections, as they are with what is missing added; a section that stood twice would lose one.
 
-    What equals a default is left out, but for what whoever signs a release wants to see.
+    What equals a default is left out, except what whoever signs a release wants to see.
     Paths are as in ``given``, what the user wrote: relative to here they would name other files, and another ledger,
     where a run starts elsewhere.
     """

@@ -11,7 +11,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -174,7 +174,7 @@ def looked_through(config: Mapping, schema: Mapping, source: str = "config") -> 
 def _filled(config: Mapping, schema: Mapping, source: str) -> tuple[dict, list[InputError]]:
     import jsonschema  # a tenth of a second, and nothing else here needs it
 
-    config = _spelt_out(config, schema)
+    config = _spelt_out(with_texts(config, schema), schema)
     problems = list(_unknown(config, schema, source, ()))
     settings = _fill(config, schema)
     errors = list(jsonschema.Draft202012Validator(schema).iter_errors(settings))
@@ -193,6 +193,27 @@ def _put_default(settings: dict, schema: Mapping, path: list) -> None:
             settings[key] = copy.deepcopy(schema.get("default"))
             return
         settings = settings[key]
+
+
+def with_texts(value, schema: Mapping):
+    """Return a configuration in which a bare date or whole number is a text where its schema knows only texts.
+
+    YAML takes 2025-12-31 for a date and 2025 for a number, unless they are in quotes.
+    """
+    if isinstance(value, Mapping):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        others = others if isinstance(others, Mapping) else {}
+        return {key: with_texts(entry, known.get(key, others)) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [with_texts(entry, schema.get("items", {})) for entry in value]
+    kinds = schema.get("type", ())
+    kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+    if "string" in kinds and kinds.isdisjoint({"integer", "number"}):
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return value.isoformat()
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return value
 
 
 def _spelt_out(config, schema) -> dict:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 
@@ -48,24 +50,64 @@ def card_of_days(name: str, words: str, energy_kwh: np.ndarray, minutes: float) 
     return _card(name, words, energy_kwh, texts, ticks)
 
 
+def card_of_dates(name: str, words: str, energy_kwh: np.ndarray, dates: np.ndarray) -> Card:
+    """Return the card of energies (T,) kWh over many days: the mean of each day on the range of its intervals.
+
+    ``dates`` (T,) datetime64[D], ascending, has the day of every interval.
+    """
+    days, first = np.unique(dates, return_index=True)
+    low, high = (bound.reduceat(energy_kwh, first) for bound in (np.minimum, np.maximum))
+    mean = np.add.reduceat(energy_kwh, first) / np.diff([*first, len(dates)])
+    texts = [
+        f"{_day(day)}, {significant(least, 2)} to {significant(most, 2)} kWh, on average"
+        for day, least, most in zip(days.tolist(), low, high, strict=True)
+    ]
+    return _card(name, words, mean, texts, _ticks_of_dates(days.tolist()), (low, high))
+
+
+def _ticks_of_dates(days: Sequence[date]) -> list[tuple[float, str]]:
+    """Return at most a dozen labels: of months in their middle, or of a short period every other week."""
+    if len(days) <= 92:
+        return [(at, _day(days[at])) for at in range(0, len(days) - 7, 14)]
+    months = [(at, f"{day:%b}") for at, day in enumerate(days) if day.day == 15]
+    return months[:: math.ceil(len(months) / 12)]
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b}"
+
+
 def _clock(minutes: float) -> str:
     return f"{int(minutes // 60):02d}:{int(minutes % 60):02d}"
 
 
 def _card(
-    name: str, words: str, energy_kwh: np.ndarray, texts: Sequence[str], ticks: Sequence[tuple[float, str]]
+    name: str,
+    words: str,
+    energy_kwh: np.ndarray,
+    texts: Sequence[str],
+    ticks: Sequence[tuple[float, str]],
+    spread: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Card:
-    low, high = min(energy_kwh.min(), 0.0), max(energy_kwh.max(), 0.0)
-    y = HEIGHT * (1 - (energy_kwh - low) / ((high - low) or 1.0))
+    """Draw a line over its area, which reaches from zero or is the ``spread`` between two others."""
+    below, above = spread or (energy_kwh, energy_kwh)
+    low, high = min(below.min(), 0.0), max(above.max(), 0.0)
     width = WIDTH / len(energy_kwh)
     x = width * (np.arange(len(energy_kwh)) + 0.5)
-    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    zero = HEIGHT * (1 + low / ((high - low) or 1.0))
+
+    def points(kwh, at: np.ndarray = x) -> str:
+        y = np.broadcast_to(HEIGHT * (1 - (kwh - low) / ((high - low) or 1.0)), at.shape)
+        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(at, y, strict=True))
+
+    zero = points(0.0, x[[0, -1]]).split()
+    line = points(energy_kwh)
+    area = f"{points(above)} {points(below[::-1], x[::-1])}" if spread else f"{zero[0]} {line} {zero[1]}"
+
     return Card(
         name[0].upper() + name[1:],
         words,
         line,
-        f"{x[0]:.1f},{zero:.1f} {line} {x[-1]:.1f},{zero:.1f}",
+        area,
         f"{significant(high, 2)} kWh",
         [
             (n * width, width, f"{text}: {significant(kwh, 2)} kWh")

@@ -95,6 +95,34 @@ class Ledger:
             before = replace(request, parameters=former)
             return before if file.entries.known(before.key)["attempts"] else request
 
+    def nearest(self, request: Request) -> tuple[str, list[str]] | None:
+        """Return the day of the stored release that a new request is most like, and the names of the public
+        parameters in which the two differ.
+
+        Both are of the same artefact and days, and have meters in common; None if there is none.
+        """
+        with self._opened() as file:
+            events, stored = file.verified(), file.entries.archives()
+            meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
+            wanted = _named({"release": asdict(request.budget), **request.parameters})
+            former = {as_json_text(digest) for digest in request.former_lists}
+            found = []
+            for event in events:
+                if event["kind"] != CHARGED or event["request"] not in stored:
+                    continue
+                words, listed = event["words"], event.get("meters")
+                same = words.get("artefact") == request.parameters.get("artefact")
+                if not same or event.get("days") != list(request.days):
+                    continue
+                # Of an earlier version the list is known by other digests.
+                if not file.lists.share_meters(listed if listed in file.lists.bitmaps else None, meters):
+                    continue
+                known = _named({"release": event["account"], **words})
+                known = {name: wanted.get(name) if one in former else one for name, one in known.items()}
+                differ = [name for name in wanted | known if wanted.get(name) != known.get(name)]
+                found.append((event["at_utc"][:10], differ))
+        return min(reversed(found), key=lambda one: len(one[1]), default=None)
+
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""
         with self._opened() as file:
@@ -351,6 +379,17 @@ def _archived(files: Mapping[str, bytes]) -> bytes:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
     return out.getvalue()
+
+
+def _named(parameters: Mapping) -> dict[str, str]:
+    """Return parameters as JSON, those of a section by the name of both."""
+    out = {}
+    for key, value in parameters.items():
+        section = (
+            {f"{key}.{name}": one for name, one in value.items()} if isinstance(value, Mapping) else {key: value}
+        )
+        out |= {name: as_json_text(_same_numbers(one)) for name, one in section.items()}
+    return out
 
 
 def _same_numbers(value):

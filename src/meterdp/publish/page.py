@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from markupsafe import Markup, escape
 
 from meterdp.core.log_scale import LogScale
-from meterdp.pages.cards import Card, card, card_of_days
+from meterdp.core.stamps import utc_offset_minutes
+from meterdp.pages.cards import Card, card, card_of_dates, card_of_days
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
@@ -28,6 +29,8 @@ from meterdp.publish.kinds import README, holds_if, is_of_a_household
 TEMPLATE = Path(__file__).with_name("page.html")
 # Pictures of a kind; of households' files so many are opened to find different forecasts.
 _SHOWN, _OPENED = 6, 60
+# Of more days single intervals would be one blot.
+_DAYS_OF_INTERVALS = 14
 _IN, _OFF, _PROTECTED, _LEARNT = (
     "What is in it",
     "How far it is off",
@@ -218,13 +221,29 @@ def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> list[tu
 def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
     table = _table(files["feeders.parquet"]).to_pandas()
     errors = _table(files["feeder_errors.parquet"]).to_pandas().set_index("dataset_id")
-    shown = []
-    for name, rows in list(table.groupby("dataset_id", sort=False))[:_SHOWN]:
-        kwh = rows["total_consumption_active_import"].to_numpy() / 1000
+    minutes, zone = (
+        manifest["feeder_totals"]["interval_minutes"],
+        manifest["public_parameters"]["export"]["time_zone"],
+    )
+    every, days, hours = [], [], []
+    for feeder, rows in list(table.groupby("dataset_id", sort=False))[:_SHOWN]:
+        kwh, name = rows["total_consumption_active_import"].to_numpy() / 1000, f"Feeder {feeder}"
         words = f"{count(rows['aggregated_device_count_active'].iloc[0])} meters, ± "
-        words += f"{significant(errors.loc[name, 'standard_error_wh'] / 1000, 2)} kWh"
-        shown.append(card_of_days(f"Feeder {name}", words, kwh, manifest["feeder_totals"]["interval_minutes"]))
-    return [("Energy of the first feeders in every interval", shown)]
+        words += f"{significant(errors.loc[feeder, 'standard_error_wh'] / 1000, 2)} kWh"
+        ends = rows["data_collection_log_timestamp"].dt.tz_localize(None).to_numpy().astype("datetime64[m]")
+        starts = ends - np.timedelta64(minutes, "m")
+        local = starts + utc_offset_minutes(starts, zone)
+        dates, hour = local.astype("datetime64[D]"), local.astype("datetime64[h]").astype(int) % 24
+        if len(np.unique(dates)) <= _DAYS_OF_INTERVALS:
+            every.append(card_of_days(name, words, kwh, minutes))
+        else:
+            days.append(card_of_dates(name, words, kwh, dates))
+            mean = np.bincount(hour, kwh) / np.bincount(hour) * (60 / minutes)
+            hours.append(card(name, "mean energy of an hour", mean, range(24)))
+    if every:
+        return [("Energy of the first feeders in every interval", every)]
+    ranges = "Energy of the first feeders in an interval: the mean of each day on the range of its intervals"
+    return [(ranges, days), ("The average day of the first feeders", hours)]
 
 
 def _table(data: bytes) -> pa.Table:

@@ -343,7 +343,7 @@ def _meters_sentence(count: str) -> str:
 def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     mechanism, window, service = made_by.mechanism, made_by.window, made_by.service
     public, plan = mechanism.public, mechanism.plan
-    largest = plan.level_limit * public.typical_daily_kwh
+    largest, high = plan.level_limit * public.typical_daily_kwh, service.config["profiles"]["clip_kwh_per_hour"][1]
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
@@ -361,8 +361,10 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
             f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
             "more its total follows the mean of all listed meters",
-            f"A meter that used more than {largest:g} kWh a day counts with this much. Electricity that households "
-            "fed in is not subtracted",
+            f"A meter that used more than {largest:g} kWh a day counts with this much, and an hour of more than "
+            f"{high:g} kWh as that. The standard errors do not contain what is cut off: the total of a feeder with "
+            "large users, such as workshops or pumps, is too low. Electricity that households fed in is not "
+            "subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[*made_by.plan.said, made_by.plan.basis, *filter(None, [_contradicted(released, public)])],

@@ -23,7 +23,7 @@ from meterdp.households.mechanism import (
     directions_of,
     strata_of,
 )
-from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.meter_list import CIRCUIT_COLUMN, FEEDER_COLUMN, SUBSTATION_COLUMN, MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy import gaussian
@@ -134,16 +134,20 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopu
 
 
 def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return what the list says of every meter in some of its columns, (N,)."""
+    """Return what the list says of every meter in some of its columns, (N,); circuits and feeders are groups, too."""
+    said_of = {CIRCUIT_COLUMN: listed.circuit_of, **listed.said_of}
+    for at, column in enumerate((SUBSTATION_COLUMN, FEEDER_COLUMN)):
+        said_of[column] = {meter: names[at] for meter, names in listed.feeder_of.items()}
+    said_of = {column: said for column, said in said_of.items() if any(said.values())}
     for column in columns:
-        if column not in listed.said_of:
-            known = ", ".join(listed.said_of) or "none beside those of circuits and feeders"
+        if column not in said_of:
+            known = ", ".join(said_of) or "none beside meter_id"
             raise refused(
                 "release.household_strata",
-                f"names '{column}', which is no column of the public list of meters",
+                f"names '{column}', which is no column of the public list of meters that says anything",
                 f"use columns of the list ({known})",
             )
-    said = ([listed.said_of[column][meter] for column in columns] for meter in listed.meter_ids)
+    said = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
     return tuple(", ".join(words) or EVERYBODY for words in said)
 
 

@@ -67,6 +67,7 @@ def build_report(
         weeks_style=Markup(weeks.style()),
         releasable=worth.releasable(tables, settings, synthetic),
         plans=worth.plan_grids(plans, settings, period, synthetic),
+        usable=plans and worth.usable_sentence(tables),
         measured=worth.measured_grids(tables, settings),
         attack=worth.attack_sentence(tables),
         has_homes="household_scores" in tables,

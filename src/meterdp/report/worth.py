@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from meterdp.errors import InputError
 from meterdp.evaluation.tables import COST, FIDELITY, MOST_HOUSEHOLDS
 from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
-from meterdp.pages.numbers import MISSING, count, counted, differs, plain, significant
+from meterdp.pages.numbers import MISSING, count, counted, differs, percent, plain, significant
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.publish.kinds import KINDS
+from meterdp.release.plan import USABLE
 from meterdp.release.settings import SIMULATED, refusals_of
 from meterdp.report.consumption import period_of, spoken_period
-from meterdp.report.intake import profile_days, span_text
+from meterdp.report.intake import households_by_rule, profile_days, span_text
 from meterdp.report.pages import Grid, Tables
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         rows,
         words=2,
         note=" ".join(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans) + other,
+    )
+
+
+def usable_sentence(tables: Tables) -> str | None:
+    """Say that fewer households are studied than the expected errors take for granted, if so."""
+    counts = households_by_rule(tables)
+    if counts is None or counts.get("kept", 0) >= USABLE * counts.sum():
+        return None
+    return (
+        f"These errors are expected if at least {percent(USABLE)} of the listed meters have usable readings. In this "
+        f"export {percent(counts.get('kept', 0) / counts.sum())} have (keep this number to yourself): a release "
+        "counts the others as typical households, and is further off."
     )
 
 

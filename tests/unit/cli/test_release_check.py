@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
-from meterdp.cli.release import list_of_meters
+from meterdp.cli.release import list_of_meters, to_check_in_export
 from meterdp.core.config import load_schema
 from meterdp.errors import REFUSAL
 from meterdp.privacy.charge import Charge, epsilon_of
@@ -118,7 +118,7 @@ def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
     recipe = recipe[recipe.index("meterdp release check") :]
     first = recipe.partition("|| exit 1")[0]
     assert '-- "$EXPORT"' in first and "config/config.yaml" in first and '--config="$CONFIG"' in first
-    assert 0 < recipe.index("meterdp check") < recipe.index("snakemake --cores")
+    assert 0 < recipe.index("METERDP_PLAN_SAID=1") < recipe.index("snakemake --cores")
 
 
 def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
@@ -215,6 +215,59 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
+
+
+def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes, check):
+    """Names of settings alone; order and unused columns of the list are no difference."""
+    homes["release"] |= {"what": ["mixture", "households"], "cap_epsilon": 8}
+    service = service_of(homes)
+    folders, _ = asked(service)
+    for (mechanism,) in folders:
+        released(Ledger(homes["release"]["ledger"]), service.request(mechanism), service.limit, lambda: {"a": b""})
+    (tmp_path / "list.csv").write_text("meter_id,note\n" + "".join(f"M{n:03d},x\n" for n in reversed(range(120))))
+    assert "charged again" not in check(homes)[1]
+
+    def differs(**sections):
+        changed = copy.deepcopy(homes)
+        for section, settings in sections.items():
+            changed[section] |= settings
+        lines = [line.strip() for line in check(changed)[1].splitlines()]
+        return [line for line in lines if line.startswith(("charged again", "without another"))]
+
+    again, free = differs(release={"synthetic_households": 7})
+    assert re.fullmatch(
+        r"charged again: it differs from the release of [\d-]{10} in release.synthetic_households", again
+    )
+    assert (
+        free
+        == "without another charge, `meterdp households draw` makes any number of households from the released folder"
+    )
+    again, free = differs(release={"synthetic_profiles": 7, "epsilon": 2})
+    assert again.endswith(" in release.epsilon, release.synthetic_profiles") and "released mixture" in free
+    (again,) = differs(release={"household_holidays": "US"}, export={})
+    assert again.endswith(" in release.household_holidays")
+    both = differs(release={"population": "Newtown"})
+    assert len(both) == 2 and all(line.endswith(" in release.population") for line in both)
+    both = differs(export={"stamp": "end"})
+    assert len(both) == 2 and all(line.endswith(" in export.stamp") for line in both)
+    assert differs(export={"last_day": "2025-02-23"}) == [], "other days are another release"
+    (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(119)))
+    assert all(line.endswith("the list of meters") for line in differs()) and len(differs()) == 2
+    (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"N{n:03d}\n" for n in range(120)))
+    assert differs() == [], "other meters are another release"
+
+
+def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(tmp_path, homes):
+    """As a spreadsheet drops zeros; whatever is in the rows, nothing is raised."""
+    rows = "".join(f"00{n},2025-01-06 {h:02d}:00,0.5\n" for n in range(1001, 1021) for h in range(24))
+    (tmp_path / "homes.csv").write_text(f"meter_id,interval_start,kwh\n{rows}")
+    (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"{n}\n" for n in range(1001, 1061)))
+    said = to_check_in_export(config_of(homes))
+    assert any(line.startswith("To be checked: ") and "60 have no reading that is used" in line for line in said)
+    assert any("with other zeros in front" in line for line in said)
+    assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1] and "`make check`" in said[-1]
+    (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
+    assert to_check_in_export(config_of(homes)) == []
 
 
 def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):

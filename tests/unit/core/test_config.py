@@ -5,6 +5,7 @@ import runpy
 import pytest
 import yaml
 
+from meterdp.cli import configurations
 from meterdp.core.config import (
     as_markdown,
     as_yaml,
@@ -55,6 +56,21 @@ def test_defaults_fill_an_empty_configuration(schema):
 def test_partial_sections_are_filled(schema):
     filled = complete({"mixture": {"classes": 3}}, schema)
     assert filled["mixture"]["classes"] == 3 and filled["simulate"]["days"] == 28
+
+
+def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tmp_path):
+    """In whichever way the file is read; what else a text is not stays refused."""
+    written = (
+        "export:\n  first_day: {0}2025-12-31{0}\n  keep_rows: {{CHANNEL: [{0}1{0}]}}\n  missing_words: [{0}-999{0}]\n"
+    )
+    written += "profiles: {{vector: half_day, date: {0}2025-12-31{0}}}\nrelease: {{budget_period: {0}2025{0}}}\n"
+    (tmp_path / "bare.yaml").write_text(written.format(""))
+    (tmp_path / "quoted.yaml").write_text(written.format('"'))
+    bare, quoted = configurations([tmp_path / "bare.yaml"])[0], configurations([tmp_path / "quoted.yaml"])[0]
+    assert bare == quoted and complete(read_files([str(tmp_path / "bare.yaml")]), schema) == complete(quoted, schema)
+    for value, words in ((True, "not True"), (1.5, "not 1.5")):
+        with pytest.raises(InputError, match=words):
+            complete({"export": {"first_day": value}}, schema)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ import re
 from html import unescape
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
+from meterdp.publish.page import LOOKS
 from meterdp.publish.received import verify
 from meterdp.release import forecasts
 from tests import chromium
@@ -136,3 +138,39 @@ def test_a_browser_shows_it_without_an_error_or_a_request(files, tmp_path):
     (facts,) = chromium.inspect_pages([tmp_path / PAGE], width=400)
     assert facts.errors == [] and not facts.scrolls_sideways
     assert facts.requests == [(tmp_path / PAGE).resolve().as_uri()]
+
+
+def feeder_cards(first, last, minutes=30, zone="Europe/London"):
+    """Cards of a made-up feeder that uses 1 kWh in an interval, 3 kWh from six in the evening to midnight."""
+    local = pd.date_range(first, pd.Timestamp(last) + pd.Timedelta(days=1), freq=f"{minutes}min", tz=zone)[:-1]
+    wh = np.where(local.hour >= 18, 3000, 1000)
+    table = pd.DataFrame(
+        {
+            "dataset_id": "F1",
+            "aggregated_device_count_active": 60,
+            "total_consumption_active_import": wh,
+            "data_collection_log_timestamp": local.tz_convert("UTC") + pd.Timedelta(minutes=minutes),
+        }
+    )
+    errors = pd.DataFrame({"dataset_id": ["F1"], "standard_error_wh": [500.0]})
+    files = {"feeders.parquet": table.to_parquet(), "feeder_errors.parquet": errors.to_parquet()}
+    manifest = {"feeder_totals": {"interval_minutes": minutes}, "public_parameters": {"export": {"time_zone": zone}}}
+    return LOOKS["feeders"].pictures(files, manifest)
+
+
+def test_a_week_of_feeders_is_drawn_by_interval_and_a_year_by_day():
+    ((_, (week,)),) = feeder_cards("2025-01-06", "2025-01-12")
+    assert len(week.line.split()) == 7 * 48 and [label for _, label in week.ticks][:2] == ["day 1", "2"]
+    (heading, (year,)), (_, (day,)) = feeder_cards("2025-01-01", "2025-12-31")
+    assert "mean of each day" in heading
+    assert len(year.line.split()) == 365 and len(year.area.split()) == 2 * 365
+    assert year.values[0][2] == "1 Jan, 1.0 to 3.0 kWh, on average: 1.5 kWh"
+    # Days of clock changes are whole, too: of 23 and 25 hours.
+    assert {text.partition(", on")[0].partition(", ")[2] for _, _, text in year.values} == {"1.0 to 3.0 kWh"}
+    assert [label for _, label in year.ticks] == "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    assert min(np.diff([at for at, _ in year.ticks])) > 20, "labels would lie on each other"
+    assert day.values[18][2] == "18:00 to 19:00: 6.0 kWh" and day.values[17][2] == "17:00 to 18:00: 2.0 kWh"
+    (_, (quarter,)), _ = feeder_cards("2025-01-01", "2025-03-31")
+    assert [label for _, label in quarter.ticks][:2] == ["1 Jan", "15 Jan"] and len(quarter.ticks) < 8
+    (_, (long,)), _ = feeder_cards("2023-01-01", "2025-12-31", 60)
+    assert len(long.ticks) == 12

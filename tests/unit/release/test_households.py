@@ -142,6 +142,22 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
+def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town):
+    rows = "".join(f"m{i:03d},C{i % 2},S1,{'' if i % 2 else 'F1'},a\n" for i in range(N))
+    meters = "meter_id,circuit,secondary_substation_id,lv_feeder_id,rate\n" + rows
+    for columns, named in (
+        (["circuit"], ("C0", "C1")),
+        (["rate", "lv_feeder_id"], ("a, ", "a, F1")),
+        (["secondary_substation_id"], ("S1",)),
+    ):
+        given = town(meters=meters, household_strata=columns)
+        (mechanism,) = households.mechanisms(given.listed, given)
+        assert mechanism.strata == named and mechanism.mechanism.public.sizes == (N // len(named),) * len(named)
+    with pytest.raises(InputError, match=r"names 'circuit', which is no column.*\(dwelling\)"):
+        given = town(household_strata=["circuit"])
+        households.mechanisms(given.listed, given)
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

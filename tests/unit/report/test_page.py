@@ -363,6 +363,14 @@ def test_too_few_households_for_a_release_are_said(write, tmp_path):
     assert "export.meters lists fewer than 50 households;" in words(quality.replace({"item_count": {30: 20}}))
 
 
+@pytest.mark.parametrize(("kept", "said"), [(1_421, None), (399, None), (380, "94.8 %"), (0, "0 %")])
+def test_fewer_usable_households_than_a_plan_takes_for_granted_are_said(write, tmp_path, kept, said):
+    quality = made_up.quality_summary().replace({"item_count": {1_421: kept}})
+    planned = plans(settings(release={"what": ["mixture"]}), 401, 1)
+    words = words_of(page_of(tmp_path, {"quality_summary": write("quality_summary", quality)}, plans=planned))
+    assert (f"In this export {said} have" in words) if said else ("In this export" not in words)
+
+
 def test_forecasts_that_hide_only_names_claim_no_more(tmp_path):
     release = {"what": ["forecasts"], "forecast_protects": "label"}
     words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
