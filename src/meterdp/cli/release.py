@@ -193,7 +193,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
 
     delta, keys = service.limit.delta, {request.key for request in new}
     period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
-    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters of {service.population}{period}:"]
+    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters ({service.population}){period}:"]
     for together in folders:
         requests = [service.request(mechanism) for mechanism in together]
         charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
@@ -248,10 +248,13 @@ def _lines_to_paste(
 ) -> list[str]:
     """Return whole sections, as they are with what is missing added; a section that stood twice would lose one.
 
+    What equals a default is left out, except what whoever signs a release wants to see.
     Paths are as in ``given``, what the user wrote: relative to here they would name other files, and another ledger,
     where a run starts elsewhere.
     """
     import yaml
+
+    from meterdp.publish.kinds import KINDS
 
     unset = [
         field for field in fields if field in _TO_FILL_IN and config[field.split(".")[0]][field.split(".")[1]] is None
@@ -259,6 +262,8 @@ def _lines_to_paste(
     missing = {field: _filled_in(field, config) for field in unset}
     if not missing:
         return []
+    signed = {"what", "delta", "cap_epsilon", "cap_delta"}
+    signed |= {KINDS[what].epsilon for what in config["release"]["what"]}
     lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]
     for section in ("export", "release"):
         of_section = {field: value for field, value in missing.items() if field.startswith(f"{section}.")}
@@ -269,7 +274,7 @@ def _lines_to_paste(
         own = {
             key: written.get(key, value) if known[key].get("format") == "path" else value
             for key, value in config[section].items()
-            if value != known[key]["default"] and f"{section}.{key}" not in missing
+            if (value != known[key]["default"] or key in signed) and f"{section}.{key}" not in missing
         }
         lines.append(f"{section}:")
         if own:
@@ -304,7 +309,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         manifest, count = received.manifest, len(received.files)
         first, last = manifest["period"]
         print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
-        print(f"  of {manifest['population']}, {first} to {last}", end="")
+        print(f"  households: {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:
             print(f"  {guarantee}")

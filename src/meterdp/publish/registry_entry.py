@@ -56,7 +56,7 @@ class Product:
 
 
 _MIXTURE = Product(
-    "Typical load profiles of",
+    "Typical load profiles",
     "Machine learning model",
     "Planning and research with load profiles, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians: stacked sums over clipped load profiles, and means "
@@ -65,7 +65,7 @@ _MIXTURE = Product(
     "marginals.",
 )
 _FORECASTS = Product(
-    "Load forecasts for",
+    "Load forecasts",
     "Dataset",
     "A forecast for every household, for services that need one and no readings.",
     "How many households have which mean energy, then sums over their clipped mean energies, shapes of a week and "
@@ -75,7 +75,7 @@ _FORECASTS = Product(
     repeated=True,
 )
 _LABELLED = Product(
-    "Load forecasts for",
+    "Load forecasts",
     "Dataset",
     _FORECASTS.use,
     "A household's own forecast is moved towards the mean of its public neighbourhood and gets Gaussian noise of the "
@@ -84,7 +84,7 @@ _LABELLED = Product(
     repeated=True,
 )
 _FEEDERS = Product(
-    "Energy per feeder and interval of",
+    "Energy per feeder and interval",
     "Summary statistics",
     "Load of feeders and areas for planning and research, without access to readings.",
     "The coefficients of each meter's energy in a public basis are clipped; their sum over all meters and their sums "
@@ -95,7 +95,7 @@ _FEEDERS = Product(
     repeated=True,
 )
 _HOUSEHOLDS = Product(
-    "Synthetic households over a whole period of",
+    "Synthetic households over a whole period",
     "Machine learning model",
     "Households over whole years for planning, research and power flow, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians of bounded vectors, a vector a household; means of "
@@ -123,7 +123,7 @@ _NEIGHBOURS = {
 
 def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
     words, product = manifest["public_parameters"], product_of(manifest)
-    name, zone = f"{product.name} {manifest['population']}", words["export"]["time_zone"]
+    name, zone = f"{product.name}: {manifest['population']}", words["export"]["time_zone"]
     deployment = {
         "basic": {
             "name": name,
@@ -173,7 +173,7 @@ def check_entry(data: bytes) -> None:
 def _in_its_own_words(manifest: Mapping) -> Product:
     words = manifest["public_parameters"]
     return Product(
-        f"{_sentence(manifest['what'])[:-1]},",
+        _sentence(manifest["what"])[:-1],
         "Summary statistics",
         _OPEN,
         f"Mechanism '{words['mechanism']}', version {words['mechanism_version']}: see the proofs.",
@@ -185,8 +185,8 @@ def _variant(manifest: Mapping) -> dict:
     words, privacy, (first, last) = manifest["public_parameters"], manifest["privacy"], manifest["period"]
     return {
         "variant_name": "Approximate DP" if privacy["adjacency"] == "replace_one" else "Custom",
-        "data_domain": f"Readings of {manifest['population']} every {words['export']['interval_minutes']} minutes on "
-        f"the local days from {first} to {last}; {privacy['readings']}.",
+        "data_domain": f"Readings every {words['export']['interval_minutes']} minutes on the local days from {first} "
+        f"to {last} ({manifest['population']}); {privacy['readings']}.",
         "unprotected_quantities": _points(privacy["does_not_hide"]),
     }
 

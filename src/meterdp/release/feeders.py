@@ -35,6 +35,8 @@ from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
+    HIDES,
+    SEVERAL_METERS,
     Calibrated,
     ReleaseService,
     public_fields,
@@ -53,11 +55,10 @@ PUBLIC = (
 # The substation of feeders of a list that names none.
 ONE_SUBSTATION = "all"
 WH_PER_KWH = 1000
-HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which feeder",
     "what is true of the meters of a feeder together: how much they typically use, and when",
-    "more about a household with several meters than about one with a single meter",
+    SEVERAL_METERS,
 )
 
 
@@ -72,18 +73,21 @@ class Feeders:
     @classmethod
     def of_meter_list(cls, meter_list: MeterList) -> Feeders:
         """Take the feeders that a list names, or its circuits; each meter has one, and no two are called alike."""
-        places = []
-        for meter in meter_list.meter_ids:
+        place_of = {}
+        for meter, circuit in meter_list.circuit_of.items():
             substation, feeder = meter_list.feeder_of.get(meter, (None, None))
-            places.append((substation or ONE_SUBSTATION, feeder or meter_list.circuit_of[meter]))
+            place_of[meter] = substation or ONE_SUBSTATION, feeder or circuit
         # Where the readings of a meter without a feeder count would be private. No feeder is too small: the proof
         # does not depend on its size, only the worth of its total does.
-        if any(feeder is None for _, feeder in places):
+        without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
+        if without:
             raise refused(
                 "export.meters",
-                "does not name a feeder of every meter",
+                f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first "
+                f"in row {without[0]:,} of the list, empty rows not counted",
                 "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
             )
+        places = [place_of[meter] for meter in meter_list.meter_ids]
         known = sorted(set(places))
         at = {place: number for number, place in enumerate(known)}
         feeders = cls(*zip(*known, strict=True), tuple(at[place] for place in places))
@@ -346,7 +350,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
     median = " for the feeder in the middle" if many else ""
     return service.page(
-        "Electricity used per feeder by",
+        "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
         f"{window.interval_minutes} minutes. It holds no household's readings. It "
         f"covers {_window_sentence(window)}.",

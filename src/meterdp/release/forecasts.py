@@ -54,7 +54,9 @@ from meterdp.publish.forecast_files import (
 from meterdp.publish.tables import RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
+    HIDES,
     PLACES,
+    SEVERAL_METERS,
     Calibrated,
     Releasable,
     ReleaseService,
@@ -71,11 +73,10 @@ VERSION, GROUP_VERSION = 1, 2
 WEEK_HOURS = 7 * HOURS
 ALONE = "what a single household uses in an hour is far less certain, whatever epsilon is: see the intervals"
 SHAPE_FILE = PurePath(RELEASED_SHAPE.file_name).name
-GROUP_HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 GROUP_DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which circuit where the groups are circuits",
     "what is true of the households of a group together: how much energy they typically use, and when",
-    "more about a household with several meters than about one with a single meter",
+    SEVERAL_METERS,
 )
 LABEL_HIDES = (
     "whose file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
@@ -283,7 +284,7 @@ class GroupForecasts(Calibrated):
                 "this file: this is closer to the household than its own file, which knows nothing about it",
             ),
             expected=() if self.plan is None else [*self.plan.said, self.plan.basis, ALONE],
-            hides=GROUP_HIDES,
+            hides=HIDES,
             does_not_hide=GROUP_DOES_NOT_HIDE,
         )
 
@@ -457,7 +458,7 @@ def forecast_folder(
             "`manifest.json`: the same for the whole folder, with a checksum of every file",
         )
     page = service.page(
-        "Forecasts for",
+        "Forecasts",
         f"This folder holds a {'forecast' if many else 'file'} for each of {len(ids):,} households: how much "
         f"electricity a household like it will use in {manifest['time']['steps']} intervals of "
         f"{intervals.minutes:g} minutes, which begin at {_spoken(manifest['time']['first_interval_start_local'])}. "

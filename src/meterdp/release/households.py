@@ -32,7 +32,15 @@ from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release.plan import Expected, Plan
-from meterdp.release.service import Calibrated, ReleaseService, as_json, request_parameters, sentence
+from meterdp.release.service import (
+    HIDES,
+    SEVERAL_METERS,
+    Calibrated,
+    ReleaseService,
+    as_json,
+    request_parameters,
+    sentence,
+)
 from meterdp.release.settings import check_meters
 from meterdp.release.worth import HOUSEHOLD_QUANTILES, TRIED, tried_households
 
@@ -45,11 +53,10 @@ VERSION = 2
 EVERYBODY = "all"
 # Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
 VECTOR_ENTRIES = 58
-HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and what it says of them",
     "what is true of the population: how much households use, when, and how much they differ",
-    "more about a household with several meters than about one with a single meter",
+    SEVERAL_METERS,
 )
 
 
@@ -212,7 +219,7 @@ def _files(
         f" for each of {len(populations)} kinds of households that the list names" if len(populations) > 1 else ""
     )
     page = service.page(
-        "A population of",
+        "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         "and how much a day, a week or a season of a household resembles the next. It holds no household's readings.",
         (

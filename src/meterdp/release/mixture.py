@@ -40,6 +40,8 @@ from meterdp.profiles.vector import Records, VectorRules, hour_rows
 from meterdp.publish.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.plan import Expected, Plan
 from meterdp.release.service import (
+    HIDES,
+    SEVERAL_METERS,
     Calibrated,
     ReleaseService,
     as_json,
@@ -64,11 +66,10 @@ SOUND = (
 SHARED_NOISE = "docs/proofs/shared_noise.md"
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
-HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
     "what is true of the population: typical profiles, how common they are and how much they vary",
-    "more about a household with several meters than about one with a single meter",
+    SEVERAL_METERS,
 )
 
 
@@ -304,9 +305,9 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     shares = ", ".join(f"{100 * share:.0f} %" for share in large)
     if rest := mixture.classes - len(large):
         shares += f", and {rest} below {100 * SHOWN_SHARE:g} % each"
-    title, typical = "Typical load profiles of", "the mean of its logarithm"
+    title, typical = "Typical load profiles", "the mean of its logarithm"
     if shared is not None and shared.holders == "nodes":
-        title = f"{title} the households of {shared.shares.nodes} parties, among them"
+        title = f"{title} of the households of {shared.shares.nodes} parties, among them"
     if scale.kind != LOG:
         typical = "its mean on the scale `log_scale` of `manifest.json`"
     return service.page(

@@ -40,6 +40,11 @@ ABOUT = (
     "public registry of differential privacy deployments"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
+# What releases that protect readings hide, and of what they do not hide, what holds for all of them.
+HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
+SEVERAL_METERS = (
+    "what several meters of one household tell together: the guarantee is for one meter, and weaker for several"
+)
 
 
 class Releasable(Mechanism, Protocol):
@@ -286,13 +291,14 @@ class ReleaseService:
     ) -> bytes:
         """Return one page that a customer could read.
 
-        The name of the households follows the title; ``inside`` says what is in the folder, in Markdown; ``covers``,
-        which files epsilon is of; ``means`` takes the place of what differential privacy for a meter's readings
-        means; ``expected`` says how far the release is expected to be off, if that is known.
+        The name of the households, be it of a place or of people, follows the title; ``inside`` says what is in the
+        folder, in Markdown; ``covers``, which files epsilon is of; ``means`` takes the place of what differential
+        privacy for a meter's readings means; ``expected`` says how far the release is expected to be off, if that is
+        known.
         """
         low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
-            f"# {title} {self.population}",
+            f"# {title}: {self.population}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
             "## What is in it",

@@ -102,7 +102,7 @@ def sentence(ledger: Ledger) -> str:
             name, limit = PrivacyBudget(**event["account"]), event["cap"]
             lines.append(
                 f"{event['at_utc'][:10]}  limit of epsilon {limit['epsilon']:g} at delta {limit['delta']:g} stated "
-                f"for meters of {name.population} in '{name.period}'"
+                f"for the meters of '{name.population}' in '{name.period}'"
             )
     lines += most_by_period(ledger)
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"

@@ -107,6 +107,7 @@ class Measured:
     """By how much one quantity of a release is off in this study, without and with privacy."""
 
     epsilon: float
+    setting: str  # of its epsilon, in the section release
     what: str
     period: str
     real: str
@@ -133,10 +134,23 @@ def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
             ),
             [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
             words=2,
-            note=_sampled(tables),
+            note=" ".join(filter(None, (_not_tried(rows, epsilon, settings), _sampled(tables)))),
         )
         for epsilon in _distinct(rows)
     ]
+
+
+def _not_tried(rows: Sequence[Measured], epsilon: float, settings: Mapping) -> str:
+    """Say what of a table was measured at another epsilon than that of its release, which the study does not try."""
+    what: dict[str, list[str]] = {}
+    for row in rows:
+        if row.epsilon == epsilon != settings.get("release", {}).get(row.setting, epsilon):
+            what.setdefault(row.setting, []).append(row.what)
+    return " ".join(
+        f"release.{setting} is {plain(settings['release'][setting])}; the nearest at which the study measured "
+        f"{', '.join(measured)} is {plain(epsilon)}."
+        for setting, measured in what.items()
+    )
 
 
 def _sampled(tables: Tables) -> str:
@@ -165,6 +179,7 @@ def _mean_use(tables: Tables, settings: Mapping) -> Measured | None:
     energy = row["mean_energy_kwh"]
     return Measured(
         row["epsilon"],
+        "epsilon",
         "mean use per hour of the mixture",
         _profile_period(tables, settings),
         f"{significant(energy)} kWh",
@@ -203,6 +218,7 @@ def _synthetic(tables: Tables, settings: Mapping) -> Measured | None:
     fit = _of_fidelity(tables, "fit")
     return Measured(
         sound["epsilon"],
+        "epsilon",
         "mean use of synthetic profiles",
         _profile_period(tables, settings),
         f"{significant(hours * cost['mean_energy_kwh'].iloc[0])} kWh in {counted(hours, 'hour')}",
@@ -241,6 +257,7 @@ def _home(what: str, rows: pd.DataFrame, epsilon: float, tables: Tables) -> Meas
     off = (_percent(error / 100) for error in (own["absolute_error"], released["absolute_error"], own["floor"]))
     return Measured(
         epsilon,
+        "household_epsilon",
         what,
         household_period(rows.iloc[0], tables),
         f"{significant(own['real'])} {own['unit'].replace('a home', 'per household')}",
@@ -337,7 +354,7 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
         if what != "forecasts" or release["forecast_protects"] == "readings":
             same.setdefault(epsilon, []).append(what)
     said = [
-        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} of {who}, made from readings {when}. "
+        f"{' and '.join(KINDS[what].holds for what in folders).capitalize()} ({who}), made from readings {when}. "
         f"{plain_sentence(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
         "Releases about the same households add up."
         for epsilon, folders in same.items()

@@ -77,6 +77,9 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     sections = yaml.safe_load(pasted)
     assert sections["export"]["path"] == homes["export"]["path"] and sections["export"]["interval_minutes"] == 30
     assert sections["release"]["ledger"] == homes["release"]["ledger"]
+    cost = {"epsilon": 1, "forecast_epsilon": 1, "delta": 1e-3, "cap_epsilon": 4, "cap_delta": 1e-5}
+    assert {key: sections["release"].get(key) for key in cost} == cost, "whoever signs sees it, default or not"
+    assert "household_epsilon" not in sections["release"], "nobody asks for them"
     code, said = check(sections)  # as they stand, none of the words to fill in is taken for a setting
     assert code == 1 and len(refusals(said)) == 7
     for section, keys in sections.items():
@@ -148,13 +151,24 @@ def test_what_a_list_is_too_short_for_comes_at_once(tmp_path, homes, check):
     assert "'release.forecast_groups': asks for circuits" in said
 
 
+def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
+    """In the order of the file, not of the ids, which nobody prints."""
+    rows = [f"M{number:03d},C{number % 4}\n" for number in range(120)][::-1]
+    rows[17], rows[40] = "M102,\n", "M079,\n"
+    (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{''.join(rows)}")
+    homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
+    code, said = check(homes)
+    assert code == 1 and "M102" not in said and "M079" not in said
+    assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
+
+
 def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, check):
     code, said = check(homes)
     assert code == 0 and not list(tmp_path.glob("ledger*"))
     (mixture, forecasts), refused = asked(service_of(homes))
     assert not refused
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
-    assert "To be released about 120 listed meters of Made-up town, in '2025':" in said
+    assert "To be released about 120 listed meters (Made-up town), in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
     assert re.search(

@@ -237,7 +237,7 @@ def test_a_place_has_its_name_everywhere(tmp_path, name):
         assert name in words_of(files[page])
     for data in (CRATE, DCAT, CROISSANT, "manifest.json"):
         assert name in json.dumps(json.loads(files[data]), ensure_ascii=False)
-    assert files["README.md"].decode().split("\n")[0].endswith(name)
+    assert files["README.md"].decode().split("\n")[0] == f"# Typical load profiles: {name}", "of a place or of people"
     assert name in sentence(Ledger(made_by.config["release"]["ledger"]))
 
 

@@ -262,4 +262,6 @@ def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys
     stated(release / "mixture", hides=["everything\r\x9b1A"])
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
-    assert "  of town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  protected: everything\\r\\x9b1A\n" in out
+    assert (
+        "  households: town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  protected: everything\\r\\x9b1A\n" in out
+    )

@@ -71,7 +71,7 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     assert drawn.schema.remove_metadata().equals(RELEASED_HOUSEHOLDS.schema.remove_metadata())
     assert len(drawn) == 40 and len(drawn["vector"][0]) == 46
     page = files["README.md"].decode()
-    assert "A population of" in page and "How far it is off" in page
+    assert page.startswith("# Synthetic households: ") and "How far it is off" in page
 
 
 def test_what_is_released_reads_back_and_draws_the_same_households_again(town):

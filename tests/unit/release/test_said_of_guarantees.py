@@ -23,7 +23,7 @@ def test_no_text_says_that_the_factor_holds_but_for_a_chance(repository):
     assert len(files) > 300 and said == {}
 
 
-@pytest.mark.parametrize("hides", [mixture.HIDES, feeders.HIDES, forecasts.GROUP_HIDES, forecasts.LABEL_HIDES])
+@pytest.mark.parametrize("hides", [mixture.HIDES, feeders.HIDES, forecasts.HIDES, forecasts.LABEL_HIDES])
 def test_what_is_hidden_is_hidden_as_far_as_both_numbers_say(hides):
     assert all("to the extent that epsilon and delta state" in said for said in hides)
 

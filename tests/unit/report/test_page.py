@@ -223,6 +223,16 @@ def test_a_measured_epsilon_that_is_not_that_of_the_release_has_a_table_of_its_o
     ]
 
 
+@pytest.mark.parametrize(("asked", "nearest"), [(1, 1), (2, 1), (3, 4), (4, 4), (8, 4)])
+def test_households_measured_at_another_epsilon_than_that_of_the_release_say_so(write, tmp_path, asked, nearest):
+    inputs = {"household_scores": write("household_scores", made_up.household_scores())}
+    page = page_of(tmp_path, inputs, settings=settings(release={"household_epsilon": asked}))
+    assert f"Error of a release at ε = {nearest}, as measured in this study" in captions_of(page)
+    said = f"release.household_epsilon is {asked}; the nearest at which the study measured highest load of"
+    assert (said in words_of(page)) == (asked != nearest)
+    assert (f"largest reading of the median household is {nearest}." in words_of(page)) == (asked != nearest)
+
+
 def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, tmp_path):
     assert "3,000" not in words_of(report)
     many = made_up.class_table().assign(household_count=lambda table: 10 * table["household_count"])
@@ -320,7 +330,7 @@ def test_what_is_missing_for_a_release_is_listed(tmp_path):
     assert "With these settings it is refused:" in words
     for setting in ("export.meters", "export.first_day", "export.last_day", "release.population"):
         assert f"{setting} is not set" in words
-    assert "of [population], made from readings from [day] to [day]." in words
+    assert "([population]), made from readings from [day] to [day]." in words
 
 
 def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
@@ -328,12 +338,12 @@ def test_a_release_that_could_be_made_comes_with_its_sentence(tmp_path):
     words = words_of(page_of(tmp_path, {}, settings=settings(release=release)))
     assert "With these settings it is allowed" in words and "release/mixture/" in words
     assert (
-        "Typical load profiles of Springfield, made from readings from 2025-10-20 to 2025-11-16. This is a "
+        "Typical load profiles (Springfield), made from readings from 2025-10-20 to 2025-11-16. This is a "
         "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: the probability of any set "
         "of results is at most 1.65 times what it would be with other readings of any one meter, plus 1e-05, "
         "whatever else somebody knows. Releases about the same households add up."
     ) in words
-    assert "Forecasts of Springfield" in words and "2.72 times" in words
+    assert "Forecasts (Springfield)" in words and "2.72 times" in words
 
 
 def test_an_epsilon_beyond_all_bounds_is_a_sentence_too(tmp_path):
