@@ -90,8 +90,6 @@ REMOVED = {
 _UPGRADE = "(`meterdp config upgrade` rewrites a file)"
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
-# How the schema knows a date.
-_DATE = r"\d{4}-\d{2}-\d{2}"
 # Snakemake takes a file with this key as a template and runs the Python in it.
 _TEMPLATE = "__use_yte__"
 # Ten times as fast as the loader written in Python, and every start of the workflow waits for it.
@@ -177,13 +175,26 @@ def _filled(config: Mapping, schema: Mapping, source: str) -> tuple[dict, list[I
     config = _spelt_out(with_texts(config, schema), schema)
     problems = list(_unknown(config, schema, source, ()))
     settings = _fill(config, schema)
-    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(settings))
+    checker = jsonschema.FormatChecker(())
+    checker.checks("date")(_is_day)
+    checker.checks("date or auto")(lambda value: value == "auto" or _is_day(value))
+    errors = list(jsonschema.Draft202012Validator(schema, format_checker=checker).iter_errors(settings))
     first = jsonschema.exceptions.best_match(errors)
     for error in sorted(errors, key=lambda error: error is not first):
         path = list(error.absolute_path)
         problems.append(InputError(_problem(error), file=source, field=_field(path), hint=_hint(error, schema)))
         _put_default(settings, schema, path)
     return settings, problems
+
+
+def _is_day(value) -> bool:
+    """Whether a setting is a day as YYYY-MM-DD, or none."""
+    if value is None:
+        return True
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except (TypeError, ValueError):
+        return False
 
 
 def _put_default(settings: dict, schema: Mapping, path: list) -> None:
@@ -304,9 +315,10 @@ def _problem(error) -> str:
         case "minLength" | "maxLength":
             bound = "at least" if error.validator == "minLength" else "at most"
             return f"is {value!r} and must have {bound} {limit} character{'' if limit == 1 else 's'}"
+        case "format":
+            return f"is {value!r}, which is not a date as in 2025-10-20"
         case "pattern":
-            what = "a date as in 2025-10-20" if _DATE in limit else "written as it has to be"
-            return f"is {value!r}, which is not {what}"
+            return f"is {value!r}, which is not written as it has to be"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
@@ -380,14 +392,6 @@ def _across_keys(config, source) -> Iterator[InputError]:
             "is missing, but under add_remove the number of households is private",
             "give a public guess of it",
         )
-    dates = (("profiles", "date"), ("export", "first_day"), ("export", "last_day"))
-    for field in dates:
-        value = config[field[0]][field[1]]
-        if value not in ("auto", None):
-            try:
-                date.fromisoformat(value)
-            except ValueError:
-                yield refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
     if config["profiles"]["vector"] == "typical_day" and config["profiles"]["date"] != "auto":
         yield refuse(
             "profiles.date",

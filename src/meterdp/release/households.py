@@ -58,6 +58,11 @@ DOES_NOT_HIDE = (
     "what is true of the population: how much households use, when, and how much they differ",
     SEVERAL_METERS,
 )
+# Of what the plan does not cover.
+TOGETHER = (
+    "How high many homes peak together is not among these numbers: it may come out too high where weather drives all "
+    "homes alike, as with cooling"
+)
 
 
 @dataclass(frozen=True)
@@ -228,7 +233,7 @@ def _files(
             "`meterdp households draw` makes readings of them, or of any number of others, for any year",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis],
+        expected=[*made_by.plan.said, made_by.plan.basis, TOGETHER],
         guarantee=guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

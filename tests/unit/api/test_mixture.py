@@ -154,11 +154,13 @@ def test_bounds_ten_times_too_wide_cost_little_if_the_data_lie_in_their_middle()
 def test_bounds_and_clipping_cost_what_the_guide_says(repository, capsys):
     """Its tables are what its code prints; oracle of two numbers beside them: GaussianMixture without privacy."""
     guide, names = (repository / "docs/library.md").read_text(), {}
-    records, bounds, clipping = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:3]
+    records, bounds, logs, clipping = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:4]
     exec(records, names)
     capsys.readouterr()
     exec(bounds, names)
     table = capsys.readouterr().out
+    exec(logs, names)
+    assert names["synthetic_kwh"].min() > 0.0299 and names["synthetic_kwh"].max() < 7.001
     exec(clipping, names)
     off = capsys.readouterr().out
     assert f"```\n{table}```" in guide and f"```\n{off}```" in guide

@@ -112,6 +112,11 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
         ({"profiles": {"clip_kwh_per_hour": [2, 1]}}, r"bounds in the wrong order; give the lower bound first"),
         ({"profiles": {"default_kwh_per_hour": 1000}}, r"lies outside profiles.clip_kwh_per_hour"),
         ({"profiles": {"date": "2025-02-30"}}, r"is '2025-02-30', which is not a date"),
+        (
+            {"export": {"last_day": "2025-09-31"}},
+            r"'export.last_day': is '2025-09-31', which is not a date as in 2025",
+        ),
+        ({"export": {"first_day": "auto"}}, r"'export.first_day': is 'auto', which is not a date as in 2025"),
         ({"profiles": {"date": "20 October"}}, r"is '20 October', which is not a date as in 2025-10-20; correct it"),
         ({"results_dir": ""}, r"is '' and must have at least 1 character; correct it, the default is results"),
         ({"shards": 0}, r"'shards': is 0 and must be at least 1"),

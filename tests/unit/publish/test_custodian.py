@@ -218,6 +218,7 @@ NAMES = [
     "Brighton & Hove, Frankfurt (Oder) / Słubice",
     "'/../&amp-_x_' - ,.",
     "Ísafjörður",
+    "जयपुर ज़िला",
 ]
 
 
