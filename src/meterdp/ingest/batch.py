@@ -43,8 +43,10 @@ class Seen(Sequence):
 
 
 def plain_id(name: str) -> str:
-    """Return a meter's id without what spreadsheets write around digits that are to stay text: ="541"."""
-    return name[2:-1] if name.startswith('="') and name.endswith('"') and len(name) > 3 else name
+    """Return a meter's id without what spreadsheets write around digits that are to stay text: ="541" or '541."""
+    if name.startswith('="') and name.endswith('"') and len(name) > 3:
+        return name[2:-1]
+    return name[1:] if name.startswith("'") and name[1:].isdecimal() else name
 
 
 class NameIndex:

@@ -71,7 +71,9 @@ def members(path, *, by_name: bool = False) -> list[Member]:
     """
     path = Path(path)
     if path.is_dir():
-        names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+        names = sorted(
+            (file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()), key=in_order
+        )
         chosen = _data(path, names, TEXT + PACKED, PARQUET)
         sizes = [(path / name).stat().st_size for name in chosen]
         found = [
@@ -81,7 +83,7 @@ def members(path, *, by_name: bool = False) -> list[Member]:
     elif is_zip(path, by_name=by_name):
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-        chosen = _data(path, sorted(infos), TEXT)
+        chosen = _data(path, sorted(infos, key=in_order), TEXT)
         if any(infos[name].flag_bits & 1 for name in chosen):
             raise InputError("is protected by a password", file=path, hint="unpack it and give what is inside")
         found = [
@@ -95,6 +97,15 @@ def members(path, *, by_name: bool = False) -> list[Member]:
         replace(member, place=f"file {number} of {len(found)}, in order of names")
         for number, member in enumerate(found, start=1)
     ]
+
+
+def in_order(name: str) -> tuple[str, str]:
+    """Return by what names of files are put in order: without extensions first, so that a copy called "day (1).csv"
+    comes after "day.csv".
+    """
+    whole = PurePosixPath(name)
+    stem = whole.name.partition(".")[0] if not whole.name.startswith(".") else whole.name
+    return str(whole.with_name(stem)), name
 
 
 def is_zip(path: Path, *, by_name: bool) -> bool:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -817,6 +818,70 @@ def test_the_last_day_is_left_open_where_later_days_follow(tmp_path, capsys, few
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
     said = capsys.readouterr().out
     assert ("2 of 3 files begin with readings outside" in said) == (files == 3)
+
+
+@pytest.mark.parametrize("name", ["%d-%b-%Y", "%Y-%m-%d"], ids=["months mixed", "in order"])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few_looked_at, name, numbered):
+    """Names that begin with the day put the first days of all months first; of these the check reads only some."""
+    frame = plain(readings(days=70, start="2025-05-05"))
+    day = pd.to_datetime(frame["interval_start"]).dt.normalize()
+    if numbered:
+        number = frame.groupby(["meter_id", day]).cumcount() + 1
+        frame = frame.assign(Block=number, interval_start=day.dt.strftime("%d-%b-%y"))
+    (tmp_path / "export").mkdir()
+    for one, rows in frame.groupby(day):
+        if one.strftime("%m-%d") not in ("05-20", "06-10", "06-11"):
+            rows.to_csv(tmp_path / "export" / f"LP_{one.strftime(name)}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "no meter has a reading on 3 of 70 days: 2025-05-20, 2025-06-10 to 2025-06-11; is a file missing?" in said
+    assert re.search(r"0\.0% of a typical meter's readings are missing", said)
+    assert "later days follow" in said and "0 of 4 meters" not in said
+
+
+def test_a_copy_of_a_file_comes_after_it_so_that_its_corrections_count(tmp_path):
+    frame = plain(readings())
+    first, second = frame.assign(kwh=frame["kwh"] + 1), frame
+    (tmp_path / "e").mkdir()
+    first.to_csv(tmp_path / "e" / "LP_14-May.csv", index=False)
+    second.to_csv(tmp_path / "e" / "LP_14-May (1).csv", index=False)
+    with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
+        for file in sorted((tmp_path / "e").iterdir()):
+            archive.write(file, file.name)
+    truth = readings().pivot_table(index="utc", columns="meter_id", values="kwh")
+    for path in (tmp_path / "e", tmp_path / "e.zip"):
+        found = ingested(path, {"time_zone": ZONE, "interval_minutes": 30}).energy_kwh
+        np.testing.assert_allclose(found.to_numpy(), truth.to_numpy())
+
+
+def test_ids_behind_an_apostrophe_are_those_without(tmp_path):
+    frame = plain(readings()).assign(meter_id=lambda f: "00" + f["meter_id"].str[1:])
+    half = np.arange(len(frame)) % 2 == 0
+    frame["meter_id"] = np.where(half, "'" + frame["meter_id"], frame["meter_id"])
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    found = ingested(tmp_path / "e.csv", {"time_zone": ZONE, "interval_minutes": 30})
+    assert list(found.energy_kwh) == [f"00{n:03d}" for n in range(METERS)] and found.energy_kwh.notna().all().all()
+    listed = "meter_id\n" + "".join(f"'00{n:03d}\n" for n in range(METERS)) + "'quoted\n"
+    assert parse_meter_list(listed.encode()).meter_ids == ["'quoted", *(f"00{n:03d}" for n in range(METERS))]
+
+
+@pytest.mark.parametrize(("minutes", "refused"), [(15, True), (30, False)])
+def test_numbers_that_fill_half_of_a_day_are_of_longer_intervals(tmp_path, capsys, minutes, refused):
+    frame = plain(readings(start="2025-05-05"))
+    day = frame["interval_start"].str[:10]
+    frame = frame.assign(Block=frame.groupby(["meter_id", day]).cumcount() + 1, interval_start=day)
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    section = {
+        "time_zone": ZONE,
+        "interval_minutes": minutes,
+        "time_of_day_column": "Block",
+        "time_format": "%Y-%m-%d",
+    }
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=section)
+    assert code == int(refused)
+    words = "field 'export.interval_minutes': numbers the intervals of a day up to 48, so they have 30 minutes"
+    assert (words in said) == refused and ("set it to 30" in said) == refused
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -141,23 +141,35 @@ def examine(
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one meter is named like a total: leave it out if it is the sum of the others")
-    period = best_period(trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"])
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     begun = begin_files(path, trial.settings)
-    findings = [*[file.unread for file in begun if file.unread is not None][:1], *findings]
+    findings = [*begun.unread[:1], *findings]
+    later = goes_on(trial, begun)
+    period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
     odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone, begun)]
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
-    if goes_on(trial, begun):
+    if later:
         del given["last_day"]
         to_check.append(
             f"only the first rows were looked at, to {_days(found)['last_day']}, and later days follow: name the "
             "last day that is wanted (export.last_day)"
         )
     return found
+
+
+def _best_period(trial: Trial, slots_per_day: int, *, all_days: bool) -> tuple[int, int, int, int]:
+    """Return the best period of what was read, or all its days: of a part of the files, without those of others."""
+    slots = np.arange(trial.energy_kwh.shape[1])
+    if not trial.whole:
+        slots = slots[~np.isnan(trial.energy_kwh).all(axis=0)]
+    begin, end, kept, kept_whole = best_period(trial.energy_kwh[:, slots], slots_per_day)
+    if all_days:
+        begin, end, kept = 0, len(slots), kept_whole
+    return int(slots[begin]), int(slots[end - 1]) + 1, kept, kept_whole
 
 
 def _read(path, first: FirstReadings, readings: int) -> None:
@@ -404,7 +416,7 @@ def looked_at(
     if settings.format in ("long_csv", "wide_csv") and meter_list is None:
         head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
     begun = begin_files(path, settings)
-    unread, files = [file.unread for file in begun if file.unread is not None], len(begun)
+    unread, files = begun.unread, len(begun.files)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
         raise unread[0]
     by_itself = _by_itself(path, settings)
@@ -477,7 +489,10 @@ def _coverage_of_first(trial: Trial, zone: str) -> str:
 
 
 def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
-    missing = np.isnan(trial.energy_kwh[:, begin:end]).mean(axis=1)
+    missing = np.isnan(trial.energy_kwh[:, begin:end])
+    if not trial.whole:  # files of days that were not read say nothing
+        missing = missing[:, ~missing.all(axis=0)]
+    missing = missing.mean(axis=1)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
     return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"

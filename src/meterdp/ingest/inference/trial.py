@@ -48,7 +48,8 @@ _MOST_DAYS = 4
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
-_HOUR_US = 3_600_000_000
+_HOUR_US, _MINUTE_US = 3_600_000_000, 60_000_000
+_DAY_MINUTES = 24 * 60
 # Stamps as written are not farther than this from UTC, and the end of an interval from its start.
 _SOME_HOURS = 24
 # Share of readings below zero that is no fault of a few meters.
@@ -79,7 +80,27 @@ class Trial:
     def findings(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
         some = self.energy_kwh[:: sample_step(len(self.energy_kwh))]
-        return [*findings(path, self.settings, self.counts, some, self.step_minutes), *self._wrong_clock(path)]
+        found = findings(path, self.settings, self.counts, some, self.step_minutes)
+        return [*found, *self._half_days(path), *self._wrong_clock(path)]
+
+    def _half_days(self, path) -> Iterator[InputError]:
+        """Numbers of intervals that fill a part of every day, as the intervals are longer."""
+        settings, given = self.settings, ~np.isnan(self.energy_kwh).all(axis=0)
+        if not settings.numbers_rows or not given.any():
+            return
+        starts = self.starts_us[given].astype("datetime64[us]")
+        minutes = (
+            starts.astype(np.int64) // _MINUTE_US + utc_offset_minutes(starts, settings.time_zone)
+        ) % _DAY_MINUTES
+        most = int(minutes.max()) // settings.interval_minutes + 1
+        if most * settings.interval_minutes <= _DAY_MINUTES // 2 and 60 % (_DAY_MINUTES / most) == 0:
+            yield InputError(
+                f"numbers the intervals of a day up to {most}, so they have {_DAY_MINUTES // most} minutes, and the "
+                f"setting says {settings.interval_minutes}",
+                file=path,
+                field="export.interval_minutes",
+                hint=f"set it to {_DAY_MINUTES // most}",
+            )
 
     def _wrong_clock(self, path) -> Iterator[InputError]:
         settings = self.settings
@@ -129,16 +150,32 @@ class Begun:
     """The beginning of one of several files."""
 
     unread: InputError | None  # why it cannot be read: rows are no reason, headers are
-    first_us: int | None = None  # range of its stamps, as written
+    first_us: int | None = None  # of its readings, by the local clock
     last_us: int | None = None
     readings_per_row: int = 1
 
 
-def begin_files(path, settings: ExportSettings) -> list[Begun]:
-    """Begin several files, at most so many of them; none where there is one."""
+@dataclass(frozen=True)
+class Beginnings:
+    """The beginnings of several files of an export; none where there is one."""
+
+    files: list[Begun]
+    every: bool  # whether they are of all files, not of some
+
+    @property
+    def unread(self) -> list[InputError]:
+        return [file.unread for file in self.files if file.unread is not None]
+
+    @property
+    def spans_us(self) -> list[tuple[int, int]]:
+        """The first and the last reading of each, by the local clock."""
+        return [(file.first_us, file.last_us) for file in self.files if file.first_us is not None]
+
+
+def begin_files(path, settings: ExportSettings) -> Beginnings:
     files = files_of(path, by_name=settings.packed_by_name)
-    files = files[:: -(-len(files) // _MOST_FILES)] if len(files) > 1 else []
-    return [_begun(file, settings) for file in files]
+    some = files[:: -(-len(files) // _MOST_FILES)] if len(files) > 1 else []
+    return Beginnings([_begun(file, settings) for file in some], len(files) == 1 or len(some) == len(files))
 
 
 def _begun(file: Member, settings: ExportSettings) -> Begun:
@@ -149,30 +186,33 @@ def _begun(file: Member, settings: ExportSettings) -> Begun:
             next(begin(settings=replace(settings, bad_rows="refuse")), None)
         except InputError as error:
             return Begun(error)
-    stamp_us = np.zeros(0, np.int64) if first is None else first.stamp_us[first.stamp_us > LAST_MARK]
-    if not len(stamp_us):
+    known = first is not None and (first.stamp_us > LAST_MARK) & np.isfinite(first.energy)
+    if not np.any(known):
         return Begun(None)
-    return Begun(None, int(stamp_us.min()), int(stamp_us.max()), first.readings_per_row)
+    edges = np.array([first.stamp_us[known].min(), first.stamp_us[known].max()])
+    edges -= settings.interval_us if settings.stamp == "end" else 0
+    if np.all(first.stamps_are_utc):
+        edges += utc_offset_minutes(edges.astype("datetime64[us]"), settings.time_zone) * _MINUTE_US
+    return Begun(None, *edges.tolist(), first.readings_per_row)
 
 
-def goes_on(trial: Trial, begun: list[Begun]) -> bool:
+def goes_on(trial: Trial, begun: Beginnings) -> bool:
     """Whether an export of which the start was read has later days: another file, or rows in order of time."""
     if trial.whole:
         return False
     end_us = trial.starts_us[-1] + _SOME_HOURS * _HOUR_US
-    if any(file.last_us is not None and file.last_us > end_us for file in begun):
+    if any(last > end_us for _, last in begun.spans_us):
         return True
     stamps = [batch.stamp_us[batch.stamp_us > LAST_MARK] for batch in (trial.batches[0], trial.batches[-1])]
     return len(trial.batches) > 1 and all(map(len, stamps)) and bool(stamps[0].max() < stamps[1].min())
 
 
-def outside(settings: ExportSettings, begun: list[Begun]) -> int:
+def outside(settings: ExportSettings, begun: Beginnings) -> int:
     """Return how many files begin with readings outside the days of the settings."""
     if settings.period_us is None:
         return 0
     begin_us, end_us = settings.period_us[0] - _SOME_HOURS * _HOUR_US, settings.period_us[1] + _SOME_HOURS * _HOUR_US
-    known = (file for file in begun if file.first_us is not None)
-    return sum(file.last_us < begin_us or file.first_us >= end_us for file in known)
+    return sum(last < begin_us or first >= end_us for first, last in begun.spans_us)
 
 
 def _limit(settings: ExportSettings) -> Limit:
@@ -260,29 +300,30 @@ def names_in(batches: list[Batch]) -> set[str]:
     return {plain_id(name) for batch in batches for name in batch.meter_ids}
 
 
-def remarks(trial: Trial, time_zone: str | None, begun: list[Begun]) -> list[str]:
+def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     zone = time_zone or trial.settings.time_zone
     odd = [
         *_other_intervals(trial),
-        *_days_of_nobody(trial, zone),
+        *_days_of_nobody(trial, zone, begun),
         *_other_clock(trial),
         *_skipped_hours(trial, begun),
     ]
     return [*odd, *_hours_that_contradict(trial, time_zone)]
 
 
-def _days_of_nobody(trial: Trial, zone: str) -> Iterator[str]:
+def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]:
     """Days of the period, or of what was read of an export, on which no meter has a reading."""
     given = ~np.isnan(trial.energy_kwh).all(axis=0)
-    if not given.any():
+    if not given.any() or not (trial.whole or begun.every):
         return
     starts = trial.starts_us.astype("datetime64[us]")
     local = (starts + utc_offset_minutes(starts, zone) * np.timedelta64(1, "m")).astype("datetime64[D]")
-    days = np.unique(local)
-    without = np.setdiff1d(days, local[given])
-    if not trial.whole:
-        without = without[(without > local[given].min()) & (without < local[given].max())]
+    spans = [] if trial.whole else np.array(begun.spans_us, "datetime64[us]").astype("datetime64[D]")
+    some = [local[given], *(np.arange(first, last + 1) for first, last in spans)]
+    here = np.unique(np.concatenate(some))
+    days = np.unique(local) if trial.whole else np.arange(here[0], here[-1] + 1)
+    without = np.setdiff1d(days, here)
     runs = np.split(without, np.flatnonzero(np.diff(without).astype(int) > 1) + 1) if len(without) else []
     said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     if said:
@@ -337,7 +378,7 @@ def _other_clock(trial: Trial) -> Iterator[str]:
         yield from [] if sentence is None else [sentence]
 
 
-def _skipped_hours(trial: Trial, begun: list[Begun]) -> Iterator[str]:
+def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
     """Readings at hours that the clock of the settings skips, and columns that are too few for a day of 25 hours."""
     settings, skipped = trial.settings, int(trial.counts[NONEXISTENT_LOCAL_TIME])
     zone = settings.time_zone
@@ -352,7 +393,7 @@ def _skipped_hours(trial: Trial, begun: list[Begun]) -> Iterator[str]:
             "is that the zone of the homes (export.time_zone)?"
         )
     per_day = 24 * 60 // settings.interval_minutes
-    widest = max(one.readings_per_row for one in (trial.batches[0], *begun))
+    widest = max(one.readings_per_row for one in (trial.batches[0], *begun.files))
     if settings.wide_columns == "numbers" and widest == per_day:
         offsets = clock_changes(zone).offset_us
         at = np.searchsorted(clock_changes(zone).utc_us, trial.starts_us[[0, -1]], side="right")
