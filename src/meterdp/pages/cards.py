@@ -42,11 +42,12 @@ def card_of_days(name: str, words: str, energy_kwh: np.ndarray, minutes: float) 
     per_day = round(24 * 60 / minutes)
     days = len(energy_kwh) / per_day
     texts = [f"day {n // per_day + 1}, " * (days > 1) + _clock(n % per_day * minutes) for n in range(len(energy_kwh))]
-    ticks = (
-        [(per_day * (day + 0.5), f"{day + 1}" if day else "day 1") for day in range(int(days))]
-        if days > 1
-        else [(0, _clock(0))]
-    )
+    if days > 1:
+        ticks = [(per_day * (day + 0.5), f"{day + 1}" if day else "day 1") for day in range(int(days))]
+    elif days == 1:
+        ticks = [(per_day * hour / 24, f"{hour:02d}{' h' * (hour == 24)}") for hour in range(0, 25, 6)]
+    else:
+        ticks = [(0, _clock(0))]
     return _card(name, words, energy_kwh, texts, ticks)
 
 

@@ -101,7 +101,9 @@ class Feeders:
 
     @property
     def ids(self) -> list[str]:
-        """Name of every feeder in the column dataset_id: its substation's and its own."""
+        """Name of every feeder in the column dataset_id: its substation's, if the list names any, and its own."""
+        if {*self.substation} == {ONE_SUBSTATION}:
+            return [*self.name]
         return [f"{s}-{f}" for s, f in zip(self.substation, self.name, strict=True)]
 
 

@@ -161,6 +161,8 @@ def feeder_cards(first, last, minutes=30, zone="Europe/London"):
 def test_a_week_of_feeders_is_drawn_by_interval_and_a_year_by_day():
     ((_, (week,)),) = feeder_cards("2025-01-06", "2025-01-12")
     assert len(week.line.split()) == 7 * 48 and [label for _, label in week.ticks][:2] == ["day 1", "2"]
+    ((_, (single,)),) = feeder_cards("2025-01-06", "2025-01-06")
+    assert [label for _, label in single.ticks] == ["00", "06", "12", "18", "24 h"]
     (heading, (year,)), (_, (day,)) = feeder_cards("2025-01-01", "2025-12-31")
     assert "mean of each day" in heading
     assert len(year.line.split()) == 365 and len(year.area.split()) == 2 * 365

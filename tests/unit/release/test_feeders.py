@@ -163,12 +163,8 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(ca
 def test_circuits_stand_for_feeders_that_a_list_does_not_name(call, tmp_path):
     path = meter_list_file(tmp_path, "meter_id,circuit", [f"m{i:02d},C{i % 4}" for i in range(N)])
     totals = table(call(path=path), "feeders.parquet")
-    assert set(totals["secondary_substation_id"]) == {"all"} and set(totals["lv_feeder_id"]) == {
-        "C0",
-        "C1",
-        "C2",
-        "C3",
-    }
+    assert set(totals["secondary_substation_id"]) == {"all"}
+    assert set(totals["lv_feeder_id"]) == set(totals["dataset_id"]) == {"C0", "C1", "C2", "C3"}
 
 
 def test_what_cannot_be_released_is_refused_before_anything_is_charged(call, ledger, tmp_path):
