@@ -75,10 +75,13 @@ class Secret:
 
 @dataclass(frozen=True)
 class Needle:
-    """Bytes that give a secret away; ``whole`` if letters or digits beside it make it something else."""
+    """Bytes that give a secret away; ``whole`` if letters or digits beside it make it something else, and ``digits``
+    if they are digits, which any number may have behind its point.
+    """
 
     data: bytes
     whole: bool = False
+    digits: bool = False
 
 
 def needles(secret: Secret) -> Iterator[Needle]:
@@ -89,7 +92,7 @@ def needles(secret: Secret) -> Iterator[Needle]:
         for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
             data = written.encode(encoding)
             if len(data) >= _SHORTEST_NEEDLE or encoding == "utf-8":
-                yield Needle(data, whole and encoding == "utf-8")
+                yield Needle(data, whole and encoding == "utf-8", encoding == "utf-8" and written.isdecimal())
     yield from (Needle(data) for data in _packed(text) if len(data) >= 2 * _SHORTEST_NEEDLE)
     for value in floats(secret):
         for near in _neighbours(value):

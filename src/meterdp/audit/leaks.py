@@ -297,6 +297,7 @@ _STRIDE = 1 << 20
 _RELATIVE = 1e-9
 # With a decimal point, a decimal comma, or commas between thousands.
 _LONG_NUMBERS = tuple(map(re.compile, (rb"\d+(?:\.\d+)?", rb"\d+(?:,\d+)?", rb"\d{1,3}(?:,\d{3})+(?:\.\d+)?")))
+_POINT_BEFORE = re.compile(rb"\d[.,]\d*$")
 # Needles are looked up by so many of their first bytes, then compared whole.
 _WIDTHS = (8, 4, 3)
 
@@ -359,7 +360,8 @@ class Scanner:
                         continue  # seen before, with what stands in front of it
                     for length, alike in self._needles[block[at : at + width]].items():
                         for needle, secret in alike.get(block[at : at + length], ()):
-                            if not (needle.whole and _in_a_word(block, at, needle)):
+                            other = needle.whole and _in_a_word(block, at, needle)
+                            if not (other or (needle.digits and _in_decimals(block, at))):
                                 found.add(secret)
         return found
 
@@ -410,6 +412,10 @@ class _Starts:
     @staticmethod
     def _mixed(codes: np.ndarray) -> np.ndarray:
         return (codes * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(44)
+
+
+def _in_decimals(block: bytes, at: int) -> bool:
+    return _POINT_BEFORE.search(block[max(at - 24, 0) : at]) is not None
 
 
 def _in_a_word(block: bytes, at: int, needle: Needle) -> bool:

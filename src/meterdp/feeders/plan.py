@@ -216,6 +216,11 @@ class FeederPlan:
     unmeasured_std: float
     error_kwh: float
 
+    @property
+    def tells_days(self) -> bool:
+        """Whether a difference between days is measured; else all days of a window get the same totals."""
+        return bool((self.block == DAY).any())
+
     def total_variation(self, public: FeederPublic) -> float:
         """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
         if public.grid == 0:

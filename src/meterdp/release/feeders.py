@@ -250,9 +250,25 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         found="computed from a public distribution of households",
         again=again,
         difference=difference if public.feeders > 1 else None,
+        warning=_same_days(mechanism),
         assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice "
         "release.feeder_typical_daily_kwh",
     )
+
+
+def _same_days(mechanism: FeederTotals) -> str:
+    """Say that at this epsilon all days are alike, if so."""
+    days = mechanism.public.days
+    if days == 1 or mechanism.plan.tells_days:
+        return ""
+    return (
+        f"all {days} days get the same totals at this epsilon, so their mean day says as much "
+        "(release.feeder_window: average_day)"
+    )
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _daily_range(public: FeederPublic) -> str:
@@ -369,7 +385,11 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis, *filter(None, [_contradicted(released, public)])],
+        expected=[
+            *made_by.plan.said,
+            made_by.plan.basis,
+            *filter(None, [_capital(_same_days(mechanism)), _contradicted(released, public)]),
+        ],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

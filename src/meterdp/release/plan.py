@@ -52,6 +52,7 @@ class Plan:
     absurd_of: str = "hour"
     difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
     assumed: str = ""  # what it takes beside usable readings, as a clause
+    warning: str = ""  # of what is released that nobody would expect
 
     @property
     def too_little(self) -> bool:
@@ -84,7 +85,7 @@ class Plan:
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
             this += ", refused unless release.insist is set"
-        return "; ".join([this, on, *self._of_feeders])
+        return "; ".join([this, on, *self._of_feeders, *filter(None, [self.warning])])
 
     @property
     def _of_feeders(self) -> Iterator[str]:

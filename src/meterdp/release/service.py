@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -41,7 +41,10 @@ ABOUT = (
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 # What releases that protect readings hide, and of what they do not hide, what holds for all of them.
-HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
+HIDES = (
+    "what any one listed meter read in the period, and when it read nothing, to the extent that epsilon and delta "
+    "state",
+)
 SEVERAL_METERS = (
     "what several meters of one household tell together: the guarantee is for one meter, and weaker for several"
 )
@@ -276,6 +279,13 @@ class ReleaseService:
     def population(self) -> str:
         return self.config["release"]["population"] or SIMULATED
 
+    @property
+    def _rows(self) -> Iterator[str]:
+        """Say which rows of the export count, if not all."""
+        for column, entries in sorted((self.config["export"]["keep_rows"] or {}).items()):
+            named = " or ".join(f"'{entry}'" if entry else "nothing" for entry in sorted({*entries}))
+            yield f"Only rows of the export that have {named} in the column '{column}' count; the others are missing"
+
     def page(
         self,
         title: str,
@@ -302,7 +312,7 @@ class ReleaseService:
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
             "## What is in it",
-            _points((*inside, ABOUT)),
+            _points((*inside, *self._rows, ABOUT)),
             *(("## How far it is off", _points(expected)) if expected else ()),
             "## What is protected",
             _points(hides),

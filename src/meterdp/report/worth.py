@@ -86,7 +86,8 @@ def usable_sentence(tables: Tables) -> str | None:
     return (
         f"These errors are expected if at least {percent(USABLE)} of the listed meters have usable readings. In this "
         f"export {percent(counts.get('kept', 0) / counts.sum())} have (keep this number to yourself): a release "
-        "counts the others as typical households, and is further off."
+        "counts the others as typical households, and is further off. quality.max_missing_share says how many "
+        "readings a household may lack."
     )
 
 

@@ -136,6 +136,19 @@ def test_another_number_is_no_reading(tmp_path, text):
     assert names(tmp_path) == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "leaks"),
+    [
+        *((text, True) for text in ("00258738", "id,00258738,1.5", "x00258738y", "2025-00258738", "1200258738")),
+        ("a.00258738", True),
+        *((text, False) for text in ("0.002587388645", "[0.5, 12.500258738]", "1e-3, 0,00258738861")),
+    ],
+)
+def test_a_long_id_of_digits_is_not_found_behind_the_point_of_a_number(tmp_path, text, leaks):
+    (tmp_path / "a.json").write_text(text)
+    assert names(tmp_path, [Secret("digits", METER, "00258738")]) == ({"digits"} if leaks else set())
+
+
 @pytest.mark.parametrize("value", [KWH, 2 * KWH, np.log(KWH), -np.log(KWH), 1000 * KWH])
 @pytest.mark.parametrize("order", ["<d", ">d"])
 def test_a_reading_is_found_in_binary_files(tmp_path, value, order):

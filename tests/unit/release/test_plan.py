@@ -8,9 +8,12 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
+from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FEEDER_CORRELATION
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.mechanism import Proven
@@ -252,6 +255,21 @@ def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is
         and "; useful with 100 meters on a feeder from epsilon 0.1, or at epsilon 1 from 10 " in plan.verdict
     )
     assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
+
+
+@pytest.mark.parametrize(("days", "epsilon"), [(7, 0.5), (7, 8), (30, 2), (183, 2), (183, 9), (1, 2)])
+def test_a_plan_says_that_days_are_alike_exactly_where_released_totals_are(days, epsilon):
+    """Oracle: a release of meters whose use rises from day to day."""
+    given = config(
+        release={"feeder_days": days, "feeder_window": "days", "feeder_epsilon": epsilon, "what": ["feeders"]}
+    )
+    public = replace(feeders.configured(given, feeders.on_equal_feeders(700, 9), 9), grid=0.0)
+    mechanism = FeederTotals.calibrate(public)
+    slots = mechanism.public.intervals_per_day
+    kwh = np.ones((700, days, slots)) * np.arange(1, days + 1)[:, None] / (slots * days / 10)
+    found = mechanism.release(FeederRecords(kwh.reshape(700, -1)), StudyNoise(3, "days")).total_kwh
+    alike = days > 1 and np.allclose(found.reshape(9, days, slots), found[:, None, :slots])
+    assert (f"all {days} days get the same totals" in feeders.plan(given, 700, 9).verdict) == alike
 
 
 def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():

@@ -212,7 +212,8 @@ def _not_measured(rows: Rows) -> list[str]:
             shown = f" {' and '.join(map(repr, states))}" if _entries_of(column) else ""
             said.append(
                 f"rows in which '{column.name}' has the entry{shown} are nearly all zero, others of the same meters "
-                "are not: if they stand for readings that are missing, keep the others (export.keep_rows)"
+                "are not: if they stand for readings that are missing, keep the others (export.keep_rows); in a "
+                "power cut a zero is right"
             )
     return said
 
