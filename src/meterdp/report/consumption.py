@@ -5,7 +5,7 @@ Each has a figure and a sentence. Powers are means over households unless a comm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -47,12 +47,7 @@ READS = (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, COINCIDENCE)
 # Bars of a histogram; what the largest households use beyond this share of them is in the last bar.
 _BARS, _SHOWN_SHARE = 30, 0.95
 # Months of a season, and how many days of it make a panel.
-_SEASONS = {
-    "December to February": (12, 1, 2),
-    "March to May": (3, 4, 5),
-    "June to August": (6, 7, 8),
-    "September to November": (9, 10, 11),
-}
+_SEASONS = ((12, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
 _DAYS_OF_SEASON = 14
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
@@ -156,9 +151,27 @@ def _days_of(load: pd.DataFrame) -> pd.DataFrame:
 
 def _seasons(load: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of every season with enough days; all together where fewer than two seasons have."""
-    found = {name: load[load["month"].isin(months)] for name, months in _SEASONS.items()}
-    found = {name: rows for name, rows in found.items() if rows["day_local"].nunique() >= _DAYS_OF_SEASON}
+    seasons = ((months, load[load["month"].isin(months)]) for months in _SEASONS)
+    found = {
+        _months([month for month in months if month in {*rows["month"]}]): rows
+        for months, rows in seasons
+        if rows["day_local"].nunique() >= _DAYS_OF_SEASON
+    }
     return found if len(found) > 1 else {period_of(load): load}
+
+
+def _months(months: Sequence[int]) -> str:
+    """Write the months of a season that a period has.
+
+    Examples
+    --------
+    >>> _months((12, 1, 2)), _months((4, 5)), _months((9,))
+    ('December to February', 'April and May', 'September')
+    """
+    first, *_, last = (f"{date(2000, month, 1):%B}" for month in (months[0], *months))
+    if len(months) == 1:
+        return first
+    return f"{first} {'and' if len(months) == 2 else 'to'} {last}"
 
 
 def period_of(load: pd.DataFrame, short: bool = False) -> str:
@@ -424,9 +437,13 @@ def _season(tables: Tables) -> str:
         return "The period covers a single season, so these numbers do not hold for the others."
     high, low = max(seasons, key=seasons.get), min(seasons, key=seasons.get)
     return (
-        f"Load is highest from {high} ({significant(seasons[high], 2)} kW per household on average) and lowest from "
-        f"{low} ({significant(seasons[low], 2)} kW)."
+        f"Load is highest {_in(high)} ({significant(seasons[high], 2)} kW per household on average) and lowest "
+        f"{_in(low)} ({significant(seasons[low], 2)} kW)."
     )
+
+
+def _in(months: str) -> str:
+    return f"{'from' if ' to ' in months else 'in'} {months}"
 
 
 def _total(tables: Tables) -> str:
