@@ -147,7 +147,7 @@ def test_seasons_are_compared_where_the_period_has_them(write, tmp_path):
     month = load["day_local"].str[5:7].astype(int)
     load["mean_kw"] *= np.where(month.isin([12, 1, 2]), 2.0, np.where(month.isin([6, 7, 8]), 0.5, 1.0))
     words = words_of(page_of(tmp_path, {"total_load": write("total_load", load)}))
-    assert "Load is highest from December to February (" in words and "and lowest from June to August (" in words
+    assert "Load is highest in January and February (" in words and "and lowest from June to August (" in words
 
 
 def test_who_causes_the_peak_is_the_pattern_with_the_largest_part_of_it(report):
