@@ -910,14 +910,16 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["class"] = np.where(frame["meter_id"] == "M001", "GS", "R1")
     frame["person"] = "P1234" + frame["meter_id"]
     frame["constant"] = "x"
+    frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1); if one says"
+    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1), 'Consumer Name'; if one says"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
+    assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))
     export = {"time_zone": ZONE, "interval_minutes": 30}
     assert words in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
     export["keep_rows"] = {"Flag": [""], "class": ["R1", "GS"]}
-    assert "not read" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+    assert "'Flag'" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
 
 
 @pytest.mark.parametrize(

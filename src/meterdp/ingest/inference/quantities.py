@@ -24,7 +24,7 @@ from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, measures_no_ener
 SELDOM = 0.02
 _MOST_REPEATED = 0.1
 # Of a column that says how a reading came about: entries at most, rows of one at least, and shares of zeros.
-_MOST_NAMED = 8  # of columns that are not read
+_MOST_NAMED, _CODE_CHARACTERS = 8, 2  # of columns that are not read, and of entries that are shown
 _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 # Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
 _ALL = (
@@ -325,10 +325,12 @@ def columns_not_read(path, settings: ExportSettings) -> list[str]:
     """Say which columns with a few different entries are not read: one may say that a reading does not count."""
     said = []
     for column in columns_beside(path, settings):
-        empty = "empty" if {*column.entries} & MISSING else None
+        empty = bool({*column.entries} & MISSING)
         shown = _entries_of(column)
-        if shown and 2 <= len(column.tokens) + bool(empty) <= _MOST_STATES and not column.is_stamp:
-            said.append(f"'{column.name}'{shown[:-1]}{', or empty' if empty else ''})")
+        if shown and 2 <= len(column.tokens) + empty <= _MOST_STATES and not column.is_stamp:
+            # Longer ones may be names of customers, where there are few.
+            codes = all(len(entry) <= _CODE_CHARACTERS for entry in column.tokens)
+            said.append(f"'{column.name}'" + codes * f"{shown[:-1]}{', or empty' * empty})")
     if not said:
         return []
     more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
