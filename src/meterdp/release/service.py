@@ -284,7 +284,7 @@ class ReleaseService:
         """Say which rows of the export count, if not all."""
         for column, entries in sorted((self.config["export"]["keep_rows"] or {}).items()):
             named = " or ".join(f"'{entry}'" if entry else "nothing" for entry in sorted({*entries}))
-            yield f"Only rows of the export that have {named} in the column '{column}' count; the others are missing"
+            yield f"Only rows of the export with {named} in the column '{column}' count; others are not looked at"
 
     def page(
         self,

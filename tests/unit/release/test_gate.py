@@ -256,6 +256,14 @@ def test_rows_that_are_kept_are_one_request_however_they_are_written(keep_rows, 
     assert [*export.get("keep_rows", {})] == sorted(export.get("keep_rows", {}))
 
 
+def test_a_page_says_which_rows_of_the_export_count():
+    asked = {"keep_rows": {"Event": ["", "E"], "CHANNEL": ["1"]}}
+    made_by = ReleaseService(config(export={**DEFAULTS["export"], **asked}), b"", simulated=True)
+    page = made_by.page("t", "o", ("x",), guarantee=SOUND, hides=("h",), does_not_hide=("d",)).decode()
+    assert "Only rows of the export with '1' in the column 'CHANNEL' count" in page
+    assert "Only rows of the export with nothing or 'E' in the column 'Event' count" in page
+
+
 LISTED = "meter_id,circuit,town\n" + "".join(f"m{n},c{n % 3},Gent\n" for n in range(80))
 
 
