@@ -75,7 +75,9 @@ check: install
 
 # The files to publish, through policy and ledger.
 release: install
-	@$(RELEASE_CHECK); export METERDP_PLAN_SAID=1; $(FIND_RESULTS); $(GUARD); $(call RUN,release); echo; echo "The released files are in $$results/release"
+	@$(RELEASE_CHECK); export METERDP_PLAN_SAID=1; $(FIND_RESULTS); $(GUARD); $(call RUN,release); echo; \
+		echo "The released files are in $$results/release"; \
+		echo "What was charged and what is left: $$results/private/release/ledger.html"
 
 # What attacks find on every mechanism, on broken ones and on the published ones.
 audit: install

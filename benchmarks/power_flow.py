@@ -120,8 +120,9 @@ def instead(kwh: np.ndarray, calendar: Calendar, sizes: list[int], releases: int
     deviations = block_deviations(kwh, vectors, settings)
 
     def drawn(vectors: np.ndarray, common: CommonSeries | None, seed: int) -> np.ndarray:
-        generator = HouseholdGenerator(settings, common=common)
-        return np.concatenate(list(generator.batches(np.clip(vectors, *settings.bounds), seed)))
+        vectors = np.clip(vectors, *settings.bounds)
+        generator = HouseholdGenerator(settings, common=common and common.among(vectors, settings))
+        return np.concatenate(list(generator.batches(vectors, seed)))
 
     records = np.hstack([vectors, deviations.reshape(len(kwh), -1)])
     for seed, (name, found, common) in enumerate(released(sizes, releases, records, settings)):

@@ -156,8 +156,8 @@ def released_errors(
             x = records[(noise.uniform((n,)) * len(records)).astype(int)]
             d = len(settings.names)
             (population,), common = mechanism.release(HouseholdRecords.of(x[:, :d], x[:, d:]), noise)
-            generator = HouseholdGenerator(settings, common=common)
             drawn = drawn_vectors(population, settings, DRAWN, noise)
+            generator = HouseholdGenerator(settings, common=common and common.among(drawn, settings))
             yield summarise(generator.batches(drawn, SEED + release), DRAWN, settings)
 
     return {f"released_{n}": mean_errors(real, summaries(n)) for n in sizes}
@@ -195,7 +195,7 @@ def table_of(
     vectors = household_vectors(kwh, settings)
     vector_s = time.process_time() - begin
     common = common_series(block_deviations(kwh, vectors, settings, blocks)) if blocks else None
-    generator = HouseholdGenerator(settings, common=common)
+    generator = HouseholdGenerator(settings, common=common and common.among(vectors, settings))
     generator.kwh(vectors[:1], SEED)
     real = summarise([kwh], len(kwh), settings)
     floor = floors(kwh, real.homes, settings)

@@ -76,7 +76,10 @@ class Rivals:
     def one_gaussian(self, release: int) -> Years:
         rng = keyed_generator(SEED, "one Gaussian", release)
         drawn = rng.multivariate_normal(self.vectors.mean(axis=0), np.cov(self.vectors.T), self.households)
-        return HouseholdGenerator(self.settings, common=self.common).batches(drawn, SEED + release)
+        return self._generator(drawn).batches(drawn, SEED + release)
+
+    def _generator(self, drawn: np.ndarray) -> HouseholdGenerator:
+        return HouseholdGenerator(self.settings, common=self.common and self.common.among(drawn, self.settings))
 
     def independent_days(self, release: int) -> Years:
         days = IndependentDays(self._mixture, self.settings.columns)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from meterdp.errors import InputError
+
 
 @dataclass(frozen=True)
 class Command:
@@ -29,10 +31,23 @@ def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> 
     parser.add_argument("--config", type=Path, action="append", metavar="FILE", help=words, **more)
 
 
-def configurations(files: Sequence[Path]) -> tuple[dict, dict]:
-    """Return what configurations of a study say, later ones on top, and its schema."""
+def refuse_configuration(argument: str) -> None:
+    """Refuse a configuration that stands where an export or a list is meant."""
+    if argument.endswith((".yaml", ".yml")):
+        hint = "write --config before each configuration, as in --config my.yaml --config more.yaml"
+        raise InputError("looks like a configuration, which needs --config before it", file=argument, hint=hint)
+
+
+def configurations(files: Sequence[Path], export: str | None = None) -> tuple[dict, dict]:
+    """Return what configurations of a study say, later ones on top and an export that is named at last; and its
+    schema.
+    """
     from meterdp.core.config import load_schema, read_files, with_texts
     from meterdp.core.provenance import shipped
 
     schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
-    return with_texts(read_files([str(file) for file in files]), schema), schema
+    given = with_texts(read_files([str(file) for file in files]), schema)
+    if export is not None:
+        refuse_configuration(export)
+        given["export"] = {**(given.get("export") or {}), "path": export}
+    return given, schema

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meterdp.cli import Command, configurations, take_configurations
+from meterdp.cli import Command, configurations, refuse_configuration, take_configurations
 from meterdp.errors import REFUSAL, InputError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def _check(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
+    refuse_configuration(arguments.export)
     _refuse_to_write_over(arguments.write)
     from meterdp.ingest.inference.examine import config_text, examine, finding_words
 
@@ -76,11 +77,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     """Say whether the settings describe the export, and if not, what does not fit and what would."""
     from meterdp.core.config import looked_through
 
-    given, schema = configurations(arguments.config)
-    section = given["export"] = dict(given.get("export") or {})
-    if arguments.export is not None:
-        section["path"] = arguments.export
-    path = section.get("path")
+    given, schema = configurations(arguments.config, arguments.export)
+    path = (given.get("export") or {}).get("path")
     most_daily_kwh = _plan(given, schema) if arguments.unless_read is None else None
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         if arguments.unless_read is None:
@@ -91,7 +89,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     source = " + ".join(map(str, arguments.config))
     config, problems = looked_through(given, schema, source)
     export, look, odd, listed = config["export"], None, [], False
-    proposed = any(_is_of_layout(problem, section) for problem in problems)
+    proposed = any(_is_of_layout(problem, given["export"]) for problem in problems)
     # A zone that exists is that of the homes, also where the stamps are in another.
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
@@ -117,7 +115,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
-        _propose(path, zone, section, {str(problem) for problem in problems}, arguments.write)
+        _propose(path, zone, given["export"], {str(problem) for problem in problems}, arguments.write)
     elif arguments.write is not None:
         print(f"Nothing is written to {arguments.write}: the settings need no other configuration.")
     return int(bool(problems))

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from meterdp.cli import Command, configurations, take_configurations
+from meterdp.cli import Command, configurations, refuse_configuration, take_configurations
 from meterdp.core.choices import names_in
 from meterdp.errors import InputError
 
@@ -88,6 +88,7 @@ def _size(text: str, feeders: int | None) -> tuple[int, int]:
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.asked import counted
 
+    refuse_configuration(text)
     try:
         meters, own = int(text.replace(",", "")), None
     except ValueError:

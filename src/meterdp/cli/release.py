@@ -57,9 +57,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from meterdp.release.settings import refusals_of
     from meterdp.simulate.parameters import describe_simulated
 
-    given, schema = configurations(arguments.config)
-    if arguments.export is not None:
-        given["export"] = {**(given.get("export") or {}), "path": arguments.export}
+    given, schema = configurations(arguments.config, arguments.export)
     source = " + ".join(map(str, arguments.config)) or "config"
     config, problems = looked_through(given, schema, source)
     simulated = config["export"]["path"] is None
@@ -204,6 +202,8 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
         stored = "drawn and charged before, published as it was drawn: readings corrected since are not in it"
         said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
+        if together[-1].remark:
+            said.append(f"    {together[-1].remark}")
         said += _why_again([request for request in requests if request.key in keys], service)
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)

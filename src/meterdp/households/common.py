@@ -8,7 +8,7 @@ vector and public settings. Only their mean over households is used. A release m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,11 +32,26 @@ class CommonSeries:
 
     ``z`` is (days, blocks): a series over the local days of the period drawn, in blocks of equal length from midnight
     on, NaN on days on which homes do nothing together. On the other days a home's deviation from its expected load
-    has the correlation sqrt(``share``) with it.
+    has the correlation sqrt(``share``) with it, or with ``persistence``, in the mean of all homes: that of a
+    home is then in proportion to the square root of how its daily means covary from a day to the next.
     """
 
     z: np.ndarray
     share: float
+    persistence: float | None = None  # mean over homes of that square root
+
+    @property
+    def blocks(self) -> int:
+        return np.asarray(self.z).reshape(len(self.z), -1).shape[1]
+
+    def among(self, vectors: np.ndarray, settings: VectorSettings) -> CommonSeries:
+        """Return the series with the persistence of the (H, d) vectors of homes that it is for."""
+        return replace(self, persistence=float(_persistence(vectors, settings).mean()))
+
+    def correlations(self, vectors: np.ndarray, settings: VectorSettings) -> np.ndarray:
+        """Return how the deviations of the homes of (H, d) vectors correlate with the series, (H,)."""
+        share = np.full(len(vectors), np.sqrt(self.share))
+        return share * _persistence(vectors, settings) / self.persistence if self.persistence else share
 
     def over(self, columns: Columns) -> np.ndarray:
         """Interpolate between the middles of the blocks, (T,), and clip.
@@ -54,6 +69,11 @@ class CommonSeries:
         there = series[has[columns.day]]
         series = np.clip((series - there.mean()) / there.std(), -LARGEST_COMMON, LARGEST_COMMON)
         return np.where(has[columns.day], series, 0.0)
+
+
+def _persistence(vectors: np.ndarray, settings: VectorSettings) -> np.ndarray:
+    """Return the square roots of the covariances of daily means a day apart, (H,), of (H, d) vectors."""
+    return np.sqrt(np.maximum(settings.parts(vectors)["daily"][:, 1], 0.0))
 
 
 def block_deviations(

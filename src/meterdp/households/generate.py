@@ -24,7 +24,7 @@ from meterdp.core.noise import keyed_generator
 from meterdp.households import marginal
 from meterdp.households.away import FEWEST_DAYS, Spells, at_home_and_away, draw_spells
 from meterdp.households.columns import Columns
-from meterdp.households.common import LARGEST_COMMON, CommonSeries
+from meterdp.households.common import CommonSeries
 from meterdp.households.components import Components, Lags
 from meterdp.households.correlations import day_products, lag_products, lags_of
 from meterdp.households.latent import VALUES, Covariances, Readings, find_readings
@@ -33,10 +33,8 @@ from meterdp.profiles.grid import Calendar
 
 # Numbers of a batch of households, at most: 8 MB an array.
 _BATCH_NUMBERS = 1 << 20
-# Largest latent share of a common series, and its largest value, in standard deviations.
-_MOST_COMMON = 0.6
-# Points of a common series' range at which a household's answer to it is found.
-_COMMON_GRID = np.linspace(-LARGEST_COMMON, LARGEST_COMMON, 257)
+# Largest share of a common series in the variance of latent values, and how far it moves them.
+_MOST_COMMON, _LARGEST_MOVE = 0.6, 2.0
 
 
 @dataclass(frozen=True)
@@ -116,13 +114,14 @@ class HouseholdGenerator:
         if self.columns is not settings.columns:
             expected = np.clip(settings.expected_ratio(vectors, mean, self.columns), low, high)
         size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
+        change = np.zeros(len(vectors)) if self.common is None else self.common.correlations(vectors, settings)
         ratios, drawn = np.empty(expected.shape), self._components.room()
         for i in range(len(vectors)):
             rng = keyed_generator(seed, "household series", first + i)
             self._components.draw(rng, drawn)
             is_away = draw_spells(rng, days_away[i], self.columns.day_count)
             spells = Spells(is_away[self.columns.day], away[i])
-            ratios[i] = self._ratios(i, expected[i], spells, readings, wanted, drawn)
+            ratios[i] = self._ratios(i, expected[i], spells, readings, wanted, drawn, change[i])
         return size_kwh * ratios
 
     def _days_away(self, share: np.ndarray) -> np.ndarray:
@@ -131,22 +130,28 @@ class HouseholdGenerator:
         return np.where(days < FEWEST_DAYS, 0, days)
 
     def _ratios(
-        self, i: int, expected: np.ndarray, spells: Spells, readings: Readings, wanted: _Wanted, drawn: np.ndarray
+        self,
+        i: int,
+        expected: np.ndarray,
+        spells: Spells,
+        readings: Readings,
+        wanted: _Wanted,
+        drawn: np.ndarray,
+        correlation: float,
     ) -> np.ndarray:
         """Return the readings of household ``i`` in multiples of its mean size, (T,), from its drawn components.
 
-        ``expected`` is its expected load with somebody at home, (T,).
+        ``expected`` is its expected load with somebody at home, (T,), ``correlation`` that of what it deviates from
+        it with the common series.
         """
         latent_means, at_home = readings.latent_means(expected, i), ~spells.away
         ranked = self._ranked_readings(i, latent_means, int(at_home.sum()), readings)
         target = wanted.correlations(i, wanted.covariances(i, expected, spells))
-        together, share = self._together(i, wanted)
+        together, share = self._together(i, expected, latent_means, readings, correlation)
         aim = target
         for again in (True, False):
             weights = self._components.weights(aim, wanted.between_hours[i], self._common_correlations, share)
-            deviations = np.sqrt(weights) @ drawn
-            if share:
-                deviations += together
+            deviations = np.sqrt(weights) @ drawn + together
             ratios = np.empty(len(expected))
             ratios[_by_size(latent_means + deviations, at_home)] = ranked
             ratios[_by_size(deviations, spells.away)] = spells.ranked
@@ -156,19 +161,38 @@ class HouseholdGenerator:
                 aim = aim + target - found
         return ratios
 
-    def _together(self, i: int, wanted: _Wanted) -> tuple[np.ndarray | None, float]:
+    def _together(
+        self, i: int, expected: np.ndarray, latent_means: np.ndarray, readings: Readings, correlation: float
+    ) -> tuple[np.ndarray, float]:
         """Return what the common series adds to the latent values of household ``i``, (T,), and its variance.
 
-        It is such that the expected reading changes in proportion to the common series, however far that goes.
+        It is such that the expected reading changes by ``correlation`` times the common series, in standard
+        deviations of the household's readings at that time of day.
         """
-        if self.common is None:
-            return None, 0.0
-        change = np.sqrt(self.common.share * wanted.variance[i]) * _COMMON_GRID
-        shifts = np.interp(self._common, _COMMON_GRID, wanted.table.shifts(i, change))
-        shifts -= shifts.mean()
-        variance = float(shifts @ shifts) / len(shifts)
-        share = min(variance, _MOST_COMMON * self._common_variance)
-        return shifts * np.sqrt(share / max(variance, 1e-12)), share
+        if correlation == 0:
+            return np.zeros(len(expected)), 0.0
+        change = correlation * self._common * self._daily_std(readings.variances(latent_means, i))
+        most = _MOST_COMMON * self._common_variance
+        share = correlation**2 * self._common_variance
+        for _ in range(3):  # what is known of e is itself the result
+            moved = readings.latent_means(expected + change, i, min(share, most)) - latent_means
+            moved = np.clip(moved, -_LARGEST_MOVE, _LARGEST_MOVE)
+            moved -= moved.mean()
+            share = float(moved @ moved) / len(moved)
+        kept = min(share, most)
+        return moved * np.sqrt(kept / max(share, 1e-12)), kept
+
+    def _daily_std(self, variance: np.ndarray) -> np.ndarray:
+        """Return the standard deviations by time of day of (T,) variances, (T,).
+
+        The mean of a block of the common series is what the block's deviations are measured in.
+        """
+        slot, slots = self.columns.calendar.slot_of_day, self.columns.calendar.slots_per_day
+        std = np.sqrt(np.bincount(slot, variance, slots) / np.maximum(np.bincount(slot, minlength=slots), 1))
+        block = np.arange(slots) * self.common.blocks // slots
+        count = np.bincount(block)
+        mean, square = np.bincount(block, std) / count, np.bincount(block, std**2) / count
+        return (std * (np.sqrt(square) / np.maximum(mean, 1e-12))[block])[slot]
 
     def _ranked_readings(self, i: int, latent_means: np.ndarray, slots: int, readings: Readings) -> np.ndarray:
         """Return so many readings with somebody at home from the lowest to the highest, (slots,)."""

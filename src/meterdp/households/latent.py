@@ -28,9 +28,6 @@ MEANS = np.arange(-6, 6 + _STEP / 2, _STEP)
 VALUES = np.arange(-11, 11 + _STEP / 2, _STEP)
 # Correlations at which the covariance of readings is tabulated.
 CORRELATIONS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98, 1.0])
-# Shifts of all latent values that the response of readings is tabulated for.
-_SHIFT_STEPS = np.arange(-64, 65)
-SHIFTS = _SHIFT_STEPS * _STEP
 _BINS = 240
 # Points between the least and the greatest expected load of a household.
 _GRID = 1024
@@ -119,12 +116,21 @@ class Readings:
     distribution: np.ndarray  # of a over MEANS in the reference period, (H, len(MEANS))
     scores: np.ndarray  # normal scores of VALUES in the reference period, (H, len(VALUES))
 
-    def latent_means(self, expected: np.ndarray, household: int) -> np.ndarray:
-        """Return a(t) of one household from its (T,) expected load."""
+    def latent_means(self, expected: np.ndarray, household: int, known: float = 0.0) -> np.ndarray:
+        """Return a(t) of one household from its (T,) expected load, given ``known`` of the variance of e."""
         low, high = expected.min(), expected.max()
         grid = np.linspace(low, high, _GRID)
-        means = np.interp(grid, self.expected[household], MEANS) - self.shift[household]
+        reading = self.expected[household]
+        if known:
+            reading = np.maximum.accumulate(_smoothing(MEANS, np.sqrt(1 - known)) @ self.reading[household])
+        means = np.interp(grid, reading, MEANS) - self.shift[household]
         return _at(means, (expected - low) * ((_GRID - 1) / max(high - low, 1e-12)))
+
+    def variances(self, latent_means: np.ndarray, household: int) -> np.ndarray:
+        """Return the variance of one household's reading at (T,) latent means, (T,)."""
+        _, over_e, *_ = _tables()
+        square = over_e @ self.reading[household] ** 2
+        return np.interp(latent_means, MEANS, np.maximum(square - self.expected[household] ** 2, 0.0))
 
     def scores_of(self, latent_means: np.ndarray) -> np.ndarray:
         """Return the normal scores of VALUES for other (T,) latent means, (len(VALUES),)."""
@@ -164,7 +170,6 @@ class Covariances:
     """Covariance of readings about their expected load as a function of the latent correlation, of H households."""
 
     table: np.ndarray  # at CORRELATIONS, (H, len(CORRELATIONS)), increasing from 0
-    response: np.ndarray  # what adding SHIFTS to all latent values adds to the mean reading, (H, len(SHIFTS))
     # What is left of it, by the first order, between any two hours of a day: (mean slope)^2 over the mean square.
     between_hours: np.ndarray
 
@@ -181,14 +186,7 @@ class Covariances:
         square = (readings.distribution * slopes**2).sum(axis=1)
         mean = (readings.distribution * slopes).sum(axis=1)
         ratio = mean**2 / np.maximum(square, 1e-12)
-        places = np.clip(np.arange(len(MEANS))[:, None] + _SHIFT_STEPS, 0, len(MEANS) - 1)
-        shifted = np.einsum("ha,has->hs", readings.distribution, readings.expected[:, places])
-        return cls(table, shifted - shifted[:, SHIFTS == 0], np.clip(ratio, 0.2, 1.0))
-
-    def shifts(self, household: int, change: np.ndarray) -> np.ndarray:
-        """Return what to add to latent values to change the mean reading by (n,) ``change``."""
-        increasing = np.maximum.accumulate(self.response[household]) + 1e-12 * np.arange(len(SHIFTS))
-        return np.interp(change, increasing, SHIFTS)
+        return cls(table, np.clip(ratio, 0.2, 1.0))
 
     @property
     def variance(self) -> np.ndarray:

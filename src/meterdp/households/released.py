@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 
 import numpy as np
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.households.common import CommonSeries
 from meterdp.households.configured import calendar_of, days_off
@@ -21,6 +23,8 @@ from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
 FILE = "households.json"
+# Homes drawn to know what is usual among them.
+_HOMES = 1000
 
 
 def _of_year(day: date) -> tuple[int, int]:
@@ -58,7 +62,7 @@ class ReleasedHouseholds:
         """Return what draws readings of vectors, for the period of the release or a calendar year."""
         own = self.settings.calendar
         if year is None:
-            return HouseholdGenerator(self.settings, common=self.common)
+            return HouseholdGenerator(self.settings, common=self._common)
         first, last = date(year, 1, 1), date(year, 12, 31)
         calendar = calendar_of(first, last, own.interval_minutes, own.time_zone)
         days = days_off(self.country, first, last)
@@ -75,19 +79,28 @@ class ReleasedHouseholds:
             "none, and households use as much in every month."
         )
 
+    @cached_property
+    def _common(self) -> CommonSeries | None:
+        """What homes do together, among homes of the release."""
+        if self.common is None:
+            return None
+        _, vectors = self.draw(_HOMES, StudyNoise(0, "homes together"))
+        return self.common.among(vectors, self.settings)
+
     def _common_on(self, days: Sequence[date]) -> CommonSeries | None:
         """Return what homes do together in another year: on days that the period lacks nothing.
 
         What they did on the nearest day of the period is mostly noise, and would last for months.
         """
-        if self.common is None:
+        if self._common is None:
             return None
         at: dict[tuple[int, int], int] = {}
         for number, day in enumerate(self.settings.calendar.days):
             at.setdefault(_of_year(day), number)
-        nothing = np.full(self.common.z.shape[1:], np.nan)
-        z = np.array([self.common.z[at[day]] if day in at else nothing for day in map(_of_year, days)])
-        return CommonSeries(z, self.common.share)
+        own = self._common.z
+        nothing = np.full(own.shape[1:], np.nan)
+        z = np.array([own[at[day]] if day in at else nothing for day in map(_of_year, days)])
+        return replace(self._common, z=z)
 
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.

@@ -191,7 +191,8 @@ def _draws(homes: Homes, epsilon: float | None, delta: float, seed: int) -> Iter
     """Yield draws from the homes' own vectors or, at an epsilon, from releases of all records."""
     settings, count = homes.settings, len(homes.vectors)
     if epsilon is None:
-        together = common_series(block_deviations(homes.energy_kwh, homes.vectors, settings))
+        deviations = block_deviations(homes.energy_kwh, homes.vectors, settings)
+        together = common_series(deviations).among(homes.vectors, settings)
         for draw in range(STUDIED["draws"]):
             yield Draw(HouseholdGenerator(settings, common=together), homes.vectors, seed + draw, True)
         return
@@ -200,6 +201,7 @@ def _draws(homes: Homes, epsilon: float | None, delta: float, seed: int) -> Iter
         noise = StudyNoise(seed, "households", epsilon, draw)
         (population,), common = mechanism.release(homes.records, noise)
         drawn = drawn_vectors(population, settings, count, noise)
+        common = common and common.among(drawn, settings)
         yield Draw(HouseholdGenerator(settings, common=common), drawn, seed + draw, False)
 
 

@@ -14,7 +14,9 @@ from meterdp.core.parquet import read_table, table_bytes
 from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
+    FEWEST_OF_STRATUM,
     MEASURED,
+    OTHERS,
     Answers,
     HouseholdRecords,
     Households,
@@ -60,8 +62,8 @@ DOES_NOT_HIDE = (
 )
 # Of what the plan does not cover.
 TOGETHER = (
-    "How high many homes peak together is not among these numbers: it may come out too high where weather drives all "
-    "homes alike, as with cooling"
+    "How high many homes peak together is not among these numbers: on other homes it came out up to a tenth too low "
+    "or too high, also without noise"
 )
 
 
@@ -84,6 +86,18 @@ class ReleasedPopulation(Calibrated):
         """That of the smallest stratum."""
         public = self.mechanism.public
         return plan_of(public.epsilon, public.delta, min(public.sizes))
+
+    @property
+    def remark(self) -> str | None:
+        """Which strata there are: small ones are joined."""
+        if not self.service.config["release"]["household_strata"]:
+            return None
+        sizes = zip(self.strata, self.mechanism.public.sizes, strict=True)
+        said = "; ".join(f"'{name}' of {size:,} meters" for name, size in sizes)
+        return (
+            f"release.household_strata makes {len(self.strata)} of them: {said}; what fewer than "
+            f"{FEWEST_OF_STRATUM} meters have in common is joined as '{OTHERS}'"
+        )
 
     @property
     def groups(self) -> tuple[str, ...]:

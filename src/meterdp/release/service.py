@@ -88,6 +88,11 @@ class Calibrated:
         return ()
 
     @property
+    def remark(self) -> str | None:
+        """What else of public settings and the list whoever is about to pay should know."""
+        return None
+
+    @property
     def former_parameters(self) -> Mapping:
         return {}
 

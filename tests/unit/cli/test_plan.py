@@ -68,6 +68,17 @@ def test_a_check_of_settings_takes_no_other_zone(tmp_path, capsys):
     assert "field '--time-zone': does not go with --config" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["plan"], ["check"], ["release", "check"]])
+def test_a_configuration_is_not_taken_for_an_export_or_a_list(tmp_path, capsys, command):
+    own, more = (str(tmp_path / name) for name in ("own.yaml", "more.yaml"))
+    for path in (own, more):
+        with open(path, "w") as file:
+            file.write("seed: 1\n")
+    for words in ([own], ["--config", own, more]):
+        assert main([*command, *words]) == 1
+        assert f"{words[-1]}: looks like a configuration, which needs --config" in capsys.readouterr().err
+
+
 def test_a_check_writes_over_no_file(tmp_path, capsys):
     (tmp_path / "my.yaml").write_text("seed: 1\n")
     assert main(["check", "nowhere.csv", "--write", str(tmp_path / "my.yaml")]) == 1

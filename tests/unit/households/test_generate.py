@@ -157,6 +157,33 @@ def test_the_common_series_is_found_again(vectors):
     assert common_series(block_deviations(apart, household_vectors(apart, SETTINGS), SETTINGS)).share < 0.003
 
 
+def test_every_block_of_a_day_changes_as_much_as_its_own_readings_vary(homes):
+    """Drawn homes have the deviations that were measured, also where most is used and varies in the evening."""
+    hour = np.arange(homes.shape[1]) % 24
+    evening = homes * np.where(hour >= 16, 3.0, np.where(hour < 7, 0.3, 1.0))
+    vectors = np.repeat(household_vectors(evening, SETTINGS), 8, axis=0)
+    rng, z = np.random.default_rng(8), np.zeros((365, 3))
+    for day in range(1, 365):
+        z[day] = 0.8 * z[day - 1] + 0.5 * rng.standard_normal() + 0.4 * rng.standard_normal(3)
+    z = (z - z.mean()) / z.std()
+    kwh = HouseholdGenerator(SETTINGS, common=CommonSeries(z, 0.15)).kwh(vectors, seed=3)
+    found = block_deviations(kwh, vectors, SETTINGS).mean(axis=0)
+    slopes = [np.polyfit(np.sqrt(0.15) * z[:, block], found[:, block], 1)[0] for block in range(3)]
+    assert slopes == pytest.approx([1.0, 1.0, 1.0], abs=0.25)
+
+
+def test_homes_whose_days_are_alike_follow_the_series_more(vectors):
+    z = np.random.default_rng(9).standard_normal((365, 1))
+    steady, other = SETTINGS.parts(vectors.copy()), SETTINGS.parts(vectors.copy())
+    steady["daily"][:, :2], other["daily"][:, :2] = (0.2, 0.16), (0.2, 0.01)
+    both = np.vstack([np.hstack(list(parts.values())) for parts in (steady, other)])
+    common = CommonSeries(z, 0.04).among(both, SETTINGS)
+    assert common.correlations(both, SETTINGS) == pytest.approx(np.repeat([0.32, 0.08], 12))
+    kwh = HouseholdGenerator(SETTINGS, common=common).kwh(both, seed=1)
+    found = block_deviations(kwh, both, SETTINGS, blocks=1)[:, :, 0] @ z[:, 0] / 365
+    assert found[:12].mean() > 2.5 * found[12:].mean() > 0
+
+
 def test_quantile_functions_have_the_mean_and_the_largest_reading(vectors):
     parts = SETTINGS.parts(vectors)
     mean = np.ones(len(vectors))
@@ -185,8 +212,16 @@ def test_covariances_are_those_of_a_lognormal_series(lognormal):
     rho = np.array([0.05, 0.3, 0.6, 0.88, 1.0])
     wanted = np.exp(STD**2) * np.expm1(STD**2 * rho)
     assert table.correlations(0, wanted) == pytest.approx(rho, abs=0.01)
-    change = np.exp(STD**2 / 2) * np.expm1(STD * np.array([-1.0, 0.5, 2.0]))
-    assert table.shifts(0, change) == pytest.approx([-1.0, 0.5, 2.0], abs=0.01)
+
+
+@pytest.mark.parametrize("known", [0.0, 0.2, 0.6])
+def test_latent_means_and_variances_are_those_of_a_lognormal_series(lognormal, known):
+    """Oracle: exp(s a + s^2 (1 - known) / 2) is expected at the latent mean a, with the usual variance."""
+    at = np.linspace(-2, 2, 9)
+    expected = np.exp(STD * at + STD**2 * (1 - known) / 2)
+    assert lognormal.latent_means(expected, 0, known) == pytest.approx(at, abs=0.01)
+    left = np.expm1(STD**2) * np.exp(2 * STD * at + STD**2)
+    assert lognormal.variances(at, 0) == pytest.approx(left, rel=0.01)
 
 
 def test_the_latent_means_give_the_expected_load_and_the_distribution(vectors):

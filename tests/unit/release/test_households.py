@@ -153,6 +153,9 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
         given = town(meters=meters, household_strata=columns)
         (mechanism,) = households.mechanisms(given.listed, given)
         assert mechanism.strata == named and mechanism.mechanism.public.sizes == (N // len(named),) * len(named)
+        assert all(f"'{name}' of {N // len(named)} meters" in mechanism.remark for name in named)
+        assert f"makes {len(named)} of them" in mechanism.remark
+    assert households.mechanisms(town().listed, town())[0].remark is None
     with pytest.raises(InputError, match=r"names 'circuit', which is no column.*\(dwelling\)"):
         given = town(household_strata=["circuit"])
         households.mechanisms(given.listed, given)
