@@ -587,6 +587,27 @@ MUTANTS = (
         "tests/unit/ingest/test_layouts.py",
     ),
     Mutant(
+        "an export misread: what does not fit into a piece of text is lost",
+        f"{EXPORTS}/streams.py",
+        "self._rest[:size], self._rest[size:]",
+        'self._rest[:size], b""',
+        "tests/unit/ingest/test_lines.py",
+    ),
+    Mutant(
+        "an export misread: an id behind an apostrophe is another meter",
+        f"{EXPORTS}/batch.py",
+        """name.startswith("'") and name[1:].isdecimal()""",
+        """False""",
+        "tests/unit/ingest/test_check.py",
+    ),
+    Mutant(
+        "an export misread: a copy of a file comes before it",
+        f"{EXPORTS}/members.py",
+        "return str(whole.with_name(stem)), name",
+        "return name, name",
+        "tests/unit/ingest/test_check.py",
+    ),
+    Mutant(
         "an export misread: power beside energy is that of an hour",
         f"{EXPORTS}/settings.py",
         "factor = Fraction(*UNITS[named](minutes)) / Fraction(*UNITS[unit](minutes))",

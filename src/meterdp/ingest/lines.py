@@ -17,6 +17,8 @@ import numpy as np
 # Stands for a delimiter inside a quoted field until the fields are apart.
 INNER_DELIMITER = "\ue000"
 OLD_MAC = "has lines that end in a carriage return alone, as on old Macs"
+NO_UTF8 = "is not UTF-8 text"
+NO_UTF8_HINT = "set export.encoding to that of the file, such as windows-1252, or save the export as UTF-8"
 OLD_MAC_HINT = "save the export with the line ends of Unix or Windows"
 # pyarrow takes a byte-order mark off the first line it is given, whichever that is; so all lines lose theirs.
 _MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
@@ -167,7 +169,7 @@ class SafeLines:
         if len(line) > self.longest_bytes:
             return [], "is too long for a row"
         if not _is_utf8(line):
-            return [], "is not UTF-8 text"
+            return [], NO_UTF8
         if INNER_DELIMITER.encode() in line:
             return [], "holds a character that text does not have"
         if b'"' not in line:

@@ -28,6 +28,8 @@ from meterdp.errors import InputError
 from meterdp.ingest.shapes import SPREADSHEET, UNIX
 
 DECIMALS = (".", ",")
+# Windows' names take in those of ISO 8859, of which they are a little more.
+ENCODINGS = ("utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1253", "windows-1254")
 # What stands for a mark: blanks that do not break a line and a typographic apostrophe are the same marks.
 _WRITTEN_AS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
 THOUSANDS = tuple(_WRITTEN_AS)
@@ -173,6 +175,7 @@ class ExportSettings:
     interval_minutes: int = 15  # divides an hour, so that clock changes fall between intervals
     # Compared without surrounding blanks.
     missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
+    encoding: str = "utf-8"  # of text in rows
     delimiter: str = ","
     wide_layout: str = "days"
     wide_columns: str = "times"  # named by times of day, or numbered by what has passed since local midnight
@@ -192,6 +195,7 @@ class ExportSettings:
 
     def __post_init__(self):
         for name, allowed in (
+            ("encoding", ENCODINGS),
             ("unit", tuple(UNITS)),
             ("stamp", STAMPS),
             ("wide_layout", WIDE_LAYOUTS),
@@ -220,6 +224,8 @@ class ExportSettings:
         of_readings = {self.time_column, self.time_of_day_column, self.date_column, self.energy_column}
         if of_readings & {*(self.keep_rows or ())}:
             _refuse("keep_rows", "names a column of stamps or readings", "name columns of registers, flows or states")
+        if self.format in ("parquet", *SELF_DESCRIBED) and self.encoding != "utf-8":
+            _refuse("encoding", f"does not go with {self.format}, where the file says it", "leave it out")
         if self.format == "parquet" and self.meter_column is None:
             _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
         _check_zone(self.time_zone)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import zipfile
 import zlib
 from collections import deque
@@ -51,6 +53,32 @@ class _Start:
             more = more[: more.rfind(b"\n") + 1 or self._left]
         self._left = 0
         return more
+
+
+class _AsUtf8(io.RawIOBase):
+    """Text of another encoding as UTF-8; bytes that mean nothing in it are marked as such, U+FFFD."""
+
+    def __init__(self, stream, encoding: str):
+        self._stream, self._decoder, self._rest = stream, codecs.getincrementaldecoder(encoding)("replace"), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        more = b" "
+        while not self._rest and more:
+            more = self._stream.read(len(buffer))
+            self._rest = self._decoder.decode(more, final=not more).encode()
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+@contextmanager
+def open_text(member: Member | str | Path, encoding: str) -> Iterator:
+    """Yield what :func:`open_bytes` does of a text, as UTF-8."""
+    with open_bytes(member) as stream:
+        yield stream if encoding in ("ascii", "utf-8") else io.BufferedReader(_AsUtf8(stream, encoding), 1 << 20)
 
 
 @contextmanager

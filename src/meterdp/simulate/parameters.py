@@ -307,6 +307,7 @@ _LAYOUT = {
     "circuit_column": "circuit",
     "unit_column": None,
     "keep_rows": None,
+    "encoding": "utf-8",
     "delimiter": ",",
     "skip_rows": 0,
     "skip_rows_after_header": 0,

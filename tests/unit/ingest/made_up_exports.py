@@ -72,6 +72,12 @@ def _columns(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable:
     return _table(lambda frame: change(plain(frame)))
 
 
+def _named(meter: str, encoding: str) -> Callable:
+    """Columns in another language."""
+    names = {"meter_id": meter, "kwh": f"{meter} kWh"}
+    return _table(lambda frame: plain(frame).rename(columns=names), encoding=encoding)
+
+
 def _stamps(time_format: str) -> Callable:
     return _table(lambda frame: stamped(frame, time_format))
 
@@ -303,6 +309,14 @@ READ: dict[str, tuple[str, Callable, dict]] = {
         ),
         {"energy_column": "use"},
     ),
+    "UTF-16": ("e.csv", _csv(encoding="utf-16"), {"encoding": "utf-16"}),
+    "western Windows": ("e.csv", _named("Zähler", "windows-1252"), {"encoding": "windows-1252"}),
+    "Polish Windows": (
+        "e.csv",
+        _named("Numer urządzenia (miejscowość)", "windows-1250"),
+        {"encoding": "windows-1250"},
+    ),
+    "Bulgarian Windows": ("e.csv", _named("електромер час", "windows-1251"), {"encoding": "windows-1251"}),
     "Parquet": ("e.parquet", _parquet, {"format": "parquet"}),
     "Parquet called CSV": ("e.csv", _parquet, {"format": "parquet"}),
 }
@@ -330,8 +344,6 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
     "workbook": ("e.xlsx", _workbook, "is a spreadsheet"),
     "workbook called CSV": ("e.csv", _workbook, "is a spreadsheet"),
     "old workbook": ("e.csv", _write(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)), "is an Excel workbook"),
-    "UTF-16": ("e.csv", _csv(encoding="utf-16"), "is UTF-16 text"),
-    "Latin-1": ("e.csv", lambda f, p: Path(p).write_text("Zähler,zeit,kwh\nä,1,2\n", "latin-1"), "is not UTF-8 text"),
     "PDF": ("e.csv", _write(b"%PDF-1.7\n"), "is a PDF"),
     "web page": ("e.csv", _write(b"<!DOCTYPE html><html></html>"), "is a web page"),
     "other XML": ("e.xml", _write(b"<?xml version='1.0'?><a/>"), "is XML, but not of Green Button"),

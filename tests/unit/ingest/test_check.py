@@ -621,12 +621,18 @@ def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, ca
     assert code == 0 and "which is not that of" not in said
 
 
-def test_text_that_is_not_utf_8_is_one_error(tmp_path, frame, capsys):
+def test_text_that_is_not_utf_8_is_one_error_and_its_encoding_is_proposed(tmp_path, frame, capsys):
     (tmp_path / "e.csv").write_bytes(plain(frame).to_csv(index=False).encode("utf-16"))
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
-    assert (
-        code == 1 and said.count("meterdp cannot go on") == 1 and "is UTF-16 text; save the export as UTF-8" in said
-    )
+    assert code == 1 and said.count("meterdp cannot go on") == 1
+    assert "is not UTF-8 text; set export.encoding to that of the file" in said and "encoding: utf-16" in said
+
+
+def test_one_line_that_is_not_utf_8_makes_no_other_encoding(tmp_path, frame, capsys):
+    lines = plain(frame.assign(meter_id="é" + frame["meter_id"])).to_csv(index=False).encode().splitlines(True)
+    (tmp_path / "e.csv").write_bytes(b"".join([*lines[:9], b"\xe9M000,2025-03-10 00:00,1\n", *lines[9:]]))
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 1
+    assert "is not UTF-8 text; set export.encoding" in capsys.readouterr().err
 
 
 def test_a_misspelt_zone_is_one_error_with_the_zone_that_was_meant(tmp_path, frame, capsys):
@@ -989,7 +995,7 @@ def test_a_file_of_several_that_cannot_be_read_is_named_with_its_reason(tmp_path
     assert "file 3 of 3, in order of names, row 1: is not UTF-8 text" in said
     assert (code, "1 of 3 files cannot be read" in said) == ((0, True) if listed else (1, False))
     assert main(["check", str(folder), "--time-zone", ZONE]) == 1
-    assert "file 3 of 3, in order of names, row 1: is not UTF-8 text" in capsys.readouterr().out
+    assert "file 3 of 3, in order of names, row 1, field 'meter_id': is missing" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("listed", [False, True])

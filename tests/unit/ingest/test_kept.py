@@ -74,7 +74,7 @@ def test_a_second_run_gives_the_same_and_reads_nothing(tmp_path, monkeypatch):
     plain, none = run(export, tmp_path)
     first, new = run(export, tmp_path, kept)
     with monkeypatch.context() as patch:
-        patch.setattr("meterdp.ingest.readers.csv_rows.open_bytes", None)  # whoever reads a file fails
+        patch.setattr("meterdp.ingest.readers.csv_rows.open_text", None)  # whoever reads a file fails
         second, same = run(export, tmp_path, kept)
     assert alike(first, plain) and alike(second, plain) and none.empty
     assert new[["same_meters", "revised_meters", "gone_meters"]].sum().sum() == 0
@@ -89,14 +89,14 @@ def test_a_new_month_is_all_that_is_read_and_what_it_changed_is_told(tmp_path, m
     (export / "2025-11.csv").write_text(rows + "\n".join(resent) + "\n")
     opened = []
 
-    def noted(member):
+    def noted(member, encoding):
         opened.append(member.name)
-        return original(member)
+        return original(member, encoding)
 
     from meterdp.ingest.readers import csv_rows
 
-    original = csv_rows.open_bytes
-    monkeypatch.setattr(csv_rows, "open_bytes", noted)
+    original = csv_rows.open_text
+    monkeypatch.setattr(csv_rows, "open_text", noted)
     after, told = run(export, tmp_path, kept)
     assert set(opened) == {"2025-11.csv"}
     assert alike(after, run(export, tmp_path)[0])

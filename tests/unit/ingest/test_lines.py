@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,8 @@ from meterdp.errors import InputError
 from meterdp.ingest.inference.examine import examine
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.readers import long_csv
-from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import files_of
+from meterdp.ingest.settings import ENCODINGS, ExportSettings
+from meterdp.ingest.streams import files_of, open_text
 
 LONGEST = 40
 
@@ -94,15 +95,35 @@ def test_a_file_of_one_endless_line_is_looked_at_in_few_reads(tmp_path, monkeypa
             return self._stream.read(size)
 
     @contextmanager
-    def counted(member):
-        with original(member) as stream:
+    def counted(member, encoding):
+        with original(member, encoding) as stream:
             yield Counted(stream)
 
-    original = csv_rows.open_bytes
-    monkeypatch.setattr(csv_rows, "open_bytes", counted)
+    original = csv_rows.open_text
+    monkeypatch.setattr(csv_rows, "open_text", counted)
     (tmp_path / "e.csv").write_bytes(b"a,b," + b"1," * (8 << 20))
     rows = csv_rows.CsvRows(files_of(tmp_path / "e.csv")[0], ExportSettings(time_zone="UTC"))
     assert len(rows.header) == (8 << 20) + 3 and len(reads) < 20
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_text_of_every_encoding_is_read_as_utf_8_in_pieces_of_any_size(tmp_path, encoding):
+    letters = bytes(range(0xC0, 0x100)).decode("utf-16-le" if encoding == "utf-16" else encoding, "ignore")
+    text = "".join(f"{letters[n % 30 :]};{n},5\r\n" for n in range(3000))
+    (tmp_path / "e.csv").write_bytes(text.encode(encoding))
+    sizes, pieces = cycle([1, 2, 3, 7, 1000]), []
+    with open_text(tmp_path / "e.csv", encoding) as stream:
+        while piece := stream.read(next(sizes)):
+            pieces.append(piece)
+    assert b"".join(pieces).decode() == text
+    with open_text(tmp_path / "e.csv", encoding) as stream:
+        assert [line.decode() for line in stream] == text.splitlines(keepends=True)
+
+
+def test_what_an_encoding_lacks_is_marked_and_moves_nothing_else(tmp_path):
+    (tmp_path / "e.csv").write_bytes(b"a,\x81,1\n\x81\nb,2,3\n")
+    with open_text(tmp_path / "e.csv", "windows-1252") as stream:
+        assert stream.read().decode() == "a,\ufffd,1\n\ufffd\nb,2,3\n"
 
 
 @pytest.mark.parametrize("bad_rows", ["refuse", "missing"])

@@ -48,6 +48,7 @@ LAYOUTS = {
     "with unit and circuit": {"unit_column": "unit", "circuit_column": "circuit"},
     "of one register": {"keep_rows": {"unit": ["kWh"]}, "circuit_column": "circuit"},
     "quoted": {"delimiter": ";"},
+    "in Windows-1250": {"encoding": "windows-1250"},
     "wide": {"format": "wide_csv"},
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
     "with the repeated hour": {"format": "wide_csv", "wide_columns": "numbers"},

@@ -144,7 +144,7 @@ def examine(
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     begun = begin_files(path, trial.settings)
-    findings = [*begun.unread[:1], *findings]
+    findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
     later = goes_on(trial, begun)
     period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
@@ -232,6 +232,12 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
     first, *others = samples_of(path)
     others += some_rows(path, rows or {})
     out = infer_layout(path, first, several_files=several_files, given=given)
+    encodings = {table.encoding for table in (first, *others)} - {"ascii"}
+    if len(encodings) == 1 and "utf-8" not in encodings:
+        [encoding] = encodings
+        out.settings["encoding"] = encoding
+        if encoding != "utf-16":
+            out.to_check.append(f"the encoding {encoding} is a guess: are names as they should be?")
     for table in others:
         try:
             other = infer_layout(path, table, several_files=several_files, given=given)
@@ -492,7 +498,7 @@ def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str)
     missing = np.isnan(trial.energy_kwh[:, begin:end])
     if not trial.whole:  # files of days that were not read say nothing
         missing = missing[:, ~missing.all(axis=0)]
-    missing = missing.mean(axis=1)
+    missing = missing.mean(axis=1) if missing.size else np.ones(0)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
     return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"

@@ -5,6 +5,7 @@ The structure of a CSV from its first rows: what separates fields, where the hea
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import zipfile
@@ -21,12 +22,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from meterdp.errors import InputError
-from meterdp.ingest.lines import OLD_MAC, OLD_MAC_HINT
+from meterdp.ingest.lines import NO_UTF8, NO_UTF8_HINT, OLD_MAC, OLD_MAC_HINT
 from meterdp.ingest.members import ZIP_STARTS
 from meterdp.ingest.readers import green_button, nem12, parquet
-from meterdp.ingest.settings import ExportSettings, Notation, notations_that_fit
+from meterdp.ingest.settings import ENCODINGS, ExportSettings, Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
-from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
+from meterdp.ingest.streams import DAMAGE, files_of, open_bytes, open_text
 
 # Bytes of the start of a file that everything is guessed from; of how many more files, and so much of each, what
 # tells rows apart.
@@ -35,14 +36,12 @@ _MORE_FILES, _MORE_BYTES = 11, 1 << 17
 # In how much of all files entries of columns are looked for that are not read.
 _ENTRIES_BYTES = 1 << 26
 _SHEET = "save the sheet with one reading per row as CSV UTF-8"
-_TO_UTF8 = "save the export as CSV UTF-8, or convert every file, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
-_TEXT, _UNPACK = "save the export as UTF-8", "unpack it, or pack it as zip or gzip"
+_UNPACK = "unpack it, or pack it as zip or gzip"
 # What the first bytes look like, what they mean, and what to do.
 _OTHERS = (
     (rb"\xd0\xcf\x11\xe0", "is an Excel workbook of the old kind (.xls)", _SHEET),
     (rb"%PDF", "is a PDF", "ask for the readings as CSV"),
     (rb"\{\\rtf", "is a text document", "save it as plain text"),
-    (rb"\xff\xfe|\xfe\xff", "is UTF-16 text", _TEXT),
     (rb"7z\xbc\xaf", "is a 7z archive", _UNPACK),
     (rb"Rar!", "is a RAR archive", _UNPACK),
     (rb"BZh", "is compressed by bzip2", _UNPACK),
@@ -91,6 +90,8 @@ def kind_of(path) -> tuple[str, bytes]:
     head = head_of(path)
     if head.startswith(b"PAR1"):
         return "parquet", b""
+    raw, (text, encoding) = head, decoded(head)
+    head = text.encode() if encoding == "utf-16" else head
     version = nem12.version(head)
     if version == "NEM13":
         problem = "is NEM13: register readings months apart, not an interval export"
@@ -108,7 +109,7 @@ def kind_of(path) -> tuple[str, bytes]:
         raise InputError(what, file=path, hint="ask for the readings as CSV, Parquet, NEM12 or Green Button XML")
     if b"\0" in head[:4096]:
         raise InputError("is no text", file=path, hint="give a CSV, Parquet, NEM12 or Green Button XML file")
-    return "csv", head
+    return "csv", raw
 
 
 def head_of(path: Path) -> bytes:
@@ -204,6 +205,7 @@ class Column:
 class Table:
     """The rows of the start of a CSV."""
 
+    encoding: str
     delimiter: str
     skip_rows: int  # lines before the header
     header: list[str]  # empty if the file has none
@@ -238,8 +240,11 @@ def entries_in(path, settings: ExportSettings, names: Sequence[str]) -> dict[str
     files = files[:: -(-len(files) // (1 + _MORE_FILES))]
     found: dict[str, dict[str, None]] = {name: {} for name in names}
     for member in files:
-        with suppress(InputError, pa.ArrowException, UnicodeDecodeError), open_bytes(member) as stream:
-            text = stream.read(_ENTRIES_BYTES // len(files))
+        with (
+            suppress(InputError, pa.ArrowException, UnicodeDecodeError),
+            open_text(member, settings.encoding) as stream,
+        ):
+            text = stream.read(_ENTRIES_BYTES // len(files)).decode("utf-8", "replace").encode()
             rows = pyarrow.csv.read_csv(
                 pa.BufferReader(text[: text.rfind(b"\n") + 1 or len(text)]),
                 pyarrow.csv.ReadOptions(
@@ -260,23 +265,44 @@ def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:
     for member in files_of(path):
         if wanted := set(rows.get(member.place, ())):
             with open_bytes(member) as stream:
-                above = read_table(member.label, stream.read(_MORE_BYTES)).skip_rows + 1
-            with open_bytes(member) as stream:
+                start = read_table(member.label, stream.read(_MORE_BYTES))
+            above = start.skip_rows + 1
+            with open_text(member, start.encoding) as stream:
                 lines = enumerate(islice(stream, max(wanted)), start=1)
                 text = b"".join(line for row, line in lines if row <= above or row in wanted)
             yield read_table(member.label, text)
+
+
+def decoded(head: bytes) -> tuple[str, str | None]:
+    """Return the text of the whole lines among some bytes, and its encoding: "ascii" if that is enough; of Windows'
+    the first in which most of what is not ASCII is letters; None where most lines are UTF-8 and some are not.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return head[: len(head) // 2 * 2].decode("utf-16", "replace"), "utf-16"
+    whole = head[: head.rfind(b"\n") + 1 or len(head)]
+    with suppress(UnicodeDecodeError):
+        return whole.decode("utf-8-sig"), "ascii" if whole.isascii() else "utf-8"
+    beyond = b"\n".join(line for line in whole.split(b"\n") if not line.isascii())
+    lines = beyond.decode("utf-8", "replace").split("\n")
+    if sum("\ufffd" in line for line in lines) <= len(lines) / 2:
+        return whole.decode("utf-8-sig", "replace"), None
+
+    def letters(encoding: str) -> int:
+        return sum(map(str.isalpha, beyond.decode(encoding, "replace")))
+
+    encoding = max((name for name in ENCODINGS if name.startswith("windows")), key=letters)
+    return whole.decode(encoding, "replace"), encoding
 
 
 @lru_cache(maxsize=1 + _MORE_FILES)  # a check asks several times about the same files
 def read_table(label, head: bytes) -> Table:
     """Return the structure of a CSV from the bytes it starts with; ``label`` is what messages call it.
 
-    Raises ``InputError`` if they are not UTF-8 text, or not in rows of at least two fields.
+    Raises ``InputError`` if they are no text, or not in rows of at least two fields.
     """
-    try:
-        text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=label, hint=_TO_UTF8) from None
+    text, encoding = decoded(head)
+    if encoding is None:
+        raise InputError(NO_UTF8, file=label, hint=NO_UTF8_HINT)
     if "\r" in text and "\n" not in text:
         raise InputError(OLD_MAC, file=label, hint=OLD_MAC_HINT)
     lines = text.splitlines()[:_LINES]
@@ -288,10 +314,10 @@ def read_table(label, head: bytes) -> Table:
     if not below:
         raise InputError("holds no row under its header", file=label, hint="export the readings again")
     if not _is_header(header, below):
-        return Table(delimiter, at, [], False, [header, *below], "")
+        return Table(encoding, delimiter, at, [], False, [header, *below], "")
     units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
     above = "\n".join([*lines[: at + 1], *([delimiter.join(below[0])] if units_row else [])])
-    return Table(delimiter, at, header, units_row, below[units_row:], above)
+    return Table(encoding, delimiter, at, header, units_row, below[units_row:], above)
 
 
 def sample_of(path, kind: str, head: bytes) -> Table:
@@ -302,7 +328,8 @@ def sample_of(path, kind: str, head: bytes) -> Table:
     if records is None:
         raise InputError("holds no readings", file=path, hint="export the readings again")
     columns = [_text(records.column(i)) for i in range(records.num_columns)]
-    return Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    return Table("utf-8", ",", 0, list(records.schema.names), False, rows, "")
 
 
 def _text(column: pa.Array) -> list[str]:

@@ -23,11 +23,21 @@ from meterdp.core.regular import empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Field
-from meterdp.ingest.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_HINT, Block, Piece, SafeLines, separator_after
+from meterdp.ingest.lines import (
+    INNER_DELIMITER,
+    NO_UTF8,
+    NO_UTF8_HINT,
+    OLD_MAC,
+    OLD_MAC_HINT,
+    Block,
+    Piece,
+    SafeLines,
+    separator_after,
+)
 from meterdp.ingest.members import Member
 from meterdp.ingest.readers.plain_rows import PlainRows, Scan
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import file_by_file, open_bytes
+from meterdp.ingest.streams import file_by_file, open_text
 
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16
@@ -82,13 +92,14 @@ class CsvRows:
     def __init__(self, member: Member, settings: ExportSettings, names: Sequence[str] | None = None):
         self.member, self.any_row = member, False
         self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
+        self._encoding = settings.encoding
         self.header_row = settings.skip_rows + 1
         # A column per meter makes a long header, and is nobody's own.
         wide = settings.format == "wide_csv" and settings.wide_layout == "meters"
         longest = None if wide or self._refuse_bad_rows else LONGEST_HEADER_BYTES
         line = b""
         if names is None or self._refuse_bad_rows:
-            line = _header_line(member, settings.skip_rows, longest, needed=names is None)
+            line = _header_line(member, settings.encoding, settings.skip_rows, longest, needed=names is None)
         self._header_bytes = len(line) if names is None else 0
         self._lines_before = settings.skip_rows + (names is None) * (1 + settings.skip_rows_after_header)
         self._has_header = names is None
@@ -98,9 +109,7 @@ class CsvRows:
         try:
             names = next(csv.reader([line.decode("utf-8-sig")], delimiter=self._delimiter), [])
         except (UnicodeDecodeError, csv.Error):
-            raise InputError(
-                "is not UTF-8 text", file=member.label, row=self.header_row, hint="save the export as UTF-8"
-            ) from None
+            raise InputError(NO_UTF8, file=member.label, row=self.header_row, hint=NO_UTF8_HINT) from None
         self.header = [name.strip() for name in names]
 
     def refuse_header(self, problem: str, hint: str, field: str | None = None) -> InputError:
@@ -151,7 +160,7 @@ class CsvRows:
                 return None
             return reader.scan(piece.lines, longest, roles)
 
-        with open_bytes(self.member) as stream:
+        with open_text(self.member, self._encoding) as stream:
             for piece, reader, found in _scanned_ahead(scan, lines.pieces(stream, self._lines_before), plain):
                 self.any_row = True
                 batch = None if found is None else reader.batch(found, row, self.member.meter_id)
@@ -170,7 +179,8 @@ class CsvRows:
         left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
         if left_out and self._refuse_bad_rows:
             row, problem = left_out[0]
-            raise InputError(problem, file=file, row=row, hint="correct the row, or check export.delimiter")
+            hint = NO_UTF8_HINT if problem == NO_UTF8 else "correct the row, or check export.delimiter"
+            raise InputError(problem, file=file, row=row, hint=hint)
         if len(columns[0]) + len(left_out) != block.row_count:
             raise InputError(
                 "has lines that are lost when it is split into rows",
@@ -256,14 +266,14 @@ def _scanned_ahead(scan: Callable, pieces: Iterator[Piece], plain: Sequence[Plai
             yield piece, reader, found.result()
 
 
-def _header_line(member: Member, skip_rows: int, longest: int | None, *, needed: bool) -> bytes:
+def _header_line(member: Member, encoding: str, skip_rows: int, longest: int | None, *, needed: bool) -> bytes:
     """Return the header, without what ends it.
 
     Raises ``InputError`` if it is needed and there is none, if it and the lines before it are longer than ``longest``
     bytes, or if lines end in a carriage return alone, judged by the end of the first line.
     """
     start, separator = b"", b"\n"
-    with open_bytes(member) as stream:
+    with open_text(member, encoding) as stream:
         while True:
             more = stream.read(max(1 << 16, len(start)))  # twice as much each time: a file may be one line
             start += more
