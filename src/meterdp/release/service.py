@@ -172,6 +172,8 @@ class ReleaseService:
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
         export |= _kept_rows(export.pop("keep_rows"))
+        if export["encoding"] == "utf-8":  # which earlier versions took for granted
+            del export["encoding"]
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property
