@@ -256,6 +256,13 @@ def test_rows_that_are_kept_are_one_request_however_they_are_written(keep_rows, 
     assert [*export.get("keep_rows", {})] == sorted(export.get("keep_rows", {}))
 
 
+def test_another_encoding_is_another_request_and_utf_8_that_of_earlier_versions():
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    for encoding, named in (("utf-8", None), ("windows-1250", "windows-1250")):
+        config = complete({"export": {"encoding": encoding}}, schema)
+        assert ReleaseService(config, b"", simulated=True).records()["export"].get("encoding") == named
+
+
 def test_a_page_says_which_rows_of_the_export_count():
     asked = {"keep_rows": {"Event": ["", "E"], "CHANNEL": ["1"]}}
     made_by = ReleaseService(config(export={**DEFAULTS["export"], **asked}), b"", simulated=True)
