@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from meterdp.cli import Command, configurations, refuse_configuration, take_configurations
 from meterdp.core.choices import names_in
 from meterdp.errors import InputError
+
+if TYPE_CHECKING:
+    from meterdp.ingest.meter_list import MeterList
 
 # Of a number of meters alone.
 METERS_PER_FEEDER = 100
@@ -83,19 +87,19 @@ def _settings(arguments: argparse.Namespace) -> tuple[Mapping, bool]:
     return config, simulated
 
 
-def _size(text: str, feeders: int | None) -> tuple[int, int]:
-    """Return how many meters and feeders a number or a list of meters means."""
+def _size(text: str, feeders: int | None) -> tuple[int, int, MeterList | None]:
+    """Return how many meters and feeders a number or a list of meters means, and the list if it is one."""
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.asked import counted
 
     refuse_configuration(text)
     try:
-        meters, own = int(text.replace(",", "")), None
+        meters, own, listed = int(text.replace(",", "")), None, None
     except ValueError:
-        meters, own = counted(read_meter_list(text))
+        meters, own, listed = counted(read_meter_list(text))
     if feeders is not None and not 0 < feeders <= meters:
         raise InputError("is not from 1 to the number of meters", field="--feeders", hint="write another number")
-    return meters, feeders or own or max(1, round(meters / METERS_PER_FEEDER))
+    return meters, feeders or own or max(1, round(meters / METERS_PER_FEEDER)), listed
 
 
 COMMANDS = {

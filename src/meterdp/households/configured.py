@@ -35,6 +35,7 @@ def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSett
         calendar,
         days_off(config["release"]["household_holidays"], days[0], days[-1]),
         low_kwh < 0,
+        typical_kw=config["profiles"]["default_kwh_per_hour"],
     )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
@@ -48,19 +47,9 @@ def draw_years(
         contents(check_file(source), _MOST_BYTES, "name a folder release/households"), source
     )
     _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
-    generator = released.generator(year)
-    stamps, first = pa.array(generator.columns.calendar.start_utc, pa.timestamp("us", tz="UTC")), 1
     with open_table(target, DRAWN_READINGS, {"synthetic": "yes", **(metadata or {})}) as add:
-        for kwh in progress(generator.batches(vectors, seed), f"readings of {households:,} households"):
-            number = np.repeat(np.arange(first, first + len(kwh), dtype=np.int32), kwh.shape[1])
-            add(
-                {
-                    "household": number,
-                    "interval_start_utc": pa.concat_arrays([stamps] * len(kwh)),
-                    "energy_kwh": kwh.ravel(),
-                }
-            )
-            first += len(kwh)
+        for rows in progress(released.readings(vectors, seed, year), f"readings of {households:,} households"):
+            add(rows)
     return released.without_seasons(year)
 
 

@@ -114,7 +114,13 @@ class HouseholdGenerator:
         if self.columns is not settings.columns:
             expected = np.clip(settings.expected_ratio(vectors, mean, self.columns), low, high)
         size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
-        change = np.zeros(len(vectors)) if self.common is None else self.common.correlations(vectors, settings)
+        change = np.zeros(len(vectors))
+        if self.common is not None:
+            # Deviations are measured with those of spells away, in which a home does nothing with others.
+            of_all = variances[0] - settings.expected_ratio(vectors).var(axis=1)
+            larger = np.sqrt(np.maximum(of_all, 0.0) / np.maximum(wanted.left, 1e-12))
+            at_home_share = 1 - days_away / self.columns.day_count
+            change = self.common.correlations(vectors, settings) * np.clip(larger / at_home_share, 0.5, 2.0)
         ratios, drawn = np.empty(expected.shape), self._components.room()
         for i in range(len(vectors)):
             rng = keyed_generator(seed, "household series", first + i)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
@@ -101,6 +102,18 @@ class ReleasedHouseholds:
         nothing = np.full(own.shape[1:], np.nan)
         z = np.array([own[at[day]] if day in at else nothing for day in map(_of_year, days)])
         return replace(self._common, z=z)
+
+    def readings(self, vectors: np.ndarray, seed: int, year: int | None = None) -> Iterator[dict]:
+        """Yield the rows of ``DRAWN_READINGS`` of (n, d) vectors, some households at a time."""
+        generator, first = self.generator(year), 1
+        stamps = pa.array(generator.columns.calendar.start_utc, pa.timestamp("us", tz="UTC"))
+        for kwh in generator.batches(vectors, seed):
+            yield {
+                "household": np.repeat(np.arange(first, first + len(kwh), dtype=np.int32), kwh.shape[1]),
+                "interval_start_utc": pa.concat_arrays([stamps] * len(kwh)),
+                "energy_kwh": kwh.ravel(),
+            }
+            first += len(kwh)
 
     def draw(self, households: int, noise: NoiseSource, stratum: str | None = None) -> tuple[list[str], np.ndarray]:
         """Return the strata and the vectors (n, d) of so many synthetic households.

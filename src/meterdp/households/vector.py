@@ -115,6 +115,7 @@ class VectorSettings:
     days_off: tuple[date, ...] = ()
     feed_in: bool = False
     mean_kw: tuple[float, float] = (0.05, 15.0)
+    typical_kw: float | None = None  # of a home that is not known; by default what lies between the bounds
 
     @cached_property
     def columns(self) -> Columns:
@@ -157,7 +158,11 @@ class VectorSettings:
 
     @cached_property
     def typical(self) -> np.ndarray:
-        return np.array([entry.typical for entry in self.entries])
+        """The vector of a home that is not known, (d,)."""
+        vector = np.array([entry.typical for entry in self.entries])
+        if self.typical_kw is not None:
+            vector[0] = np.log(np.clip(abs(self.typical_kw), *self.mean_kw))
+        return vector
 
     def in_half_widths(self, vectors: np.ndarray) -> np.ndarray:
         """Return (H, d) vectors about the middles of their bounds, in half widths of these."""

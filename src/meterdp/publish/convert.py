@@ -31,7 +31,7 @@ from meterdp.profiles.vector import is_working_day
 from meterdp.publish.extract import FORECASTS, RECIPIENTS
 from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
-from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_HOUSEHOLDS, RELEASED_PROFILES
+from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_HOUSEHOLDS, RELEASED_PROFILES, RELEASED_READINGS
 
 # The most readings that are drawn and converted: 2 GB of text, more than the tools read in one go.
 MOST_READINGS = 200_000_000
@@ -127,6 +127,11 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
         raise InputError("holds forecasts, whose day is known", file=folder, hint="leave --date out")
+    if (readings := Path(RELEASED_READINGS.file_name).name) in digests:
+        if day is not None:
+            raise InputError("holds readings, whose days are known", file=folder, hint="leave --date out")
+        _, guarantee = checked(folder, readings, manifest)
+        return _of_readings(folder / readings, _drawn_readings(folder / readings), raw, manifest, guarantee)
     if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
         hint = "draw some with `meterdp households draw`, and convert the file"
         raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
@@ -224,9 +229,13 @@ def _of_forecasts(
 def _drawn(path: Path, day: date | None) -> LoadProfiles:
     if day is not None:
         raise InputError("holds readings, whose days are known", file=path, hint="leave --date out")
-    start, energy_kwh = _drawn_readings(path)
+    readings = _drawn_readings(path)
+    return _of_readings(path, readings, *read_passed_on(path))
+
+
+def _of_readings(path: Path, readings: tuple, raw: bytes, manifest: Mapping, guarantee: str) -> LoadProfiles:
+    start, energy_kwh = readings
     minutes = _whole_minutes(path, start)
-    raw, manifest, guarantee = read_passed_on(path)
     try:
         zone = ZoneInfo(manifest["public_parameters"]["export"]["time_zone"]).key
     except (LookupError, TypeError, ValueError):

@@ -26,6 +26,7 @@ from meterdp.publish.tables import (
     RELEASED_HOUSEHOLDS,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
+    RELEASED_READINGS,
     RELEASED_RECIPIENTS,
     RELEASED_SHAPE,
 )
@@ -82,6 +83,7 @@ KINDS: Mapping[str, Kind] = {
         "household_epsilon",
         ", any number of which can be drawn, for any year",
         ("households.json",),
+        sometimes=(RELEASED_READINGS,),
     ),
     "forecasts": Kind(
         (),

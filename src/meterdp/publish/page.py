@@ -112,6 +112,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         for one in stated["quantities"]
     ]
     return {
+        "first": stated.get("first", []),
         "caption": f"Expected error at ε = {plain(manifest['privacy']['epsilon'])}, from public numbers alone",
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
@@ -269,10 +270,11 @@ print(profiles.mean(axis=0))  # mean kWh of each hour""",
     ),
     "households": Look(
         _households,
-        """$ meterdp households draw . --n 100 --to readings.parquet  # --year 2027 for another year
-$ python
->>> import pandas as pd
->>> readings = pd.read_parquet("readings.parquet")""",
+        """import pandas as pd
+
+readings = pd.read_parquet("household_readings.parquet")
+kwh = readings.pivot(index="interval_start_utc", columns="household", values="energy_kwh")
+# Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to more.parquet""",
     ),
     "forecasts": Look(
         _forecasts,

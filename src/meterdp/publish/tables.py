@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from meterdp.class_noise.tables import DESIGN, RHO
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
+from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.tables import PROFILES
 
 _MEANING = {
@@ -50,6 +51,9 @@ RELEASED_HOUSEHOLDS = Table(
     ),
     file_name="households/household_vectors.parquet",
 )
+
+# Readings of the first of them, for whoever has pandas alone.
+RELEASED_READINGS = replace(DRAWN_READINGS, file_name="households/household_readings.parquet")
 
 _FEEDER = (
     Column("dataset_id", TEXT, "", "substation and feeder"),

@@ -20,7 +20,8 @@ from meterdp.release.service import Releasable, ReleaseService
 # Each has
 # - mechanisms(listed, service): what is charged and drawn together, from settings and the public list alone;
 # - records(files, config, listed): what the mechanisms take, from tables of the study;
-# - plan(config, meters, feeders): what a release is expected to be worth, None where public numbers do not tell.
+# - plan(config, meters, feeders, listed): what a release is expected to be worth, of so many meters and feeders and
+#   of the list if there is one; None where public numbers do not tell.
 MODULES: Mapping[str, ModuleType] = {
     "mixture": mixture,
     "households": households,
@@ -60,14 +61,14 @@ def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, fo
     return release_ids
 
 
-def plans(config: Mapping, meters: int, feeders: int) -> list[Plan]:
+def plans(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> list[Plan]:
     """Return what the releases of a configuration are expected to be worth for so many listed meters on feeders.
 
     None of a list that is too short for any.
     """
     if meters < FEWEST_HOUSEHOLDS:
         return []
-    planned = (MODULES[what].plan(config, meters, feeders) for what in config["release"]["what"])
+    planned = (MODULES[what].plan(config, meters, feeders, listed) for what in config["release"]["what"])
     return [plan for plan in planned if plan is not None]
 
 
@@ -75,21 +76,22 @@ def plans_of_list(config: Mapping, simulated: bool) -> list[Plan]:
     """Return the plans of the public list of meters; none if there is none that can be read."""
     try:
         size = size_of_list(config, simulated)
+        return [] if size is None else plans(config, *size)
     except InputError:
         return []
-    return [] if size is None else plans(config, *size)
 
 
-def size_of_list(config: Mapping, simulated: bool) -> tuple[int, int] | None:
+def size_of_list(config: Mapping, simulated: bool) -> tuple[int, int, MeterList | None] | None:
     """Return what :func:`counted` does of the public list of meters, None if there is none; raises InputError if it
     cannot be read.
     """
     if simulated:
-        return config["simulate"]["households"], config["simulate"]["circuits"]
+        return config["simulate"]["households"], config["simulate"]["circuits"], None
     path = config["export"]["meters"]
     return None if path is None else counted(read_meter_list(path))
 
 
-def counted(listed: MeterList) -> tuple[int, int]:
-    """Return the number of meters of a list, and of their feeders or circuits, one if it names none."""
-    return len(listed.circuit_of), len(set(listed.feeder_of.values()) or set(listed.circuit_of.values()))
+def counted(listed: MeterList) -> tuple[int, int, MeterList]:
+    """Return the number of meters of a list, of their feeders or circuits, one if it names none, and the list."""
+    feeders = set(listed.feeder_of.values()) or set(listed.circuit_of.values())
+    return len(listed.circuit_of), len(feeders), listed

@@ -205,7 +205,7 @@ def configured(config: Mapping, feeder_of: tuple[int, ...], feeders: int) -> Fee
     )
 
 
-def plan(config: Mapping, meters: int, feeders: int) -> Plan:
+def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan:
     return plan_of(FeederTotals.calibrate(configured(config, on_equal_feeders(meters, feeders), feeders)))
 
 
@@ -250,25 +250,21 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         found="computed from a public distribution of households",
         again=again,
         difference=difference if public.feeders > 1 else None,
-        warning=_same_days(mechanism),
+        useless=_same_days(mechanism),
         assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice "
         "release.feeder_typical_daily_kwh",
     )
 
 
-def _same_days(mechanism: FeederTotals) -> str:
-    """Say that at this epsilon all days are alike, if so."""
+def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
+    """Say that at this epsilon all days are alike and what to do, if so."""
     days = mechanism.public.days
     if days == 1 or mechanism.plan.tells_days:
-        return ""
+        return ()
     return (
-        f"all {days} days get the same totals at this epsilon, so their mean day says as much "
-        "(release.feeder_window: average_day)"
+        f"all {days} days have the same totals at this epsilon, those of a mean day, so that peaks are too low",
+        "set release.feeder_window to average_day, which says as much",
     )
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _daily_range(public: FeederPublic) -> str:
@@ -386,9 +382,10 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[
+            *made_by.plan.first,
             *made_by.plan.said,
             made_by.plan.basis,
-            *filter(None, [_capital(_same_days(mechanism)), _contradicted(released, public)]),
+            *filter(None, [_contradicted(released, public)]),
         ],
         guarantee=mechanism.guarantee,
         hides=HIDES,

@@ -135,7 +135,7 @@ def recipients(config: Mapping, listed: MeterList) -> list[str]:
     return [every[h] for h in household]
 
 
-def plan(config: Mapping, meters: int, feeders: int) -> Plan | None:
+def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan | None:
     release = config["release"]
     households = min(release["forecast_households"] or meters, meters)
     by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"

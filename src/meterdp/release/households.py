@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from meterdp.core.noise import FreshNumbers
-from meterdp.core.parquet import read_table, table_bytes
+from meterdp.core.parquet import bytes_of_pieces, read_table, table_bytes
 from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
@@ -32,7 +32,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
-from meterdp.publish.tables import RELEASED_HOUSEHOLDS
+from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_READINGS
 from meterdp.release.plan import Expected, Plan
 from meterdp.release.service import (
     HIDES,
@@ -60,10 +60,14 @@ DOES_NOT_HIDE = (
     "what is true of the population: how much households use, when, and how much they differ",
     SEVERAL_METERS,
 )
+# Default of profiles.default_kwh_per_hour, which is no parameter of a request.
+USUAL_KWH_PER_HOUR = 0.5
+# Synthetic households whose readings are released, too.
+_READ = 100
 # Of what the plan does not cover.
 TOGETHER = (
-    "How high many homes peak together is not among these numbers: on other homes it came out up to a tenth too low "
-    "or too high, also without noise"
+    "how high many homes peak together is not among these numbers: on other homes it came out up to a tenth too low "
+    "or too high without noise, and lower with strata"
 )
 
 
@@ -85,7 +89,7 @@ class ReleasedPopulation(Calibrated):
     def plan(self) -> Plan:
         """That of the smallest stratum."""
         public = self.mechanism.public
-        return plan_of(public.epsilon, public.delta, min(public.sizes))
+        return plan_of(public.epsilon, public.delta, public.sizes)
 
     @property
     def remark(self) -> str | None:
@@ -94,10 +98,8 @@ class ReleasedPopulation(Calibrated):
             return None
         sizes = zip(self.strata, self.mechanism.public.sizes, strict=True)
         said = "; ".join(f"'{name}' of {size:,} meters" for name, size in sizes)
-        return (
-            f"release.household_strata makes {len(self.strata)} of them: {said}; what fewer than "
-            f"{FEWEST_OF_STRATUM} meters have in common is joined as '{OTHERS}'"
-        )
+        joined = f"; '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in self.strata else ""
+        return f"release.household_strata makes {len(self.strata)} of them: {said}{joined}"
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -123,10 +125,16 @@ class ReleasedPopulation(Calibrated):
                 "blocks_of_a_day": BLOCKS,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,
             },
-            **self.service.records(profile_keys=("clip_kwh_per_hour",)),
+            **self.service.records(profile_keys=("clip_kwh_per_hour", *self._of_unknown_homes)),
             days_off=[day.isoformat() for day in settings.days_off],
             synthetic_households=self.service.config["release"]["synthetic_households"],
         )
+
+    @property
+    def _of_unknown_homes(self) -> tuple[str, ...]:
+        """The setting that says what a home without readings uses, unless it is what ledgers take for granted."""
+        key = "default_kwh_per_hour"
+        return () if self.service.config["profiles"][key] == USUAL_KWH_PER_HOUR else (key,)
 
     def answer(self, records: HouseholdRecords, noise: GaussianSource, earlier: Sequence[Files]) -> Answers:
         return self.mechanism.release(records, noise)
@@ -179,12 +187,18 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> HouseholdReco
     return records_of(files["records"], files["deviations"], len(known), settings_of(config))
 
 
-def plan(config: Mapping, meters: int, feeders: int) -> Plan:
-    """Of all listed meters as one stratum: of several, each is worth what so many meters are."""
-    return plan_of(config["release"]["household_epsilon"], config["release"]["delta"], meters)
+def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan:
+    """Of the strata of a list; of a number of meters alone, as one stratum."""
+    release, sizes = config["release"], (meters,)
+    if listed is not None:
+        _, stratum = strata_of(_said(listed, release["household_strata"]))
+        sizes = tuple(np.bincount(stratum).tolist())
+    return plan_of(release["household_epsilon"], release["delta"], sizes)
 
 
-def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
+def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
+    """Return what the smallest of strata of so many meters is expected to be worth."""
+    meters = min(sizes)
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
@@ -198,10 +212,11 @@ def plan_of(epsilon: float, delta: float, meters: int) -> Plan:
         setting="household_epsilon",
         epsilon=epsilon,
         size=meters,
-        sized="listed meters",
+        sized="listed meters" if len(sizes) == 1 else f"listed meters in the smallest of {len(sizes)} strata",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED,
-        again=lambda epsilon, meters: plan_of(epsilon, delta, meters),
+        again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes)),
+        warning=TOGETHER,
         absurd=found["absurd"][0],
         absurd_of="quantile",
     )
@@ -223,6 +238,7 @@ def _files(
     )
     n = service.config["release"]["synthetic_households"]
     stratum, vectors = released.draw(n, FreshNumbers())
+    seed = int(FreshNumbers().uniform((1,))[0] * 2**32)
     files = {
         FILE: as_json(released.stated),
         "household_vectors.parquet": table_bytes(
@@ -230,24 +246,32 @@ def _files(
             {"household": np.arange(1, n + 1, dtype=np.int32), "stratum": stratum, "vector": list(vectors)},
             {"guarantee": sentence(guarantee), **service.metadata},
         ),
+        "household_readings.parquet": bytes_of_pieces(
+            RELEASED_READINGS,
+            (rows | {"energy_kwh": rows["energy_kwh"].round(3)} for rows in released.readings(vectors[:_READ], seed)),
+            {"guarantee": sentence(guarantee), **service.metadata},
+        ),
     }
     what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": made_by.plan.stated}
     first, last = service.period
-    of_strata = (
-        f" for each of {len(populations)} kinds of households that the list names" if len(populations) > 1 else ""
-    )
+    columns = " and ".join(service.config["release"]["household_strata"])
+    of_strata = f", for each of these households by {columns}: {', '.join(made_by.strata)}" if columns else ""
+    joined = f". '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in made_by.strata else ""
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         "and how much a day, a week or a season of a household resembles the next. It holds no household's readings.",
         (
-            f"`{FILE}`: a mixture{of_strata} of {len(settings.names)} numbers that describe a household",
+            f"`{FILE}`: a mixture of {len(settings.names)} numbers that describe a household{of_strata}{joined}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None belongs to anybody. "
             "`meterdp households draw` makes readings of them, or of any number of others, for any year",
+            f"A meter without usable readings counts as a home of {24 * np.exp(settings.typical[0]):.2g} kWh a day",
+            f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them over the whole period, kWh "
+            "per interval, for whoever has no meterdp",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis, TOGETHER],
+        expected=[*made_by.plan.first, *made_by.plan.said, made_by.plan.basis],
         guarantee=guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

@@ -144,7 +144,7 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
     return log_kwh
 
 
-def plan(config: Mapping, meters: int, feeders: int) -> Plan:
+def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan:
     return plan_of(configured(config, meters))
 
 

@@ -52,7 +52,8 @@ class Plan:
     absurd_of: str = "hour"
     difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
     assumed: str = ""  # what it takes beside usable readings, as a clause
-    warning: str = ""  # of what is released that nobody would expect
+    useless: tuple[str, ...] = ()  # why it is not useful, whatever its errors, and what to do
+    warning: str = ""  # of what no number says
 
     @property
     def too_little(self) -> bool:
@@ -62,7 +63,7 @@ class Plan:
     @property
     def useful(self) -> bool:
         """Whether a release tells enough more than a public guess."""
-        return not self.too_little and self._better
+        return not self.too_little and self._better and not self.useless
 
     @property
     def _worse(self) -> bool:
@@ -78,7 +79,7 @@ class Plan:
         there = self._from(lambda plan: plan.useful)
         on = f"useful {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
-        why = f"{how} than a public guess"
+        why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
         if self.absurd > RISKY:
             often = f"{_percent(self.absurd)} of releases"
             why += f", with some {self.absurd_of} off by more than a factor of two in {often}"
@@ -86,6 +87,11 @@ class Plan:
         if self.too_little:
             this += ", refused unless release.insist is set"
         return "; ".join([this, on, *self._of_feeders, *filter(None, [self.warning])])
+
+    @property
+    def first(self) -> list[str]:
+        """Say what whoever uses the release should know before any number."""
+        return [f"{words[:1].upper()}{words[1:]}" for words in (*self.useless[:1], self.warning) if words]
 
     @property
     def _of_feeders(self) -> Iterator[str]:
@@ -120,6 +126,7 @@ class Plan:
             "usable_share": USABLE,
             "found": self.found,
             **({"assumed": self.assumed} if self.assumed else {}),
+            **({"first": self.first} if self.first else {}),
             "in_words": self.sentence,  # words: keep
         }
 

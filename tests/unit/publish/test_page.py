@@ -66,6 +66,8 @@ def test_guarantee_worth_and_a_way_to_load_it_are_on_it(files):
     words, manifest = words_of(files[PAGE]), json.loads(files["manifest.json"])
     privacy = manifest["privacy"]
     assert f"RELEASED WITH DIFFERENTIAL PRIVACY: ε = {privacy['epsilon']:g}, δ = 10⁻⁵, for {privacy['unit']}" in words
+    for sentence in manifest.get("expected_error", {}).get("first", []):
+        assert f"{sentence}." in words
     for one in manifest.get("expected_error", {"quantities": []})["quantities"]:
         assert f"{one['of']} {100 * one['error']:.0f} %" in words
     assert "import pandas as pd" in words and "meterdp release verify ." in words

@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS
@@ -62,7 +64,7 @@ def released(given, x=None):
 
 def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(town):
     files = released(town())
-    assert set(files) == {*KINDS["households"].files, *DESCRIPTIONS}
+    assert set(files) == {*KINDS["households"].files, *DESCRIPTIONS, "household_readings.parquet"}
     manifest = json.loads(files["manifest.json"])
     assert manifest["privacy"]["epsilon"] == 1 and manifest["privacy"]["adjacency"] == "replace_one"
     assert manifest["privacy"]["proof"][0] == "docs/proofs/households.md"
@@ -70,8 +72,28 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     drawn = pq.read_table(io.BytesIO(files["household_vectors.parquet"]))
     assert drawn.schema.remove_metadata().equals(RELEASED_HOUSEHOLDS.schema.remove_metadata())
     assert len(drawn) == 40 and len(drawn["vector"][0]) == 46
+    readings = pq.read_table(io.BytesIO(files["household_readings.parquet"])).to_pandas()
+    settings = ReleasedHouseholds.of(files[FILE]).settings
+    assert len(readings) == 40 * settings.calendar.slot_count
+    kwh = readings.groupby("household")["energy_kwh"].sum()
+    mean_kw = np.exp([vector[0] for vector in drawn["vector"].to_pylist()])
+    assert kwh.to_numpy() == pytest.approx(mean_kw * settings.hours * settings.calendar.slot_count, rel=0.05)
     page = files["README.md"].decode()
+    assert "counts as a home of 12 kWh a day" in page
     assert page.startswith("# Synthetic households: ") and "How far it is off" in page
+
+
+def test_a_released_folder_is_written_for_tools_of_power_flow_as_it_is(town, tmp_path):
+    files = released(town())
+    folder = tmp_path / "households"
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    assert main(["release", "convert", str(folder), "--as", "pandapower", "--to", str(tmp_path / "out")]) == 0
+    loads = pd.read_csv(tmp_path / "out/loads.csv")
+    assert len(loads) == 40
+    (folder / "household_readings.parquet").write_bytes(files["household_vectors.parquet"])
+    assert main(["release", "convert", str(folder), "--as", "pandapower", "--to", str(tmp_path / "two")]) == 1
 
 
 def test_what_is_released_reads_back_and_draws_the_same_households_again(town):

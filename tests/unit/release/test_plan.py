@@ -10,7 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import yaml
 
+from meterdp.__main__ import main
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
@@ -194,6 +196,29 @@ def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
     assert plans_of_list(given, simulated=False) == []
 
 
+def test_households_are_planned_by_their_smallest_stratum_as_they_are_released(tmp_path):
+    """Before the charge stands what the folder will say; a column that the list lacks is refused by a plan, too."""
+    rows = "".join(f"m{n:04d},{'G11' if n % 4 else 'G12'}\n" for n in range(1600))
+    (tmp_path / "list.csv").write_text(f"meter_id,tariff\n{rows}")
+    real = {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "time_zone": "UTC"}
+    real |= {"first_day": "2025-01-01", "last_day": "2025-12-31"}
+    asked_for = {"what": ["households"], "population": "town", "budget_period": "2025", "household_epsilon": 4}
+    given = config(export=real, release=asked_for | {"household_strata": ["tariff"]})
+    [planned] = plans_of_list(given, simulated=False)
+    assert (planned.size, planned.sized) == (400, "listed meters in the smallest of 2 strata")
+    service = ReleaseService(given, (tmp_path / "list.csv").read_bytes(), simulated=False)
+    [(mechanism,)], _ = asked(service)
+    assert mechanism.plan.stated == planned.stated
+    [alone] = plans_of_list(config(export=real, release=asked_for), simulated=False)
+    assert (alone.size, alone.sized) == (1600, "listed meters") and alone.expected[0].error < planned.expected[
+        0
+    ].error
+    (tmp_path / "own.yaml").write_text(
+        yaml.safe_dump({"export": real, "release": asked_for | {"household_strata": ["rate"]}})
+    )
+    assert main(["plan", "--config", str(tmp_path / "own.yaml")]) == 1
+
+
 def test_the_prior_mixture_that_comes_with_the_code_is_the_default_wherever_it_covers_a_record():
     def prior_mixture(**changed):
         return configured(config(**changed), 1409).sound.prior_mixture
@@ -269,7 +294,9 @@ def test_a_plan_says_that_days_are_alike_exactly_where_released_totals_are(days,
     kwh = np.ones((700, days, slots)) * np.arange(1, days + 1)[:, None] / (slots * days / 10)
     found = mechanism.release(FeederRecords(kwh.reshape(700, -1)), StudyNoise(3, "days")).total_kwh
     alike = days > 1 and np.allclose(found.reshape(9, days, slots), found[:, None, :slots])
-    assert (f"all {days} days get the same totals" in feeders.plan(given, 700, 9).verdict) == alike
+    planned = feeders.plan(given, 700, 9)
+    assert (f"all {days} days have the same totals" in planned.verdict) == alike
+    assert not (alike and planned.useful) and len(planned.first) == alike
 
 
 def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
