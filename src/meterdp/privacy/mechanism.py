@@ -139,7 +139,7 @@ def delta_beside_the_grid(epsilon: float, delta: float, entries: int, records: i
     margin = delta_margin(epsilon, entries, FEWEST_NOISE_STEPS)
     if margin >= delta:
         possible = margin < 1 / records  # no delta is larger than that
-        raise noise_too_small(f"increase delta above {margin:.2g}" if possible else "decrease epsilon")
+        raise noise_too_small("decrease epsilon" + (f", or increase delta above {margin:.2g}" if possible else ""))
     return delta - margin
 
 

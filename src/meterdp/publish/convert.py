@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from meterdp.core.job import progress
 from meterdp.core.parquet import read_row_groups
 from meterdp.core.stamps import local_text
+from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
@@ -131,7 +132,8 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         if day is not None:
             raise InputError("holds readings, whose days are known", file=folder, hint="leave --date out")
         _, guarantee = checked(folder, readings, manifest)
-        return _of_readings(folder / readings, _drawn_readings(folder / readings), raw, manifest, guarantee)
+        drawn = _drawn_readings(folder / readings, RELEASED_READINGS)
+        return _of_readings(folder / readings, drawn, raw, manifest, guarantee)
     if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
         hint = "draw some with `meterdp households draw`, and convert the file"
         raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
@@ -255,9 +257,9 @@ def _of_readings(path: Path, readings: tuple, raw: bytes, manifest: Mapping, gua
     )
 
 
-def _drawn_readings(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _drawn_readings(path: Path, table: Table = DRAWN_READINGS) -> tuple[np.ndarray, np.ndarray]:
     """Return the stamps (T,) of drawn readings and their energy (n, T), which lies on disk."""
-    groups = read_row_groups(path, DRAWN_READINGS)
+    groups = read_row_groups(path, table)
     try:
         first, readings = next(groups), pq.read_metadata(path).num_rows
     except InputError:

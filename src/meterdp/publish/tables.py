@@ -52,8 +52,12 @@ RELEASED_HOUSEHOLDS = Table(
     file_name="households/household_vectors.parquet",
 )
 
-# Readings of the first of them, for whoever has pandas alone.
-RELEASED_READINGS = replace(DRAWN_READINGS, file_name="households/household_readings.parquet")
+RELEASED_READINGS = replace(
+    DRAWN_READINGS,
+    name="released_readings",
+    description="Readings of the first released synthetic households over the period, some households a row group.",
+    file_name="households/household_readings.parquet",
+)
 
 _FEEDER = (
     Column("dataset_id", TEXT, "", "substation and feeder"),

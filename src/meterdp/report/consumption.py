@@ -415,13 +415,12 @@ def _when(tables: Tables) -> str:
         return ""
     load = _days_of(data)
     mean = load.groupby(["kind", "hour"])["mean_kw"].mean()
-    said = []
-    for kind in _KINDS:
-        if kind in mean:
-            at = mean[kind].idxmax()
-            said.append(f"{_clock(at)} from {kind}" if kind == "Monday to Friday" else f"{_clock(at)} at weekends")
+    clock = {kind: _clock(mean[kind].idxmax()) for kind in _KINDS if kind in mean}
+    said = [f"{at} from {kind}" if kind == "Monday to Friday" else f"{at} at weekends" for kind, at in clock.items()]
+    if len(clock) == 2 and len(set(clock.values())) == 1:
+        said = [f"{next(iter(clock.values()))} on all days"]
     words = f"Load is highest at {' and at '.join(said)}"
-    if len(said) == 2:
+    if len(clock) == 2:
         week, weekend = (mean[kind].mean() for kind in _KINDS)
         change = weekend / week - 1
         words += f"; use at weekends is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
@@ -465,8 +464,10 @@ def _coincidence(tables: Tables) -> str:
     if data is None or len(data) < 2:
         return ""
     at = data.set_index("home_count")["peak_kw"]
-    groups = [f"{significant(at[size], 2)} kW in groups of {size}" for size in (10, 100) if size in at.index]
-    every = f"{significant(at.iloc[-1], 2)} kW for all {count(at.index[-1])} together"
+    every = significant(at.iloc[-1], 2)
+    groups = {size: significant(at[size], 2) for size in (10, 100) if size in at.index}
+    groups = [f"{peak} kW in groups of {size}" for size, peak in groups.items() if peak != every]
+    every = f"{every} kW for all {count(at.index[-1])} together"
     return (
         f"A household alone peaks at {significant(at.iloc[0], 2)} kW; the peak per household is "
         f"{', '.join(groups)}{' and ' if groups else ''}{every}."

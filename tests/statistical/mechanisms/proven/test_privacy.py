@@ -478,7 +478,7 @@ def test_the_grid_costs_next_to_nothing_and_too_little_noise_is_refused():
     too_small = "noise is too small for the discretisation grid"
     with pytest.raises(InputError, match=f"{too_small}; decrease epsilon"):
         calibrate(25.0, grid=GRID)
-    with pytest.raises(InputError, match=f"{too_small}; increase delta above"):
+    with pytest.raises(InputError, match=f"{too_small}; decrease epsilon, or increase delta above"):
         calibrate(20.0, grid=GRID)
     with pytest.raises(ValueError, match="another grid"):
         on_grid.release(PrivateRecords(households(0, N, D, K)), StudyNoise(0), 1)
