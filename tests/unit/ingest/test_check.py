@@ -846,6 +846,96 @@ def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few
     assert "later days follow" in said and "0 of 4 meters" not in said
 
 
+@pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("lost", [False, True])
+def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_at, order, files, lost):
+    """Reading stops inside a file, behind the rows of some of its meters."""
+    frame = plain(readings())
+    day = pd.to_datetime(frame["interval_start"]).dt.normalize()
+    if lost:
+        frame = frame[~day.between("2025-03-17", "2025-03-20") | (frame["meter_id"] == "M000")]
+    half = day[frame.index] < "2025-03-24"
+    (tmp_path / "export").mkdir()
+    for number, rows in enumerate([frame] if files == 1 else [frame[half], frame[~half]]):
+        rows.sort_values(order, kind="stable").to_csv(tmp_path / "export" / f"{number}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "(first rows only)" in said and (lost or "of 4 meters have enough" not in said)
+    period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    settings = {"time_zone": ZONE, "interval_minutes": 30} | period
+    _, said = checked_with(tmp_path, capsys, tmp_path / "export", settings, True)
+    share = re.search(r"([\d.]+)% of a typical meter's readings are missing \(first rows only\)", said)
+    assert float(share[1]) > 10 if lost else share[1] == "0.0"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("odd", ["date", "decimal", "month first", None])
+def test_files_written_otherwise_than_the_first_are_named(tmp_path, capsys, few_looked_at, listed, packed, odd):
+    """Though so few rows are read that all of them are of the first files."""
+    frame = plain(readings()).sort_values("interval_start", kind="stable")
+    files = [frame.iloc[rows].copy() for rows in np.array_split(np.arange(len(frame)), 4)]
+    stamp = pd.to_datetime(frame["interval_start"])
+    settings = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    for number, rows in enumerate(files):
+        if number >= 2 and odd == "date":
+            rows["interval_start"] = stamp[rows.index].dt.strftime("%d.%m.%Y %H:%M")
+        elif number >= 2 and odd == "decimal":
+            rows["kwh"] = rows["kwh"].astype(str).str.replace(".", ",")
+        elif odd == "month first":
+            rows["interval_start"] = stamp[rows.index].dt.strftime("%m/%d/%Y %H:%M")
+            settings["time_format"] = "%d/%m/%Y %H:%M"
+            settings |= {"first_day": "2025-01-01", "last_day": "2025-12-31"}
+    (tmp_path / "export").mkdir()
+    texts = {f"{number}.csv": rows.to_csv(index=False, sep=";") for number, rows in enumerate(files)}
+    for name, text in texts.items():
+        (tmp_path / "export" / name).write_text(text)
+    path = tmp_path / "export"
+    if packed:
+        path = tmp_path / "export.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in texts.items():
+                archive.writestr(name, text)
+    settings["delimiter"] = ";"
+    code, said = checked_with(tmp_path, capsys, path, settings, listed)
+    named = re.search(r"\d of 4 files begin with rows of which most cannot be used .*", said)
+    if odd is None:
+        assert code == 0 and named is None
+        return
+    assert code == int(not listed) and "M0" not in said
+    assert ("To be checked: " + str(path) in said) == listed
+    if odd == "month first":
+        assert f"set {'it' if listed else 'export.time_format'} to '%m/%d/%Y %H:%M'" in said
+        return
+    assert named[0].startswith(
+        "2 of 4 files begin with rows of which most cannot be used (number 3 to 4, in order of"
+    )
+    form = {"date": "%d.%m.%Y %H:%M", "decimal": ","}[odd]
+    assert f"; there it looks like '{form}': bring all files to one form" in named[0]
+    if not listed:
+        found = examine(path, time_zone=ZONE)
+        assert any("2 of 4 files begin with rows" in str(finding) for finding in found.findings)
+
+
+def test_a_study_that_stops_at_a_later_file_does_not_advise_to_break_the_earlier_ones(tmp_path):
+    frame = plain(readings())
+    (tmp_path / "e").mkdir()
+    frame[:700].to_csv(tmp_path / "e" / "1.csv", index=False)
+    stamp = pd.to_datetime(frame["interval_start"]).dt
+    frame[700:].assign(interval_start=stamp.strftime("%d.%m.%Y %H:%M")).to_csv(tmp_path / "e" / "2.csv", index=False)
+    with pytest.raises(InputError) as refused:
+        ingested(tmp_path / "e", {"time_zone": ZONE, "interval_minutes": 30})
+    hint = "'%d.%m.%Y %H:%M' would read it, but the file before it has another format: bring all to one"
+    assert refused.value.hint == hint
+    # The first file fits where day and month are confused.
+    for number, rows in ((1, frame[:96]), (2, frame[96:])):
+        rows = rows.assign(interval_start=stamp.strftime("%d/%m/%Y %H:%M"))
+        rows.to_csv(tmp_path / "e" / f"{number}.csv", index=False)
+    with pytest.raises(InputError, match=r"file 2 .* set export\.time_format to '%d/%m/%Y %H:%M'"):
+        ingested(tmp_path / "e", {"time_zone": ZONE, "interval_minutes": 30, "time_format": "%m/%d/%Y %H:%M"})
+
+
 def test_a_copy_of_a_file_comes_after_it_so_that_its_corrections_count(tmp_path):
     frame = plain(readings())
     first, second = frame.assign(kwh=frame["kwh"] + 1), frame

@@ -308,15 +308,16 @@ _MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, (28, 14, 7)
 _KEPT_SHARE = 0.98
 
 
-def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
+def best_period(given: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
     """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
     any run, how many meters it keeps, and how many the whole period keeps.
 
-    A run has four weeks or more, if one of so many keeps a meter, else two or one, or else all days. ``energy_kwh``
-    (H, T) has NaN where there is no reading.
+    A run has four weeks or more, if one of so many keeps a meter, else two or one, or else all days. ``given`` (H, T)
+    is whether there is a reading.
     """
-    given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
-    scale = len(energy_kwh) / max(1, len(given))
+    meters = len(given)
+    given = given[:: -(-meters // _MOST_METERS) or 1]
+    scale = meters / max(1, len(given))
     days = -(-given.shape[1] // slots_per_day)
     edges = np.unique(np.linspace(0, days, min(days, _MOST_EDGES) + 1).round().astype(int))
     slots = np.minimum(edges * slots_per_day, given.shape[1])
