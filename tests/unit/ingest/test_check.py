@@ -418,7 +418,13 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
 @pytest.mark.parametrize(
     ("first", "days", "words"),
     [
-        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and no other changes clocks"),
+        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
+        ("2025-07-30", 61, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
+        (
+            "2025-03-01",
+            30,
+            "no daylight-saving jump by the British and Irish or Central European or Eastern European or",
+        ),
         ("2025-06-30", 80, "the period has no daylight-saving change"),
         ("2025-01-01", 365, "no daylight-saving jump: standard time or UTC"),
     ],
@@ -430,6 +436,21 @@ def test_a_clock_that_does_not_change_is_told_by_the_rules_of_the_period(tmp_pat
     pd.concat([frame.assign(meter_id=f"m{n}") for n in range(5)]).to_csv(tmp_path / "e.csv", index=False)
     assert main(["check", str(tmp_path / "e.csv")]) == 0
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("own", ["UTC", "Etc/GMT-1", "Europe/Berlin"])
+def test_a_clock_of_stamps_that_the_user_names_is_not_replaced_by_another(tmp_path, capsys, own):
+    """The stamps are in UTC, and the list or a column is wrong; a clock that changes is none of theirs."""
+    frame = readings().assign(local=lambda f: f["utc"].dt.tz_localize(None))
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": "Europe/Berlin", "stamp_time_zone": own, "interval_minutes": 30}
+    period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    (tmp_path / "twice.csv").write_text("meter_id\nM000\nM000\n")
+    listed = export | period | {"meters": str(tmp_path / "twice.csv")}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=listed)
+    assert code == 1 and "a second time" in said and "by itself" not in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"energy_column": "energy"})
+    assert code == 1 and f"stamp_time_zone: {'Etc/GMT-1' if own == 'Europe/Berlin' else own}\n" in said
 
 
 @pytest.mark.parametrize(
@@ -720,6 +741,33 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "1 readings name an hour that the clock of Europe/London skips" in said
     assert "UTC or standard time (export.stamp_time_zone)" in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "Energia oddana [kWh]",
+            "export_kwh",
+            "Feed-in kWh",
+            "Einspeisung (kWh)",
+            "teruglevering kWh",
+            "Injection kWh",
+        ),
+        *("Energia immessa kWh", "Energía vertida", "kWh received", "returned_kwh", "Generation kWh"),
+    ],
+)
+def test_a_column_of_energy_fed_in_is_none_to_read_instead(tmp_path, capsys, name):
+    frame = plain(readings()).rename(columns={"kwh": "Energia pobrana [kWh]"})
+    frame[name] = np.where(np.arange(len(frame)) % 10, np.nan, 0.25)
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    said = capsys.readouterr().out
+    assert f"'{name}' looks like energy fed in, which is not read: for net load subtract it" in said
+    assert "is possible, too" not in said and "energy_column: Energia pobrana [kWh]\n" in said
+    frame.drop(columns="Energia pobrana [kWh]").to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    assert f"readings are taken from '{name}', which looks like energy fed in\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("names", [("kW A", "kW B"), ("kwh_l1", "kwh_l2"), ("Phase 1 kWh", "Phase 2 kWh")])

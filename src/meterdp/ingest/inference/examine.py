@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
+from zoneinfo import available_timezones
 
 import numpy as np
 import pyarrow as pa
@@ -101,7 +102,8 @@ def examine(
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
     ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
-    ``known``, only what no file can say counts: which rows are wanted. Raises ``InputError`` if the file
+    ``known``, only what no file can say counts: which rows are wanted, and the clock of stamps that never changes.
+    Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is. Of each file ``rows`` are
     looked at as well, or some that contradict others.
     """
@@ -133,7 +135,11 @@ def examine(
         to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
-        _standard_time(given, batches, to_check)
+        own = str((known or {}).get("stamp_time_zone"))
+        if own in available_timezones() and clock.against(own) is None:
+            given["stamp_time_zone"] = own
+        else:
+            _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
     if _names_times(first_settings):
