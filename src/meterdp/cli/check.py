@@ -103,8 +103,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         if listed:
             odd = [*map(str, look.findings), *look.odd]
         else:
-            of_export = [error for error in look.findings if error.file is None or error.file != export["meters"]]
-            problems, proposed, odd = [*problems, *look.findings], bool(of_export), look.odd
+            of_export = any(str(error.file) != export["meters"] for error in look.findings)
+            problems, proposed, odd = [*problems, *look.findings], of_export, look.odd
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     elif arguments.unless_read is None:

@@ -144,6 +144,13 @@ def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interva
 
 
 @numba.njit(cache=True, nogil=True)
+def count_reasons(start_us, household, energy, unreadable, anchor_us, interval_us, counts):
+    """Add to ``counts`` (R,) what becomes of readings that are not put anywhere; see :func:`scatter`."""
+    for i in range(len(start_us)):
+        counts[_reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)[0]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
 def scatter(
     start_us,
     household,

@@ -26,6 +26,7 @@ from meterdp.ingest.batch import (
     UNIT_DIFFERS,
     VALUE_UNREADABLE,
 )
+from meterdp.ingest.members import files_before
 from meterdp.ingest.settings import (
     PLAIN,
     ExportSettings,
@@ -38,6 +39,7 @@ from meterdp.ingest.shapes import (
     ISO8601,
     SPREADSHEET,
     UNIX,
+    alike,
     ends_of_days,
     formats_that_fit,
     serial_seconds,
@@ -342,7 +344,7 @@ class StampParser:
         if unreadable.size and not rejects.tolerant:
             first = code[unreadable[0]]
             others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
-            raise _not_in_format(field, unreadable[0], tokens[first], [tokens[i] for i in others])
+            raise _not_in_format(field, unreadable[0], tokens[first], [tokens[i] for i in others], self._format)
         rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
         return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
@@ -392,12 +394,16 @@ class StampParser:
         )
 
 
-def _not_in_format(field: Field, entry: int, word: str, others: list[str]) -> InputError:
+def _not_in_format(field: Field, entry: int, word: str, others: list[str], time_format: str) -> InputError:
     """Return the error for a stamp: its shape, and what would read it and the others."""
     fitting = formats_that_fit(others) or formats_that_fit([word])
-    hint = "correct the stamp or the setting"
+    hint, before = "correct the stamp or the setting", files_before(str(field.file))
     if fitting:
-        hint = f"set export.time_format to {' or '.join(repr(known) for known in fitting)}"
+        formats = " or ".join(map(repr, fitting))
+        hint = f"set export.time_format to {formats}"
+        if before and not any(alike(known, time_format) for known in fitting):
+            files = "the file before it has" if before == 1 else f"files 1 to {before} have"
+            hint = f"{formats} would read it, but {files} another format: bring all to one"
         hint += ", whichever the utility means" if len(fitting) > 1 else ""
     return field.refuse(
         entry, f"is not in the format of export.time_format: it is of the shape {shape_of(word)!r}", hint

@@ -18,7 +18,7 @@ from meterdp.ingest.inference.quantities import not_read
 from meterdp.ingest.settings import UNITS, ExportSettings
 
 # Rows that are not used and yet are no sign of a wrong setting.
-_INNOCENT = {
+INNOCENT = {
     *("used", "part_of_sum", "other_register", "meter_not_listed", "value_missing", "stamp_outside_period"),
     *("duplicate_identical", "superseded_by_later_row", "conflicting_rows"),
 }
@@ -67,7 +67,7 @@ def sample_step(meters: int) -> int:
 
 def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart):
     rows = dict(zip(REASONS, counts.tolist(), strict=True))
-    bad = {reason: count for reason, count in rows.items() if reason not in _INNOCENT}
+    bad = {reason: count for reason, count in rows.items() if reason not in INNOCENT}
     unusable, total = sum(bad.values()), sum(rows.values())
     if not total or unusable <= settings.max_unusable_share * total:
         return

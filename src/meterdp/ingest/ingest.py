@@ -268,7 +268,7 @@ def _survey(
         if growing is not None and not growing.given_up:
             grid = (survey.anchor_us, *found[:2]) if settings.period_us is None else _period_grid(settings, clock)
             growing.put(starts_us, meter, batch.energy, batch.marks, *grid, meters=len(index))
-            growing.counts += _left_out(batch)
+            growing.counts += left_out_of(batch)
     survey.meter_ids = list(index)
     return survey, clock
 
@@ -345,7 +345,7 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks:
     for batch in progress(read(), "export, readings, batches read"):
         meter = number(batch.meter_ids, batch.meter)
         chunks.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, batch.marks)
-        chunks.counts += _left_out(batch)
+        chunks.counts += left_out_of(batch)
         if not survey.listed and (meter == NOT_LISTED).any():
             raise _changed(path)
     if survey.runs_backwards is None and clock.repeats and clock.runs_backwards.any():
@@ -354,7 +354,7 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks:
         fill(path, settings, read, survey, household_of, chunks)
 
 
-def _left_out(batch: Batch) -> np.ndarray:
+def left_out_of(batch: Batch) -> np.ndarray:
     """Return (R,) readings per reason that a reader left out of a batch."""
     counts = np.array([batch.set_aside.get(reason, 0) for reason in REASONS])
     counts[ROW_MALFORMED] += batch.left_out

@@ -62,6 +62,12 @@ def label(export, place: str) -> str:
     return f"{export}, {place}" if place else str(export)
 
 
+def files_before(called: str) -> int:
+    """Return how many files of the export come before that of a label."""
+    found = re.search(r", file (\d+) of \d+, in order of names$", called)
+    return int(found[1]) - 1 if found else 0
+
+
 def members(path, *, by_name: bool = False) -> list[Member]:
     """Return the files of an export, which is a file, a folder (with all it holds) or a zip, in order of their names.
 

@@ -116,6 +116,11 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
     return found
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether two formats differ in which number is the day and which the month, at most."""
+    return one.replace("%m", "%d") == other.replace("%m", "%d")
+
+
 def _marks(text: str) -> str:
     """Return what stands between the words and numbers of a text, runs of blanks as one."""
     return re.sub(r"\s+", " ", re.sub(r"[^\W_]+", "", text))

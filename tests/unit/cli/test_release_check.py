@@ -285,6 +285,20 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     assert to_check_in_export(config_of(homes)) == []
 
 
+def test_files_of_which_no_stamp_can_be_read_are_told_before_a_release(tmp_path, homes):
+    (tmp_path / "export").mkdir()
+    for name, day in (("1", "2025-01-06"), ("2", "06.01.2025"), ("3", "07.01.2025")):
+        rows = "".join(f"M{n:03d},{day} {h:02d}:00,0.5\n" for n in range(120) for h in range(24))
+        (tmp_path / "export" / f"{name}.csv").write_text(f"meter_id,interval_start,kwh\n{rows}")
+    homes["export"] |= {"path": str(tmp_path / "export"), "interval_minutes": 60}
+    said = to_check_in_export(config_of(homes))
+    words = (
+        "2 of 3 files begin with rows of which most cannot be used (number 2 to 3, in order of names): the stamp is"
+    )
+    assert any(line.startswith("To be checked: ") and words in line for line in said)
+    assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1]
+
+
 def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):
     config = {"simulate": {"households": 60, "circuits": 3, "days": 20}, "release": {"insist": True}}
     service = service_of(config, simulated=True)

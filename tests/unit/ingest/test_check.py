@@ -418,7 +418,13 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
 @pytest.mark.parametrize(
     ("first", "days", "words"),
     [
-        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and no other changes clocks"),
+        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
+        ("2025-07-30", 61, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
+        (
+            "2025-03-01",
+            30,
+            "no daylight-saving jump by the British and Irish or Central European or Eastern European or",
+        ),
         ("2025-06-30", 80, "the period has no daylight-saving change"),
         ("2025-01-01", 365, "no daylight-saving jump: standard time or UTC"),
     ],
@@ -430,6 +436,21 @@ def test_a_clock_that_does_not_change_is_told_by_the_rules_of_the_period(tmp_pat
     pd.concat([frame.assign(meter_id=f"m{n}") for n in range(5)]).to_csv(tmp_path / "e.csv", index=False)
     assert main(["check", str(tmp_path / "e.csv")]) == 0
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("own", ["UTC", "Etc/GMT-1", "Europe/Berlin"])
+def test_a_clock_of_stamps_that_the_user_names_is_not_replaced_by_another(tmp_path, capsys, own):
+    """The stamps are in UTC, and the list or a column is wrong; a clock that changes is none of theirs."""
+    frame = readings().assign(local=lambda f: f["utc"].dt.tz_localize(None))
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": "Europe/Berlin", "stamp_time_zone": own, "interval_minutes": 30}
+    period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    (tmp_path / "twice.csv").write_text("meter_id\nM000\nM000\n")
+    listed = export | period | {"meters": str(tmp_path / "twice.csv")}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=listed)
+    assert code == 1 and "a second time" in said and "by itself" not in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"energy_column": "energy"})
+    assert code == 1 and f"stamp_time_zone: {'Etc/GMT-1' if own == 'Europe/Berlin' else own}\n" in said
 
 
 @pytest.mark.parametrize(
@@ -722,6 +743,33 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
     assert "UTC or standard time (export.stamp_time_zone)" in said
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "Energia oddana [kWh]",
+            "export_kwh",
+            "Feed-in kWh",
+            "Einspeisung (kWh)",
+            "teruglevering kWh",
+            "Injection kWh",
+        ),
+        *("Energia immessa kWh", "Energía vertida", "kWh received", "returned_kwh", "Generation kWh"),
+    ],
+)
+def test_a_column_of_energy_fed_in_is_none_to_read_instead(tmp_path, capsys, name):
+    frame = plain(readings()).rename(columns={"kwh": "Energia pobrana [kWh]"})
+    frame[name] = np.where(np.arange(len(frame)) % 10, np.nan, 0.25)
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    said = capsys.readouterr().out
+    assert f"'{name}' looks like energy fed in, which is not read: for net load subtract it" in said
+    assert "is possible, too" not in said and "energy_column: Energia pobrana [kWh]\n" in said
+    frame.drop(columns="Energia pobrana [kWh]").to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    assert f"readings are taken from '{name}', which looks like energy fed in\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("names", [("kW A", "kW B"), ("kwh_l1", "kwh_l2"), ("Phase 1 kWh", "Phase 2 kWh")])
 def test_phases_are_refused_unless_their_sum_is_read(tmp_path, capsys, names):
     frame = plain(readings())
@@ -844,6 +892,96 @@ def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few
     assert "no meter has a reading on 3 of 70 days: 2025-05-20, 2025-06-10 to 2025-06-11; is a file missing?" in said
     assert re.search(r"0\.0% of a typical meter's readings are missing", said)
     assert "later days follow" in said and "0 of 4 meters" not in said
+
+
+@pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("lost", [False, True])
+def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_at, order, files, lost):
+    """Reading stops inside a file, behind the rows of some of its meters."""
+    frame = plain(readings())
+    day = pd.to_datetime(frame["interval_start"]).dt.normalize()
+    if lost:
+        frame = frame[~day.between("2025-03-17", "2025-03-20") | (frame["meter_id"] == "M000")]
+    half = day[frame.index] < "2025-03-24"
+    (tmp_path / "export").mkdir()
+    for number, rows in enumerate([frame] if files == 1 else [frame[half], frame[~half]]):
+        rows.sort_values(order, kind="stable").to_csv(tmp_path / "export" / f"{number}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "(first rows only)" in said and (lost or "of 4 meters have enough" not in said)
+    period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    settings = {"time_zone": ZONE, "interval_minutes": 30} | period
+    _, said = checked_with(tmp_path, capsys, tmp_path / "export", settings, True)
+    share = re.search(r"([\d.]+)% of a typical meter's readings are missing \(first rows only\)", said)
+    assert float(share[1]) > 10 if lost else share[1] == "0.0"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("odd", ["date", "decimal", "month first", None])
+def test_files_written_otherwise_than_the_first_are_named(tmp_path, capsys, few_looked_at, listed, packed, odd):
+    """Though so few rows are read that all of them are of the first files."""
+    frame = plain(readings()).sort_values("interval_start", kind="stable")
+    files = [frame.iloc[rows].copy() for rows in np.array_split(np.arange(len(frame)), 4)]
+    stamp = pd.to_datetime(frame["interval_start"])
+    settings = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    for number, rows in enumerate(files):
+        if number >= 2 and odd == "date":
+            rows["interval_start"] = stamp[rows.index].dt.strftime("%d.%m.%Y %H:%M")
+        elif number >= 2 and odd == "decimal":
+            rows["kwh"] = rows["kwh"].astype(str).str.replace(".", ",")
+        elif odd == "month first":
+            rows["interval_start"] = stamp[rows.index].dt.strftime("%m/%d/%Y %H:%M")
+            settings["time_format"] = "%d/%m/%Y %H:%M"
+            settings |= {"first_day": "2025-01-01", "last_day": "2025-12-31"}
+    (tmp_path / "export").mkdir()
+    texts = {f"{number}.csv": rows.to_csv(index=False, sep=";") for number, rows in enumerate(files)}
+    for name, text in texts.items():
+        (tmp_path / "export" / name).write_text(text)
+    path = tmp_path / "export"
+    if packed:
+        path = tmp_path / "export.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in texts.items():
+                archive.writestr(name, text)
+    settings["delimiter"] = ";"
+    code, said = checked_with(tmp_path, capsys, path, settings, listed)
+    named = re.search(r"\d of 4 files begin with rows of which most cannot be used .*", said)
+    if odd is None:
+        assert code == 0 and named is None
+        return
+    assert code == int(not listed) and "M0" not in said
+    assert ("To be checked: " + str(path) in said) == listed
+    if odd == "month first":
+        assert f"set {'it' if listed else 'export.time_format'} to '%m/%d/%Y %H:%M'" in said
+        return
+    assert named[0].startswith(
+        "2 of 4 files begin with rows of which most cannot be used (number 3 to 4, in order of"
+    )
+    form = {"date": "%d.%m.%Y %H:%M", "decimal": ","}[odd]
+    assert f"; there it looks like '{form}': bring all files to one form" in named[0]
+    if not listed:
+        found = examine(path, time_zone=ZONE)
+        assert any("2 of 4 files begin with rows" in str(finding) for finding in found.findings)
+
+
+def test_a_study_that_stops_at_a_later_file_does_not_advise_to_break_the_earlier_ones(tmp_path):
+    frame = plain(readings())
+    (tmp_path / "e").mkdir()
+    frame[:700].to_csv(tmp_path / "e" / "1.csv", index=False)
+    stamp = pd.to_datetime(frame["interval_start"]).dt
+    frame[700:].assign(interval_start=stamp.strftime("%d.%m.%Y %H:%M")).to_csv(tmp_path / "e" / "2.csv", index=False)
+    with pytest.raises(InputError) as refused:
+        ingested(tmp_path / "e", {"time_zone": ZONE, "interval_minutes": 30})
+    hint = "'%d.%m.%Y %H:%M' would read it, but the file before it has another format: bring all to one"
+    assert refused.value.hint == hint
+    # The first file fits where day and month are confused.
+    for number, rows in ((1, frame[:96]), (2, frame[96:])):
+        rows = rows.assign(interval_start=stamp.strftime("%d/%m/%Y %H:%M"))
+        rows.to_csv(tmp_path / "e" / f"{number}.csv", index=False)
+    with pytest.raises(InputError, match=r"file 2 .* set export\.time_format to '%d/%m/%Y %H:%M'"):
+        ingested(tmp_path / "e", {"time_zone": ZONE, "interval_minutes": 30, "time_format": "%m/%d/%Y %H:%M"})
 
 
 def test_a_copy_of_a_file_comes_after_it_so_that_its_corrections_count(tmp_path):

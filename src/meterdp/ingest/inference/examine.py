@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
+from zoneinfo import available_timezones
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +27,11 @@ from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_min
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.quantities import SeveralRowsError, columns_beside, columns_not_read
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import head_of, kind_of, sample_of, samples_of, some_rows
+from meterdp.ingest.inference.table import HEAD_BYTES, head_of, kind_of, read_table, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     NET_CLIP_KWH_PER_HOUR,
+    Beginnings,
     FirstReadings,
     Trial,
     begin_files,
@@ -51,7 +54,8 @@ from meterdp.ingest.meter_list import MeterList, read_meter_list
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
-from meterdp.ingest.streams import files_of
+from meterdp.ingest.shapes import alike
+from meterdp.ingest.streams import files_of, open_bytes
 
 # What the configuration has for them; a test compares.
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
@@ -68,6 +72,9 @@ _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
 _DISTINGUISH_ROWS = ("unit_column", "keep_rows")
+# Settings that a reason why rows cannot be used is about.
+_ABOUT = {"stamp_unreadable": ("time_format",), "value_unreadable": ("decimal", "thousands")}
+_MOST_PLACES = 4
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,8 @@ def examine(
     """Guess the settings of an export (file, folder or archive) and try them out on its first readings.
 
     ``time_zone`` is that of the homes where it is known; otherwise one is proposed. Of a section ``export`` that is
-    ``known``, only what no file can say counts: which rows are wanted. Raises ``InputError`` if the file
+    ``known``, only what no file can say counts: which rows are wanted, and the clock of stamps that never changes.
+    Raises ``InputError`` if the file
     is nothing we read, or cannot be read under any settings we know; names what it is. Of each file ``rows`` are
     looked at as well, or some that contradict others.
     """
@@ -127,7 +135,11 @@ def examine(
         to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
-        _standard_time(given, batches, to_check)
+        own = str((known or {}).get("stamp_time_zone"))
+        if own in available_timezones() and clock.against(own) is None:
+            given["stamp_time_zone"] = own
+        else:
+            _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
     if _names_times(first_settings):
@@ -142,8 +154,9 @@ def examine(
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one meter is named like a total: leave it out if it is the sum of the others")
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
-    findings = replace(trial, settings=strict).findings(path) or first_refusal(path, trial)
     begun = begin_files(path, trial.settings)
+    otherwise = files_written_otherwise(path, trial.settings, begun)
+    findings = [*otherwise, *replace(trial, settings=strict).findings(path)] or first_refusal(path, trial)
     findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
     later = goes_on(trial, begun)
     period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
@@ -161,12 +174,64 @@ def examine(
     return found
 
 
+def files_written_otherwise(path, settings: ExportSettings, begun: Beginnings) -> Iterator[InputError]:
+    """Yield of which files most of the first rows cannot be used, while those of others can, and why."""
+    unusable = {file.number: file.unusable for file in begun.files if file.unusable is not None}
+    if len(unusable) == len(begun.files):  # a matter of the settings
+        return
+    step = begun.files[1].number - begun.files[0].number if len(begun.files) > 1 else 1
+    looked_at = f"{begun.of:,} files" if begun.every else f"{len(begun.files):,} files that were looked at"
+    for reason in dict.fromkeys(unusable.values()):
+        numbers = np.array([number for number, of in unusable.items() if of == reason])
+        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > step) + 1)
+        places = [f"{run[0]:,}" if len(run) == 1 else f"{run[0]:,} to {run[-1]:,}" for run in runs]
+        more = f" and {len(places) - _MOST_PLACES:,} more times" if len(places) > _MOST_PLACES else ""
+        key, value = _other_setting(path, int(numbers[0]), settings, reason)
+        begins = "begins" if len(numbers) == 1 else "begin"
+        hint = f"there it looks like {value!r}" if value else "see how they differ from the others"
+        if key == "time_format" and value and alike(value, settings.time_format):
+            hint = f"set it to {value!r} if that is meant in all files"
+        else:
+            hint += ": bring all files to one form, or study and release their periods apart"
+        yield InputError(
+            f"{len(numbers):,} of {looked_at} {begins} with rows of which most cannot be used (number "
+            f"{', '.join(places[:_MOST_PLACES])}{more}, in order of names): {_plainly(reason)}",
+            file=path,
+            field=key and f"export.{key}",
+            hint=hint,
+        )
+
+
+def _other_setting(path, number: int, settings: ExportSettings, reason: str) -> tuple[str | None, str | None]:
+    """Return the setting by which one file of an export by itself is read, of those that the reason is about, and
+    what it would have to be, if that is known and something else.
+    """
+    keys = _ABOUT.get(reason, ())
+    if keys and settings.format in ("long_csv", "wide_csv"):
+        member = files_of(path, by_name=settings.packed_by_name)[number - 1]
+        with suppress(InputError), open_bytes(member) as stream:
+            table = read_table(member.label, stream.read(HEAD_BYTES))
+            found = infer_layout(path, table, several_files=True, given={"keep_rows": settings.keep_rows or {}})
+            for key in keys:
+                value = found.settings.get(key, getattr(ExportSettings, key))
+                if value != getattr(settings, key):
+                    return key, value
+    return (keys[0] if keys else None), None
+
+
+def _plainly(reason: str) -> str:
+    """Return what becomes of a row as a part of a sentence."""
+    meaning = REASONS[reason]
+    return f"{meaning[:1].lower()}{meaning[1:]}".rstrip(".")
+
+
 def _best_period(trial: Trial, slots_per_day: int, *, all_days: bool) -> tuple[int, int, int, int]:
     """Return the best period of what was read, or all its days: of a part of the files, without those of others."""
-    slots = np.arange(trial.energy_kwh.shape[1])
+    given = ~np.isnan(trial.energy_kwh)
+    slots = np.arange(given.shape[1])
     if not trial.whole:
-        slots = slots[~np.isnan(trial.energy_kwh).all(axis=0)]
-    begin, end, kept, kept_whole = best_period(trial.energy_kwh[:, slots], slots_per_day)
+        slots = slots[given.any(axis=0)]
+    begin, end, kept, kept_whole = best_period((given | trial.not_reached)[:, slots], slots_per_day)
     if all_days:
         begin, end, kept = 0, len(slots), kept_whole
     return int(slots[begin]), int(slots[end - 1]) + 1, kept, kept_whole
@@ -421,7 +486,7 @@ def looked_at(
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if settings.format in ("long_csv", "wide_csv") and meter_list is None:
         head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
-    begun = begin_files(path, settings)
+    begun = begin_files(path, settings, meter_list)
     unread, files = begun.unread, len(begun.files)
     if unread and len(unread) == files:  # by their headers alone, and no row of anybody
         raise unread[0]
@@ -433,9 +498,10 @@ def looked_at(
             f"{others:,} of {files:,} files begin with readings outside export.first_day to export.last_day, which "
             "do not count"
         )
+    otherwise = [*files_written_otherwise(path, settings, begun)]
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
-        found = trial.findings(path)
+        found = [*otherwise, *trial.findings(path)]
         odd += [f"counted as missing: {error}" for error in first_refusal(path, trial)]
     else:
         try:
@@ -443,7 +509,7 @@ def looked_at(
             trial = try_out(path, settings, *first_batches(path, settings))
         except InputError as error:
             return Look([error], odd)
-        found = trial.findings(path) or first_refusal(path, trial)
+        found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
     odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
@@ -495,10 +561,11 @@ def _coverage_of_first(trial: Trial, zone: str) -> str:
 
 
 def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
-    missing = np.isnan(trial.energy_kwh[:, begin:end])
+    empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
     if not trial.whole:  # files of days that were not read say nothing
-        missing = missing[:, ~missing.all(axis=0)]
-    missing = missing.mean(axis=1) if missing.size else np.ones(0)
+        looked_at &= ~empty.all(axis=0)
+    missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
+    missing = np.where((~empty).any(axis=1), missing, 1)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
     return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
@@ -642,9 +709,9 @@ def _period(found: Finding) -> list[str]:
 
 def _rows(trial: Trial) -> list[str]:
     lines, what = [], "readings" if trial.settings.format == "wide_csv" else "rows"
-    for (reason, tokens), count in zip(REASONS.items(), trial.counts.tolist(), strict=True):
+    for reason, count in zip(REASONS, trial.counts.tolist(), strict=True):
         if count and reason != "used":
-            lines.append(f"  {count:,} {what}: {tokens[:1].lower()}{tokens[1:].rstrip('.')}")
+            lines.append(f"  {count:,} {what}: {_plainly(reason)}")
     return lines
 
 

@@ -18,6 +18,7 @@ from meterdp.ingest.inference.words import (
     CIRCUIT,
     END,
     ENERGY,
+    FEED_IN,
     METER,
     METER_FIRST,
     METER_NEXT,
@@ -243,7 +244,15 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         )
     if energy.name != "kwh":
         out.settings["energy_column"] = energy.name
-    others = [c for c in numbers if c is not energy and re.search(ENERGY, c.name, re.IGNORECASE)]
+    fed_in = [c for c in numbers if re.search(FEED_IN, c.name, re.IGNORECASE)]
+    others = [c for c in numbers if c not in (energy, *fed_in) and re.search(ENERGY, c.name, re.IGNORECASE)]
+    if energy in fed_in:
+        out.to_check.append(f"readings are taken from '{energy.name}', which looks like energy fed in")
+    elif fed_in:
+        out.to_check.append(
+            f"'{fed_in[0].name}' looks like energy fed in, which is not read: for net load subtract it in the "
+            "export, and name the column of the difference (export.energy_column)"
+        )
     if others and not parts_of(energy.name, table.header):
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' is possible, too (export.energy_column)"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -23,11 +23,12 @@ from meterdp.ingest.dense import (
     REASONS,
     SUPERSEDED_BY_LATER_ROW,
     USED,
+    count_reasons,
 )
-from meterdp.ingest.findings import findings, sample_step, step_minutes
+from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
-from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
+from meterdp.ingest.ingest import Survey, fill, household_numbers, left_out_of, refuse_unusable, survey_export
 from meterdp.ingest.members import Member
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import format_named, reader
@@ -40,6 +41,7 @@ MOST_READINGS = 2_000_000
 _MOST_FILES, _BEGIN_BYTES = 200, 1 << 16
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 _NO_LINK = {"meter_missing", "reading_type_missing"}
+_NOT_ASKED_FOR = {"meter_not_listed", "other_register", "stamp_outside_period", "header_repeated"}
 _FEWEST_GAPS = 20
 _NEAR_HOURS = 3
 # Of the rows that contradict another: so many near a change of clocks, and the rest is a correction now and then.
@@ -76,6 +78,41 @@ class Trial:
         """UTC start of every slot, (T,) int64 microseconds since 1970."""
         first = self.survey.first_slot
         return self.survey.anchor_us + (first + np.arange(self.survey.slots)) * self.settings.interval_us
+
+    @cached_property
+    def not_reached(self) -> np.ndarray:
+        """Readings that stand behind where reading stopped, if they are there, (H, T) bool: of the last file that was
+        read, for meters that it does not name so far, and behind the last reading of those of which it was reading.
+        """
+        out = np.zeros(self.energy_kwh.shape, bool)
+        if self.whole:
+            return out
+        clock = Clock(self.settings, descending=self.survey.runs_backwards)
+        number = NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
+        slots, before = np.arange(out.shape[1]), np.zeros(out.shape[1], bool)
+        first_last: dict[str, list[int]] = {}
+        named, last_named = np.zeros(len(out), bool), np.zeros(len(out), bool)
+        stopped_at = self.batches[-1].place
+        for batch in self.batches:
+            meter = number(batch.meter_ids, batch.meter)
+            starts_us = clock.interval_starts(meter, batch)
+            used = (meter >= 0) & (starts_us > LAST_MARK)
+            slot = (starts_us[used] - self.starts_us[0]) // self.settings.interval_us
+            if len(slot):
+                known = first_last.setdefault(batch.place, [int(slot.min()), int(slot.max())])
+                known[:] = min(known[0], int(slot.min())), max(known[1], int(slot.max()))
+            if batch.place == stopped_at:
+                named[meter[used]] = True
+                last_named[:] = False
+                last_named[meter[used]] = True
+        of_stopped = np.zeros_like(before)
+        for place, (first, last) in first_last.items():
+            (of_stopped if place == stopped_at else before)[max(first, 0) : last + 1] = True
+        given = ~np.isnan(self.energy_kwh)
+        last_given = np.where(given.any(axis=1), len(slots) - 1 - given[:, ::-1].argmax(axis=1), -1)
+        out[~named] = of_stopped & ~before
+        out[last_named] = of_stopped & (slots > last_given[last_named, None])
+        return out & ~given
 
     def findings(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
@@ -149,7 +186,9 @@ def begin_strictly(path, settings: ExportSettings) -> None:
 class Begun:
     """The beginning of one of several files."""
 
+    number: int  # which of all in order of names, from 1 on
     unread: InputError | None  # why it cannot be read: rows are no reason, headers are
+    unusable: str | None = None  # why most rows cannot be used, one of ``dense.REASONS``
     first_us: int | None = None  # of its readings, by the local clock
     last_us: int | None = None
     readings_per_row: int = 1
@@ -160,7 +199,12 @@ class Beginnings:
     """The beginnings of several files of an export; none where there is one."""
 
     files: list[Begun]
-    every: bool  # whether they are of all files, not of some
+    of: int  # how many files there are
+
+    @property
+    def every(self) -> bool:
+        """Whether they are of all files, not of some."""
+        return self.of == 1 or len(self.files) == self.of
 
     @property
     def unread(self) -> list[InputError]:
@@ -172,28 +216,50 @@ class Beginnings:
         return [(file.first_us, file.last_us) for file in self.files if file.first_us is not None]
 
 
-def begin_files(path, settings: ExportSettings) -> Beginnings:
-    files = files_of(path, by_name=settings.packed_by_name)
+def begin_files(path, settings: ExportSettings, meter_list: MeterList | None = None) -> Beginnings:
+    files = list(enumerate(files_of(path, by_name=settings.packed_by_name), start=1))
     some = files[:: -(-len(files) // _MOST_FILES)] if len(files) > 1 else []
-    return Beginnings([_begun(file, settings) for file in some], len(files) == 1 or len(some) == len(files))
+    listed = {} if meter_list is None else {meter: number for number, meter in enumerate(meter_list.circuit_of)}
+    number_of = NameIndex(listed, grow=meter_list is None)
+    return Beginnings([_begun(number, file, settings, number_of) for number, file in some], len(files))
 
 
-def _begun(file: Member, settings: ExportSettings) -> Begun:
-    begin = partial(reader(settings.format, limit=_limit(settings)), file, batch_bytes=_BEGIN_BYTES)
+def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameIndex) -> Begun:
+    limit = _limit(settings)
+    begin = partial(reader(settings.format, limit=limit), file, batch_bytes=_BEGIN_BYTES)
     first = next(begin(settings=replace(settings, bad_rows="missing")), None)
-    if first is not None and "file_unreadable" in first.set_aside:
+    if first is None:
+        return Begun(number, None)
+    if "file_unreadable" in first.set_aside:
         try:
             next(begin(settings=replace(settings, bad_rows="refuse")), None)
         except InputError as error:
-            return Begun(error)
-    known = first is not None and (first.stamp_us > LAST_MARK) & np.isfinite(first.energy)
-    if not np.any(known):
-        return Begun(None)
+            return Begun(number, error)
+    unusable = _mostly_unusable(first, settings, number_of, _NO_LINK if limit.cut else set())
+    known = (first.stamp_us > LAST_MARK) & np.isfinite(first.energy)
+    if not known.any():
+        return Begun(number, None, unusable)
     edges = np.array([first.stamp_us[known].min(), first.stamp_us[known].max()])
     edges -= settings.interval_us if settings.stamp == "end" else 0
     if np.all(first.stamps_are_utc):
         edges += utc_offset_minutes(edges.astype("datetime64[us]"), settings.time_zone) * _MINUTE_US
-    return Begun(None, *edges.tolist(), first.readings_per_row)
+    return Begun(number, None, unusable, *edges.tolist(), first.readings_per_row)
+
+
+def _mostly_unusable(
+    batch: Batch, settings: ExportSettings, number_of: NameIndex, passed_over: set[str]
+) -> str | None:
+    """Return why most readings of a batch cannot be used, of meters that are known and the days of the settings, or
+    None if that is not so.
+    """
+    clock, meter = Clock(settings), number_of(batch.meter_ids, batch.meter)
+    starts_us, counts = clock.interval_starts(meter, batch), left_out_of(batch)
+    usable = starts_us[starts_us > LAST_MARK]
+    anchor_us = clock.grid_anchor_us(usable[0]) if usable.size else 0
+    count_reasons(starts_us, meter, batch.energy, batch.marks, anchor_us, settings.interval_us, counts)
+    rows = {reason: n for reason, n in zip(REASONS, counts.tolist(), strict=True) if reason not in _NOT_ASKED_FOR}
+    bad = {reason: n for reason, n in rows.items() if reason not in INNOCENT | passed_over}
+    return max(bad, key=bad.get) if 2 * sum(bad.values()) > sum(rows.values()) else None
 
 
 def goes_on(trial: Trial, begun: Beginnings) -> bool:

@@ -23,8 +23,14 @@ NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|proces
 UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
 CIRCUIT = r"circuit|feeder|transformer|substation"
 UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
+# Energy that a home gives to the grid or makes.
+FEED_IN = (
+    r"export|feed.?in|fed.?in|generation|generated|solar|pv|received|returned|surplus|excedent|inje|inye|verti|immess"
+    r"|immiss|produ[ck]tion|produ[cz]ione|producción|produkcja|einspeis|eingespeis|r(?:ü|ue)ckliefer|teruglever"
+    r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz"
+)
 OTHER_NUMBER = (
-    r"temp|price|cost|tariff|volt|current|amp|kvar|export|generation|solar|pv|latitude|longitude|factor|status"
-    r"|quality|flag|code|received|surplus|inje|inye|verti|einspeis|teruglever|reactive|frequency|postcode|\bzip\b"
+    rf"{FEED_IN}|temp|price|cost|tariff|volt|current|amp|kvar|latitude|longitude|factor|status"
+    r"|quality|flag|code|reactive|frequency|postcode|\bzip\b"
 )
 PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"

@@ -125,8 +125,8 @@ class ClockEvidence:
             said.append(
                 "stamps show no daylight-saving jump: standard time or UTC"
                 if len(self.unlike_zones) == len(CLOCKS)
-                else f"stamps show no daylight-saving jump by the {names} rule, and no other changes clocks in the "
-                "period: standard time, UTC or a local clock without a change"
+                else f"stamps show no daylight-saving jump by the {names} rule, and of no other the period tells: "
+                "standard time, UTC or a local clock without a change"
             )
         else:
             said.append("the period has no daylight-saving change, so stamps do not reveal their time zone")
@@ -180,12 +180,16 @@ def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
     for i, at in enumerate(changes.utc_us):
         before, after = changes.offset_us[i], changes.offset_us[i + 1]
         begin, end = sorted((int(at + before) // _HOUR_US, int(at + after) // _HOUR_US))
-        if end + 24 > hours.last or begin - 24 < hours.first:
+        days = [d for d in (-24, 24) if hours.first <= begin + d and end + d <= hours.last]
+        if not days:
             continue
-        here, usual = hours.between(begin, end), [hours.between(begin + d, end + d) for d in (-24, 24)]
-        typical = sum(usual) / 2
+        here, typical = hours.between(begin, end), sum(hours.between(begin + d, end + d) for d in days) / len(days)
         if typical < _FEWEST:
             continue
+        if len(days) == 1:  # of the first or the last day, of which the hour beyond must be there
+            [day], beyond = days, end if days == [-24] else 2 * begin - end
+            if hours.between(beyond, beyond + 1) < _FULL * hours.between(beyond + day, beyond + day + 1):
+                continue
         if after > before:
             if here <= _EMPTY * typical or here >= _FULL * typical:
                 verdicts.append((here <= _EMPTY * typical, False))
@@ -308,15 +312,16 @@ _MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, (28, 14, 7)
 _KEPT_SHARE = 0.98
 
 
-def best_period(energy_kwh: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
+def best_period(given: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
     """Return first and end slot of the longest run of days in which nearly as many meters have enough readings as in
     any run, how many meters it keeps, and how many the whole period keeps.
 
-    A run has four weeks or more, if one of so many keeps a meter, else two or one, or else all days. ``energy_kwh``
-    (H, T) has NaN where there is no reading.
+    A run has four weeks or more, if one of so many keeps a meter, else two or one, or else all days. ``given`` (H, T)
+    is whether there is a reading.
     """
-    given = ~np.isnan(energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1])
-    scale = len(energy_kwh) / max(1, len(given))
+    meters = len(given)
+    given = given[:: -(-meters // _MOST_METERS) or 1]
+    scale = meters / max(1, len(given))
     days = -(-given.shape[1] // slots_per_day)
     edges = np.unique(np.linspace(0, days, min(days, _MOST_EDGES) + 1).round().astype(int))
     slots = np.minimum(edges * slots_per_day, given.shape[1])
