@@ -580,6 +580,27 @@ MUTANTS = (
         "tests/unit/ingest/test_layouts.py",
     ),
     Mutant(
+        "an export misread: the mark of an hour by the clock that is repeated counts for nothing",
+        f"{EXPORTS}/readers/long_csv.py",
+        "return np.where(again, clock_time_us(day_us, number, again, settings), local_us)",
+        "return np.where(again, clock_time_us(day_us, number, ~again, settings), local_us)",
+        "tests/unit/ingest/test_layouts.py tests/unit/ingest/test_check.py",
+    ),
+    Mutant(
+        "an export misread: an hour by the clock is taken for the second one in rows that run backwards",
+        f"{EXPORTS}/clock.py",
+        "if descending is None or settings.hours_rows else",
+        "if descending is None else",
+        "tests/unit/ingest/test_layouts.py",
+    ),
+    Mutant(
+        "an export misread: a missing hour 3 by the clock does not tell how hours are numbered",
+        f"{EXPORTS}/inference/zone.py",
+        "by_clock = skipped and there[24] > 0",
+        "by_clock = False",
+        "tests/unit/ingest/test_check.py",
+    ),
+    Mutant(
         "an export misread: a row of a short day that leaves nothing empty is by the clock",
         f"{EXPORTS}/readers/wide_csv.py",
         " & ~(given & skipped).any(1)",

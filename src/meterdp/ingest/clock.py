@@ -106,7 +106,7 @@ def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings)
     local_us = np.where(known, day_us, 0)
     begin, end = (midnights_us(local_us + days * _DAY_US, settings.time_zone) for days in (0, 1))
     start_us = begin + (number - 1) * settings.interval_us
-    stamp_us = start_us + settings.interval_us if settings.stamp == "end" else start_us
+    stamp_us = start_us + settings.interval_us if settings.stamps_are_ends else start_us
     return np.where(known, np.where(start_us < end, stamp_us, NO_SUCH_TIME), NO_STAMP)
 
 
@@ -123,14 +123,15 @@ def clock_time_us(day_us: np.ndarray, number: np.ndarray, again: np.ndarray, set
     change, inside = at // 2, at % 2 == 1
     repeated = inside & np.append(np.diff(changes.offset_us) < 0, False)[change]
     utc_us = local_us - changes.offset_us[change + (repeated & again)]
-    stamp_us = utc_us + settings.interval_us if settings.stamp == "end" else utc_us
+    stamp_us = utc_us + settings.interval_us if settings.stamps_are_ends else utc_us
     return np.where(known, np.where(np.where(again, repeated, inside <= repeated), stamp_us, NO_SUCH_TIME), NO_STAMP)
 
 
 class Clock:
     """Turn stamps into UTC, meter by meter in the order of the file.
 
-    ``descending`` (M,) marks meters whose rows run from the newest to the oldest reading; none without it.
+    ``descending`` (M,) marks meters whose rows run from the newest to the oldest reading; none without it. Of an hour
+    alone, which the clock repeats, the second one has a mark, so that one without is the first in any order.
     """
 
     def __init__(self, settings: ExportSettings, *, descending: np.ndarray | None = None):
@@ -149,7 +150,7 @@ class Clock:
         self._last_pass = np.empty(0, np.int64)
         # How much more often its next local stamp was earlier than later.
         self._back_steps = np.empty(0, np.int64)
-        self._descending = np.empty(0, bool) if descending is None else descending
+        self._descending = np.empty(0, bool) if descending is None or settings.hours_rows else descending
 
     @property
     def repeats(self) -> bool:
@@ -178,7 +179,7 @@ class Clock:
                 self._edges_us,
                 self._changes.offset_us,
                 self._settings.interval_us,
-                self._settings.stamp == "end",
+                self._settings.stamps_are_ends,
                 self._descending,
                 self._last_us,
                 self._last_change,
@@ -190,7 +191,7 @@ class Clock:
             stamp_us, (first, end) = batch.stamp_us, self._range_us
             known = (stamp_us == NO_STAMP) | (stamp_us == NO_SUCH_TIME) | ((first <= stamp_us) & (stamp_us < end))
             np.copyto(out, np.where(known, stamp_us, OUT_OF_RANGE), where=is_utc)
-        if self._settings.stamp == "end":
+        if self._settings.stamps_are_ends:
             out[out > LAST_MARK] -= self._settings.interval_us
         if self._settings.period_us is not None:
             begin, end = self._settings.period_us

@@ -28,6 +28,7 @@ from meterdp.ingest.batch import (
 )
 from meterdp.ingest.members import files_before
 from meterdp.ingest.settings import (
+    HOUR,
     PLAIN,
     ExportSettings,
     Notation,
@@ -55,6 +56,9 @@ MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "w
 # Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
 _LOOKED_AT = 1000
 LONGEST_STAMP = 256
+# What stands behind the name of an hour if it is the second one of that name, when the clock is set back.
+REPEATED = r"[ _-]?(?:[A-Za-z]{1,3}|[*'])"
+NUMBER_OF_DAY = re.compile(rf"0*(\d{{1,3}})({REPEATED})?", re.ASCII)
 _DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -299,22 +303,39 @@ def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Reject
     return {"meter_ids": meter_ids, "meter": meter, "circuits": circuits, "circuit": circuit}
 
 
-def interval_numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects) -> np.ndarray:
-    """Return numbers of intervals of a day, (n,) int64 from 1 on, 0 where there is none.
+def interval_numbers(field: Field, settings: ExportSettings, rejects: Rejects) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of intervals of a day, (n,) int64 from 1 on, -1 where there is none, and (n,) bool whether an
+    hour of the clock has the mark of the second one of its name.
 
-    Rejects what is no such number.
+    Of hours that name the ends of intervals, 0 is number 0. Rejects what is no such number.
     """
+    first, last = (1, 24) if settings.stamp == "end" else (0, 23)
     tokens, code = _encode(field)
-    good = [re.fullmatch(r"0*[1-9]\d{0,2}", word, re.ASCII) is not None for word in tokens]
-    bad = np.array([not of and word not in missing_words for of, word in zip(good, tokens, strict=True)], bool)
-    rejects.reject(
-        STAMP_UNREADABLE,
-        field,
-        np.flatnonzero(_look_up(bad, code, False)),
-        "is not the number of an interval of the day",
-        "count the intervals of each day from 1 on, or write times of day and add them to export.time_format",
-    )
-    return _look_up(np.array([int(word) if of else 0 for of, word in zip(good, tokens, strict=True)], int), code, 0)
+    found = [NUMBER_OF_DAY.fullmatch(word) for word in tokens]
+    if settings.hours_rows:
+        found = [m if m and int(m[1]) <= last else None for m in found]
+        problem, hint = (
+            f"is not an hour of the day, {first} to {last}",
+            "write the hour, with a letter for the second one of its name (3A), or correct export.stamp",
+        )
+    else:
+        found = [m if m and m[2] is None and int(m[1]) > 0 else None for m in found]
+        problem, hint = (
+            "is not the number of an interval of the day",
+            f"count the intervals of each day from 1 on; for hours by the clock, also 3A, {hours_hint(settings)}",
+        )
+    bad = [m is None and word not in settings.missing_words for m, word in zip(found, tokens, strict=True)]
+    entries = np.flatnonzero(_look_up(np.array(bad, bool), code, False))
+    rejects.reject(STAMP_UNREADABLE, field, entries, problem, hint)
+    shift = 1 - first if settings.hours_rows else 0
+    number = np.array([-1 if m is None else int(m[1]) + shift for m in found], int)
+    again = np.array([m is not None and m[2] is not None for m in found], bool)
+    return _look_up(number, code, -1), _look_up(again, code, False)
+
+
+def hours_hint(settings: ExportSettings) -> str:
+    """Return how numbers of hours are read by the clock, where they are counted from midnight."""
+    return f"set export.time_format to '{settings.time_format}{HOUR}' and export.stamp to end"
 
 
 class StampParser:

@@ -111,6 +111,8 @@ CONFLICTING_ROWS = ("last", "missing", "refuse")
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
 LONGEST_EXPORT_DAYS = 20 * 366
 WIDE_COLUMNS = ("times", "numbers")
+# How a time format ends that has no more than the hour behind a date.
+HOUR = " %H"
 # Without a header: the first bytes of a file are a meter's, so its name says whether it is packed.
 HEADERLESS = ("cer",)
 # Half-hourly energy by definition.
@@ -160,7 +162,7 @@ class ExportSettings:
     time_column: str = "interval_start"
     energy_column: str = "kwh"
     # Where time_column has the date alone; time_format is that of both with a blank between, or of the date alone if
-    # this column counts the intervals of a day.
+    # this column counts the intervals of a day. An hour alone may be 24, and have a mark if the clock repeats it: 3A.
     time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
@@ -219,6 +221,8 @@ class ExportSettings:
             _refuse("thousands", "is the same as export.decimal", "give two different marks")
         if self.format != "long_csv" and self.time_of_day_column is not None:
             _refuse("time_of_day_column", f"does not go with {self.format}", "leave it out")
+        if self.hours_rows and self.interval_minutes != 60:
+            _refuse("interval_minutes", "does not fit an hour alone (export.time_format)", "set it to 60")
         if self.keep_rows is not None and self.format not in ("long_csv", "wide_csv", "parquet"):
             _refuse("keep_rows", f"does not go with {self.format}", "leave it out")
         of_readings = {self.time_column, self.time_of_day_column, self.date_column, self.energy_column}
@@ -301,6 +305,16 @@ class ExportSettings:
     def numbers_rows(self) -> bool:
         """Whether a column of a long CSV counts the intervals of a day from 1 on."""
         return self.time_of_day_column is not None and re.search("%[HIcX]", self.time_format) is None
+
+    @property
+    def hours_rows(self) -> bool:
+        """Whether a column of a long CSV is the hour of the clock alone."""
+        return self.time_of_day_column is not None and self.time_format.endswith(HOUR)
+
+    @property
+    def stamps_are_ends(self) -> bool:
+        """Whether the stamps that a reader finds are ends of intervals; of an hour alone it finds the start."""
+        return self.stamp == "end" and not self.hours_rows
 
     @property
     def interval_us(self) -> int:

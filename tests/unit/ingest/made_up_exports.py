@@ -145,6 +145,11 @@ def _passed(frame) -> pd.Series:
     return frame.groupby(["meter_id", frame["local"].str[:10]]).cumcount() + 1
 
 
+def _hour(frame) -> pd.Series:
+    """The hour at whose end by the clock an interval ends."""
+    return frame["local"].str[11:13].astype(int) + 1
+
+
 def _parquet(frame, path):
     frame[["meter_id", "utc", "kwh"]].rename(columns={"utc": "interval_start"}).to_parquet(path)
 
@@ -253,6 +258,11 @@ READ: dict[str, tuple[str, Callable, dict]] = {
             sep=";",
         ),
         {"time_of_day_column": "Hora", "time_format": "%d/%m/%Y", "meter_column": "CUPS", "decimal": ","},
+    ),
+    "hours of the clock": (
+        "e.csv",
+        _table(lambda f: plain(f).assign(interval_start=f["local"].str[:10], hour=_hour(f))),
+        {"time_of_day_column": "hour", "time_format": "%Y-%m-%d %H", "stamp": "end", "interval_minutes": 60},
     ),
     # The device of a point of supply was replaced; its id is to stay text in a spreadsheet.
     "Belgian": (

@@ -52,11 +52,13 @@ def written(folder, frame, case):
 
 @pytest.mark.parametrize("name", READ)
 def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, schema, name):
+    minutes = READ[name][2].get("interval_minutes", 30)
+    frame = frame if minutes == 30 else readings(minutes)
     path, expected = written(tmp_path, frame, READ[name])
     found = examine(path, time_zone=ZONE)
     assert found.findings == []
     assert {key: found.settings.get(key) for key in expected} == expected
-    assert found.settings["interval_minutes"] == 30
+    assert found.settings["interval_minutes"] == minutes
     config = complete(yaml.safe_load(config_text(path, found)), schema)
     table = ingested(path, config["export"]).energy_kwh
     truth = frame.pivot_table(index="utc", columns="meter_id", values="kwh")
@@ -66,7 +68,8 @@ def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, s
 
 @pytest.mark.parametrize("name", sorted(set(READ) - NO_LOCAL_CLOCK))
 def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
-    path, _ = written(tmp_path, frame, READ[name])
+    minutes = READ[name][2].get("interval_minutes", 30)
+    path, _ = written(tmp_path, frame if minutes == 30 else readings(minutes), READ[name])
     assert examine(path).settings["time_zone"] == ZONE
 
 
@@ -706,6 +709,103 @@ def test_days_of_25_hours_tell_the_zone_of_numbered_columns(tmp_path, capsys, co
     export |= {"meter_column": "meter", "time_zone": "UTC"}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "3 readings are of an hour that their day does not have" in said
+
+
+def rows_by_hour(start: str, zone: str, mark: str | None, days: int = 40) -> pd.DataFrame:
+    """A row per meter, day and hour, 1 to 24 by the clock with a mark on the repeated one, or counted from midnight
+    if ``mark`` is None; and the UTC start.
+    """
+    begin = pd.Timestamp(start, tz=zone)
+    utc = pd.date_range(begin, begin + pd.DateOffset(days=days), freq="h", inclusive="left").tz_convert("UTC")
+    local = pd.Series(utc.tz_convert(zone).tz_localize(None))
+    date = local.dt.strftime("%Y-%m-%d")
+    hour = (local.dt.hour + 1).astype(str) + local.duplicated().map({True: mark, False: ""})
+    hour = date.groupby(date).cumcount() + 1 if mark is None else hour
+    kwh = np.random.default_rng(5).gamma(2, 0.3, (3, len(utc))).round(3)
+    frames = [
+        pd.DataFrame({"meter": f"M{m}", "date": date, "hour": hour, "kwh": kwh[m], "utc": utc}) for m in range(3)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+COUNTED = "hours are taken to count what has passed since midnight"
+BY_CLOCK = "hours go by the clock of Europe/Warsaw and do not count what has passed since midnight"
+BY_HOUR = {"time_column": "date", "time_of_day_column": "hour", "meter_column": "meter", "interval_minutes": 60}
+
+
+@pytest.mark.parametrize("start", ["2024-03-05", "2024-10-10"])
+@pytest.mark.parametrize("mark", ["A", "*", "", None])
+@pytest.mark.parametrize(
+    ("zone", "rule"), [("America/Chicago", "North American"), ("Europe/Warsaw", "Central European")]
+)
+def test_days_of_clock_changes_tell_how_hours_are_numbered(tmp_path, capsys, start, mark, zone, rule):
+    rows = rows_by_hour(start, zone, mark)
+    rows.drop(columns="utc").to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=zone)
+    assert found.findings == [] and not [said for said in found.to_check if COUNTED in said]
+    assert found.settings["time_format"] == "%Y-%m-%d" + " %H" * (mark is not None)
+    assert found.settings.get("stamp") == (None if mark is None else "end")
+    table = ingested(tmp_path / "e.csv", found.settings).energy_kwh
+    truth = rows.pivot_table(index="utc", columns="meter", values="kwh")
+    assert table.index.equals(truth.index) and (table.to_numpy() == truth.to_numpy()).all()
+    if mark is None and start == "2024-03-05":
+        return  # a day of 23 hours may be any
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    said = capsys.readouterr().out
+    assert rule in said and "is one of several zones with the same clock changes" in said
+    assert "no daylight-saving change" not in said
+
+
+@pytest.mark.parametrize(("minutes", "said"), [(60, True), (30, False)])
+def test_hours_that_no_change_of_clocks_tells_are_said_to_be_counted(tmp_path, minutes, said):
+    frame = plain(readings(minutes, start="2025-05-05"))
+    day = frame["interval_start"].str[:10]
+    frame.assign(interval_start=day, n=frame.groupby(["meter_id", day]).cumcount() + 1).to_csv(
+        tmp_path / "e.csv", index=False
+    )
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    sentences = [sentence for sentence in found.to_check if COUNTED in sentence]
+    assert len(sentences) == said and "stamp" not in found.settings
+    assert all("set export.time_format to '%Y-%m-%d %H' and export.stamp to end" in words for words in sentences)
+
+
+def test_another_file_tells_how_hours_are_numbered(tmp_path):
+    rows = rows_by_hour("2024-09-10", "Europe/Warsaw", "A", days=80)
+    (tmp_path / "e").mkdir()
+    for month, some in rows.drop(columns="utc").groupby(rows["date"].str[:7]):
+        some.to_csv(tmp_path / "e" / f"{month}.csv", index=False)
+    found = examine(tmp_path / "e", time_zone="Europe/Warsaw")
+    assert found.settings["time_format"] == "%Y-%m-%d %H" and found.settings["stamp"] == "end"
+    assert int(found.trial.counts[0]) == len(rows) and not any(COUNTED in said for said in found.to_check)
+    assert sum("count" in said for said in found.said) == 0
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("mark", ["A", "", None])
+@pytest.mark.parametrize("start", ["2024-03-05", "2024-10-10"])
+def test_hours_by_the_clock_are_told_to_settings_that_count_them(tmp_path, capsys, start, mark, listed):
+    rows = rows_by_hour(start, "Europe/Warsaw", mark)
+    rows.drop(columns="utc").to_csv(tmp_path / "e.csv", index=False)
+    export = {**BY_HOUR, "time_format": "%Y-%m-%d", "time_zone": "Europe/Warsaw"}
+    if listed:
+        (tmp_path / "list.csv").write_text("meter_id\nM0\nM1\nM2\n")
+        export |= {"meters": str(tmp_path / "list.csv"), "first_day": start, "last_day": rows["date"].max()}
+    hint = "set export.time_format to '%Y-%m-%d %H' and export.stamp to end"
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    if mark == "A" and start == "2024-10-10" and not listed:
+        assert code == 1 and f"for hours by the clock, also 3A, {hint}" in said
+    else:
+        assert code == 0 and said.count(f"To be checked: {BY_CLOCK}: {hint}") == (mark is not None)
+    assert "is that the zone of the homes" not in said and "daily or monthly sums" not in said
+    if mark is not None:
+        code, said = checked(
+            tmp_path, capsys, tmp_path / "e.csv", export=export | {"time_format": "%Y-%m-%d %H", "stamp": "end"}
+        )
+        assert code == 0 and "To be checked" not in said
+        export |= {"time_format": "%Y-%m-%d %H", "stamp": "start"}
+        code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+        assert code == (not listed) and "is not an hour of the day, 0 to 23" in said
+        assert not listed or "they are the ends of intervals, but export.stamp says start" in said
 
 
 def test_columns_of_a_day_that_may_be_hours_of_the_clock_are_said(tmp_path, capsys):

@@ -61,6 +61,10 @@ CSV = {
     "a day per row": {"format": "wide_csv"},
     "settlement periods": {"format": "wide_csv", "wide_columns": "numbers"},
     "title and units": {"skip_rows": 2, "skip_rows_after_header": 1},
+    "hours of the clock": {
+        **{"time_column": "interval_start", "time_of_day_column": "hour", "time_format": "%Y-%m-%d %H"},
+        **{"stamp": "end", "interval_minutes": 60},
+    },
     "date and time apart": {"time_column": "Date", "time_of_day_column": "Time"},
 }
 

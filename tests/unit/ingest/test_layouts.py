@@ -420,6 +420,62 @@ def test_a_number_behind_the_end_of_its_day_is_of_no_time(tmp_path):
     assert found.counts == {"used": 23 + 24 + 25, "nonexistent_local_time": 2 + 1}
 
 
+@pytest.mark.parametrize("zone", ["Europe/Warsaw", "Europe/London", "America/Chicago"])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+@pytest.mark.parametrize(
+    ("written", "mark"), [("{}", "A"), ("{:02d}", "X"), ("{}", "*"), ("{:02d}", " a"), ("{}", "")]
+)
+@pytest.mark.parametrize("order", ["in order", "backwards", "shuffled"])
+def test_hours_of_the_clock_are_read_alone_by_the_mark_of_the_repeated_one(
+    tmp_path, zone, stamp, written, mark, order
+):
+    """Over a year, of hours 1 to 24 or 0 to 23: without a mark the rows of the repeated hour are in order."""
+    utc = pd.date_range("2024-01-01", "2025-01-01", freq="h", tz=zone, inclusive="left").tz_convert("UTC")
+    local = pd.Series(utc.tz_convert(zone).tz_localize(None))
+    hour = [
+        written.format(h + (stamp == "end")) + mark * a
+        for h, a in zip(local.dt.hour, local.duplicated(), strict=True)
+    ]
+    values = np.random.default_rng(8).gamma(1, 1, len(utc)).round(3)
+    rows = [("m", *row) for row in zip(local.dt.strftime("%d.%m.%Y"), hour, values, strict=True)]
+    if mark:
+        at = np.arange(len(rows))[:: -1 if order == "backwards" else 1]
+        at = np.random.default_rng(9).permutation(at) if order == "shuffled" else at
+        rows = [rows[i] for i in at]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,Data,Godzina,kwh")
+    setting = ExportSettings(
+        time_column="Data", time_of_day_column="Godzina", time_format="%d.%m.%Y %H", time_zone=zone, stamp=stamp,
+        interval_minutes=60,
+    )  # fmt: skip
+    result = ingested(path, setting)
+    found = result.energy_kwh["m"]
+    assert result.counts == {"used": len(utc)}
+    assert found.index.equals(utc) and found.tolist() == values.tolist()
+
+
+def test_hours_of_the_clock_that_their_day_does_not_have(tmp_path):
+    days = {
+        "2024-03-31": ["3", "3A", "24", "25"],
+        "2024-06-01": [*range(13), "3A", "-1", "1.5", "3 4", ""],
+        "": ["3"],
+    }
+    rows = [("m", day, hour, 0.5) for day, hours in days.items() for hour in hours]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,date,number,kwh")
+    given = {
+        "time_column": "date", "time_of_day_column": "number", "time_format": "%Y-%m-%d %H", "stamp": "end",
+        "interval_minutes": 60, "time_zone": "Europe/Warsaw",
+    }  # fmt: skip
+    found = ingested(path, ExportSettings(**given, bad_rows="missing"))
+    assert found.counts == {
+        "used": 14, "nonexistent_local_time": 3, "stamp_unreadable": 4, "stamp_missing": 2
+    }  # fmt: skip
+    assert found.at("m", "2024-05-31 21:00") == 0.5  # an hour 0 ends a day
+    assert "row 5, field 'number': is not an hour of the day, 1 to 24" in refused(path, **given)
+    assert "is not an hour of the day, 0 to 23" in refused(path, **given | {"stamp": "start"})
+    with pytest.raises(InputError, match="does not fit an hour alone"):
+        ExportSettings(**given | {"interval_minutes": 30})
+
+
 @cache
 def year_by_the_clock(zone: str, hour: int, minutes: int) -> tuple[list, list, pd.Series, int]:
     """Numbers of columns with whether they are of the repeated hour, rows of a year, its readings by UTC start, and

@@ -53,6 +53,10 @@ LAYOUTS = {
     "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
     "with the repeated hour": {"format": "wide_csv", "wide_columns": "numbers"},
     "numbered rows": {"time_column": "date", "time_of_day_column": "number", "time_format": "%Y-%m-%d"},
+    "hours of the clock": {
+        **{"time_column": "date", "time_of_day_column": "hour", "time_format": "%Y-%m-%d %H"},
+        **{"stamp": "end", "interval_minutes": 60},
+    },
     "decimal comma": {"delimiter": ";", "decimal": ",", "thousands": "."},
     "folder": {"skip_rows": 1, "skip_rows_after_header": 1},
     "file per meter": {"meter_column": None},
@@ -67,8 +71,13 @@ HEADERS = {
     "numbered": ["meter_id", "date", *(f"HH{n:02d}" for n in range(1, 51)), "remark"],
     "with the repeated hour": ["meter_id", "date", *CLOCK_HOURS, "remark"],
     "numbered rows": ["meter_id", "date", "number", "kwh", "remark"],
+    "hours of the clock": ["meter_id", "date", "hour", "kwh", "remark"],
     "file per meter": ["interval_start", "kwh", "remark"],
 }
+
+
+def minutes_of(layout: str) -> int:
+    return LAYOUTS[layout].get("interval_minutes", MINUTES)
 
 
 def quoted(field: str, delimiter: str, always: bool) -> str:
@@ -78,7 +87,7 @@ def quoted(field: str, delimiter: str, always: bool) -> str:
 def rows_of(meter: str, layout: str) -> list[bytes]:
     """The lines of one ordinary meter."""
     delimiter = LAYOUTS[layout].get("delimiter", ",")
-    utc = pd.date_range("2018-10-25 22:00", "2018-10-29 22:30", freq=f"{MINUTES}min", tz="UTC")
+    utc = pd.date_range("2018-10-25 22:00", "2018-10-29 22:30", freq=f"{minutes_of(layout)}min", tz="UTC")
     local = utc.tz_convert(ZONE).strftime("%Y-%m-%d %H:%M")
     kwh = np.random.default_rng(METERS_LISTED.index(meter)).gamma(2.0, 0.2, len(utc)).round(3)
     if layout == "numbered":
@@ -88,6 +97,9 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
         days = pd.Series(local.str[:10])
         numbers = days.groupby(days).cumcount() + 1
         table = [[meter, *map(str, row), ""] for row in zip(days, numbers, kwh, strict=True)]
+    elif layout == "hours of the clock":
+        hour = (local.str[11:13].astype(int) + 1).astype(str) + np.where(local.duplicated(), "A", "")
+        table = [[meter, *map(str, row), ""] for row in zip(local.str[:10], hour, kwh, strict=True)]
     elif layout == "with the repeated hour":
         number = (local.str[11:13].astype(int) * 2 + (local.str[14:] == "30") + 1).astype(str).str.zfill(2)
         cells = pd.DataFrame({"date": local.str[:10], "column": "HH" + number, "kwh": kwh})
@@ -163,7 +175,7 @@ def records(export: bytes | dict[str, bytes], layout: str, **options) -> dict[st
         ids = read_table(folder / "meters.parquet", METERS).to_pylist()
         out = {"": dict(zip(*(report[c].to_pylist() for c in ("reason", "row_count")), strict=True))}
         for part in parts:
-            shard = read_shard(part, MINUTES, ZONE)
+            shard = read_shard(part, minutes_of(layout), ZONE)
             tables = process_shard(shard, CONFIG["quality"], CONFIG["profiles"], train_days=2, horizon_steps=1)
             load = pd.DataFrame({"household": tables.log_load["household"], "log": tables.log_load["log_kwh"]})
             for i, household in enumerate(shard.household):

@@ -23,6 +23,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch, plain_id
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
+from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.quantities import SeveralRowsError, columns_beside, columns_not_read
@@ -40,6 +41,7 @@ from meterdp.ingest.inference.trial import (
     feed_in_lost,
     first_batches,
     first_refusal,
+    go_by_clock,
     goes_on,
     large_use,
     many_contradict,
@@ -129,7 +131,7 @@ def examine(
             said.append(f"stamps further down fit {other} alone")
     batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
-    clock = None if first_settings.counts_intervals else clock_evidence(batches)
+    clock = None if first_settings.counts_intervals or layout.by_clock else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
     if layout.zones and time_zone is None:
         to_check.append(_ONE_OF_SEVERAL.format(zone))
@@ -161,6 +163,11 @@ def examine(
     later = goes_on(trial, begun)
     period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
+    if layout.by_clock is None and go_by_clock(trial) is None:
+        to_check.append(
+            "hours are taken to count what has passed since midnight, to 23 or 25 when clocks change; if they go by "
+            f"the clock (an hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
+        )
     odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone, begun)]
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
@@ -307,6 +314,7 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
         try:
             other = infer_layout(path, table, several_files=several_files, given=given)
             out.kept.add(other.kept)
+            out.tell_clock(other)
             out.offsets = (other.offsets and other.offsets.and_those(out.offsets)) or out.offsets
         except SeveralRowsError:
             raise
@@ -395,7 +403,8 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
 def _names_times(settings: ExportSettings) -> bool:
     """Whether every row has a stamp of its own."""
     of_meters = settings.format == "wide_csv" and settings.wide_layout == "meters"
-    return (settings.format in ("long_csv", "parquet") or of_meters) and not settings.counts_intervals
+    by_number = settings.counts_intervals or settings.hours_rows
+    return (settings.format in ("long_csv", "parquet") or of_meters) and not by_number
 
 
 def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
@@ -625,7 +634,7 @@ def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) 
     settings, sentence = trial.settings, None
     found = by_itself.settings if isinstance(by_itself, Layout) else {}
     same = all(found.get(key, getattr(settings, key)) == getattr(settings, key) for key in ("time_column", "format"))
-    if same and "stamp" in found:
+    if same and "stamp" in found and not settings.numbers_rows:
         if found["stamp"] != settings.stamp:
             sentence = next(said for said in by_itself.said if said in ENDS_SAID)
     elif _names_times(settings):

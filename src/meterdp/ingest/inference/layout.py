@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
-from meterdp.ingest.fields import StampParser
+from meterdp.ingest.fields import NUMBER_OF_DAY, StampParser
 from meterdp.ingest.inference.quantities import SELDOM, Kept, Rows, kept_rows, parts_of
 from meterdp.ingest.inference.table import MISSING, Column, Table, best, has_digit, repeats
 from meterdp.ingest.inference.words import (
@@ -31,13 +32,14 @@ from meterdp.ingest.inference.words import (
     UNIT,
     UTC_NAME,
 )
-from meterdp.ingest.inference.zone import CLOCKS, Offsets, set_back_on
+from meterdp.ingest.inference.zone import CLOCKS, Offsets, hours_by_clock, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_of_day_us
 from meterdp.ingest.settings import (
     CER_ZONE,
     HALF_HOUR_MINUTES,
+    HOUR,
     PLAIN,
     UNIT_NAMED,
     ExportSettings,
@@ -57,10 +59,13 @@ _MOST_INTERVALS = 300  # of a day of 25 hours
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
+# How one ends that says that a column has numbers of intervals.
+_COUNTS = "counts the intervals of a day"
 # Why stamps are ends.
 ENDS_SAID = (
     "the first column of a day is not 00:00 but one interval later: times are ends",
     "the column of stamps is named after the ends of intervals",
+    "hours go by the clock, 24 is the last of every day: they are the ends of intervals",
 )
 
 
@@ -75,6 +80,23 @@ class Layout:
     kept: Kept = field(default_factory=Kept)  # which rows are the consumption
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
     offsets: Offsets | None = None  # that the stamps of the first rows carry
+    by_clock: bool | None = False  # whether hours are numbered by the clock; None if the first rows do not tell
+
+    def tell_clock(self, other: Layout) -> None:
+        """Let the first rows of another file tell whether hours are numbered by the clock."""
+        column = "time_of_day_column"
+        if self.by_clock is None and self.settings[column] == other.settings.get(column):
+            self.by_clock = other.by_clock
+            if other.by_clock:
+                self.go_by_clock(other.zones)
+
+    def go_by_clock(self, zones: tuple[str, ...]) -> None:
+        """Take numbers of hours for those of the clock of one of some zones."""
+        self.settings |= {"time_format": self.settings["time_format"] + HOUR, "stamp": "end"}
+        self.said[:] = [sentence for sentence in self.said if not sentence.endswith(_COUNTS)]
+        names = " or ".join(CLOCKS[zone] for zone in zones)
+        self.said += [ENDS_SAID[2], f"hours are skipped or repeated when {names} clocks change"]
+        self.by_clock, self.zones = True, zones
 
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
@@ -317,8 +339,11 @@ def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]
 def _number_of_day(table: Table) -> Column | None:
     """Return the column that counts the intervals of a day from 1 on, if there is one."""
     for column in table.columns:
-        small = [w for w in column.tokens if re.fullmatch(r"0*[1-9]\d{0,2}", w) and int(w) <= _MOST_INTERVALS]
-        if len(small) == len(column.tokens) >= _FEWEST_INTERVALS and not column.counts_rows:
+        found = [NUMBER_OF_DAY.fullmatch(word) for word in column.tokens]
+        if len(found) < _FEWEST_INTERVALS or not all(m and 0 < int(m[1]) <= _MOST_INTERVALS for m in found):
+            continue
+        # Whose clock is set back, has one hour of that name.
+        if sum(m[2] is not None for m in found) <= 1 and not column.counts_rows:
             return column
     return None
 
@@ -326,14 +351,33 @@ def _number_of_day(table: Table) -> Column | None:
 def _numbered(day: Column, number: Column, out: Layout) -> Column:
     """Take dates and numbers of intervals for stamps."""
     _time_format(day, out)
-    most = max(map(int, number.tokens))
+    found = {word: NUMBER_OF_DAY.fullmatch(word) for word in number.tokens}
+    numbers = {word: int(m[1]) if m[2] is None else -int(m[1]) for word, m in found.items()}
+    most = max(numbers.values())
     per_day = next(n for n in reversed(_PER_DAY) if n <= most or n == _PER_DAY[0])
     out.settings |= {"time_of_day_column": number.name, "interval_minutes": 24 * 60 // per_day}
-    out.said.append(f"'{number.name}' counts the intervals of a day")
-    both = [(d, n) for d, n in zip(day.entries, number.entries, strict=True) if d and n]
-    _days_of_25_hours({d for d, n in both if int(n) > per_day}, None, out)
+    out.said.append(f"'{number.name}' {_COUNTS}")
+    both = [(d, numbers[n]) for d, n in zip(day.entries, number.entries, strict=True) if d and n in numbers]
+    by_clock = _by_clock(both, out) if per_day == _PER_DAY[0] else {}
+    if zones := tuple(zone for zone, so in by_clock.items() if so):
+        out.go_by_clock(zones)
+    else:
+        out.by_clock = False if by_clock or per_day > _PER_DAY[0] else None
+        _days_of_25_hours({d for d, n in both if n > per_day}, None, out)
     entries = tuple(f"{d} {n}" if d and n else "" for d, n in zip(day.entries, number.entries, strict=True))
     return Column(day.name, tuple(dict.fromkeys(filter(None, entries))), entries)
+
+
+def _by_clock(entries: list[tuple[str, int]], out: Layout) -> dict[str, bool]:
+    """Return :func:`hours_by_clock` of days and numbers."""
+    counts = Counter(entries)
+    days = sorted({day for day, _ in counts})
+    day_us, _, _ = StampParser(out.settings["time_format"], ()).read_words(days)
+    found = {int(at): Counter() for at in day_us}
+    at = dict(zip(days, day_us.tolist(), strict=True))
+    for (day, number), count in counts.items():
+        found[at[day]][number] += count
+    return hours_by_clock(found)
 
 
 def _ends_on_its_own_day(joined: Column) -> bool:

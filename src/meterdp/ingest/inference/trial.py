@@ -15,7 +15,7 @@ from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex, plain_id
-from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes
+from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes, midnights_us
 from meterdp.ingest.dense import (
     BETWEEN,
     CONFLICTING_ROWS,
@@ -25,6 +25,7 @@ from meterdp.ingest.dense import (
     USED,
     count_reasons,
 )
+from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
@@ -51,7 +52,9 @@ _MOST_DAYS = 4
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
 _HOUR_US, _MINUTE_US = 3_600_000_000, 60_000_000
-_DAY_MINUTES = 24 * 60
+_DAY_MINUTES, _DAY_US = 24 * 60, 24 * _HOUR_US
+# Shares of the meters that are read an hour of the day before.
+_HARDLY_ANY, _MOST_OF = 0.1, 0.8
 # Stamps as written are not farther than this from UTC, and the end of an interval from its start.
 _SOME_HOURS = 24
 # Share of readings below zero that is no fault of a few meters.
@@ -144,7 +147,7 @@ class Trial:
         if settings.counts_intervals:
             return
         # The end of an interval at a change of clocks may be written by the old clock or by the new one.
-        shifts = (0, settings.interval_us) if settings.stamp == "end" else (0,)
+        shifts = (0, settings.interval_us) if settings.stamps_are_ends else (0,)
         said = [clock_evidence(self.batches, shift).against(settings.time_zone) for shift in shifts]
         found = next((one for one in said if one is not None and one[2]), said[0] if all(said) else None)
         if found is not None:
@@ -240,7 +243,7 @@ def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameI
     if not known.any():
         return Begun(number, None, unusable)
     edges = np.array([first.stamp_us[known].min(), first.stamp_us[known].max()])
-    edges -= settings.interval_us if settings.stamp == "end" else 0
+    edges -= settings.interval_us if settings.stamps_are_ends else 0
     if np.all(first.stamps_are_utc):
         edges += utc_offset_minutes(edges.astype("datetime64[us]"), settings.time_zone) * _MINUTE_US
     return Begun(number, None, unusable, *edges.tolist(), first.readings_per_row)
@@ -453,6 +456,11 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
             f"{skipped:,} readings name an hour that the clock of {zone} skips: unless they only fill a gap, stamps "
             "are in UTC or standard time (export.stamp_time_zone), or homes in another zone (export.time_zone)"
         )
+    elif go_by_clock(trial):
+        yield (
+            f"hours go by the clock of {zone} and do not count what has passed since midnight: "
+            f"{hours_hint(settings)}, or readings from a change of clocks to midnight are an hour off"
+        )
     elif skipped:
         yield (
             f"{skipped:,} readings are of an hour that their day does not have by the clock of {zone}: "
@@ -468,6 +476,31 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
                 "no column is for the hour that the clock repeats: columns are taken to count what has passed since "
                 "midnight; if they are hours of the clock, call them 00:00, 01:00 and so on (export.wide_columns)"
             )
+
+
+def go_by_clock(trial: Trial) -> bool | None:
+    """Whether hours that are read as counted from midnight go by the clock: none begins with a change in spring while
+    one is behind the end of the day, or none is the 25th of a day. None where no change of clocks tells.
+    """
+    settings, starts, verdicts = trial.settings, trial.starts_us, set()
+    if not settings.numbers_rows or settings.interval_us != _HOUR_US:
+        return None
+    given, changes = (~np.isnan(trial.energy_kwh)).sum(axis=0), clock_changes(settings.time_zone)
+    for at, before, after in zip(changes.utc_us, changes.offset_us[:-1], changes.offset_us[1:], strict=True):
+        hour_us = int(at)
+        if after < before:
+            next_day = (at + after) // _DAY_US * _DAY_US + _DAY_US
+            hour_us = int(midnights_us(np.array([next_day]), settings.time_zone)[0]) - _HOUR_US
+        slot = (hour_us - int(starts[0])) // _HOUR_US
+        if slot < 24 or not given[slot - 24 : slot - 23].any() or not given[slot + 1 :].any():
+            continue
+        here, usual = given[slot], given[slot - 24]
+        if here >= _MOST_OF * usual:
+            verdicts.add(False)
+        elif here <= _HARDLY_ANY * usual:
+            if after < before or trial.counts[NONEXISTENT_LOCAL_TIME] >= _MOST_OF * usual:
+                verdicts.add(True)
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _other_intervals(trial: Trial) -> Iterator[str]:

@@ -6,7 +6,8 @@ Which days of an export keep most meters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from zoneinfo import available_timezones
@@ -269,6 +270,34 @@ class Offsets:
     @property
     def _minutes(self) -> list[int]:
         return np.unique(self.offset_us // 60_000_000).tolist()
+
+
+def hours_by_clock(entries: Mapping[int, Counter]) -> dict[str, bool]:
+    """Return of zones of :data:`CLOCKS` whether numbers of hours go by their clock, or count what has passed since
+    midnight; those are left out of whose changes the days say nothing.
+
+    ``entries`` have of every local day, microseconds since 1970, how often a number is there, and likewise, as
+    negative, numbers that are marked as the second of their name.
+    """
+    found: dict[str, set[bool]] = {}
+    for zone in CLOCKS:
+        changes = clock_changes(zone)
+        for i, at in enumerate(changes.utc_us):
+            offsets = changes.offset_us[i : i + 2]
+            begin = int(at + offsets.min()) if offsets[1] < offsets[0] else int(at + offsets[0])
+            day, hour = begin - begin % _DAY_US, begin % _DAY_US // _HOUR_US + 1
+            if (there := entries.get(day)) is None:
+                continue
+            if offsets[1] < offsets[0]:
+                twice = there[hour] > _DOUBLE * max(there[hour - 1], there[hour + 1])
+                by_clock, counted = twice or there[-hour] > 0, there[25] > 0
+            else:
+                skipped = there[hour] <= _EMPTY * there[hour + 1]
+                by_clock = skipped and there[24] > 0
+                counted = not skipped and there[24] == 0 < there[23]
+            said = [True] * by_clock + [False] * counted
+            found.setdefault(zone, set()).update(said)
+    return {zone: said.pop() for zone, said in found.items() if len(said) == 1}
 
 
 def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str, ...]:

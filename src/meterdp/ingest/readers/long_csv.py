@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.ingest.clock import elapsed_us
+from meterdp.ingest.clock import clock_time_us, elapsed_us
 from meterdp.ingest.fields import (
     Rejects,
     StampParser,
@@ -29,7 +29,7 @@ from meterdp.ingest.fields import (
 )
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import HOUR, ExportSettings
 from meterdp.ingest.shapes import ISO8601
 
 # Of Low Carbon London.
@@ -42,7 +42,8 @@ def batches(
     path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
 ) -> Iterator[Batch]:
     """Yield the readings of a long CSV in the order of the file; see :class:`~.interface.Format`."""
-    parse_stamps = StampParser(settings.time_format, settings.missing_words)
+    time_format = settings.time_format.removesuffix(HOUR) if settings.hours_rows else settings.time_format
+    parse_stamps = StampParser(time_format, settings.missing_words)
     plain = plain_rows(settings, parse_stamps, threads)
 
     def read(rows: CsvRows) -> Iterator[Batch]:
@@ -81,12 +82,17 @@ def file_batches(
         others = rows_of_other_registers(columns, settings)
         rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated, others)
         stamp = columns[settings.time_column]
-        if of_day and not settings.numbers_rows:
+        by_number = settings.numbers_rows or settings.hours_rows
+        if of_day and not by_number:
             stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
         stamp_us, stamps_are_utc = parse_stamps(stamp.without(others), rejects)
-        if settings.numbers_rows:
-            number = interval_numbers(columns[of_day].without(others), settings.missing_words, rejects)
-            stamp_us, stamps_are_utc = elapsed_us(np.where(number > 0, stamp_us, NO_STAMP), number, settings), True
+        if by_number:
+            number, again = interval_numbers(columns[of_day].without(others), settings, rejects)
+            day_us = np.where(number >= 0, stamp_us, NO_STAMP)
+            if settings.numbers_rows:
+                stamp_us, stamps_are_utc = elapsed_us(day_us, number, settings), True
+            else:
+                stamp_us, stamps_are_utc = _hours_us(day_us, number, again, settings), again
         written = columns[settings.energy_column].without(others)
         energy = numbers(written, settings.missing_words, rejects, notation=settings.notation)
         yield Batch(
@@ -98,6 +104,14 @@ def file_batches(
             unreadable=rejects.marks,
             left_out=batch.left_out,
         )
+
+
+def _hours_us(day_us: np.ndarray, number: np.ndarray, again: np.ndarray, settings: ExportSettings) -> np.ndarray:
+    """Return the starts of hours of the clock, the first of a day is number 1: on the local clock, and as UTC of
+    those that are marked as the second of their name.
+    """
+    local_us = np.where(day_us == NO_STAMP, NO_STAMP, day_us + (number - 1) * settings.interval_us)
+    return np.where(again, clock_time_us(day_us, number, again, settings), local_us)
 
 
 def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> pa.Array:

@@ -20,6 +20,7 @@ import numpy as np
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch
 from meterdp.ingest.clock import clock_time_us, elapsed_us
 from meterdp.ingest.fields import (
+    REPEATED,
     Field,
     Rejects,
     StampParser,
@@ -35,7 +36,7 @@ from meterdp.ingest.settings import ExportSettings
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _NUMBERED = re.compile(r"(.*?)(\d{1,4})")
 # What a repeated hour is called: the name of the hour and a mark.
-_MARKED = re.compile(r"(.*?)(\d{1,4})[ _-]?(?:[A-Za-z]{1,3}|[*'])")
+_MARKED = re.compile(rf"(.*?)(\d{{1,4}}){REPEATED}")
 _LIKE_A_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?.{0,6}")
 # No clock change is longer.
 _LONGEST_CHANGE_HOURS = 2
