@@ -1,6 +1,6 @@
 # From cleaned readings to how much households use, when, how high they peak together, and which classes cause the peak.
-# Needs:  private/{log_load,quality.parquet,labels.parquet}.
-# Gives:  study/{total_load,consumption_quantiles,peak_hours,class_load,coincidence,example_households}.parquet.
+# Needs:  private/{log_load,quality.parquet,labels.parquet,meters.parquet}, and the public list of meters if there is one.
+# Gives:  study/{total_load,consumption_quantiles,peak_hours,class_load,group_use,coincidence,example_households}.parquet.
 
 
 rule consumption:
@@ -8,11 +8,14 @@ rule consumption:
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         quality=PRIVATE / "quality.parquet",
         labels=PRIVATE / "labels.parquet",
+        meters=PRIVATE / "meters.parquet",
+        listed=rules.ingest.input.meters,
     output:
         total_load=STUDY / "total_load.parquet",
         consumption_quantiles=STUDY / "consumption_quantiles.parquet",
         peak_hours=STUDY / "peak_hours.parquet",
         class_load=STUDY / "class_load.parquet",
+        group_use=STUDY / "group_use.parquet",
         coincidence=STUDY / "coincidence.parquet",
         example_households=STUDY / "example_households.parquet",
     log:

@@ -3,10 +3,12 @@
 import numpy as np
 
 from meterdp.consumption import tables
-from meterdp.consumption.study import Consumption, example_rows, examples_of, power_batches, study_rows
+from meterdp.consumption.study import Consumption, example_rows, examples_of, groups_of, power_batches, study_rows
 from meterdp.core.job import job, progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
+from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.tables import METERS
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.tables import QUALITY
@@ -22,7 +24,9 @@ with job(snakemake.input, snakemake.log) as write:
     quality, labels = read_table(inputs.quality, QUALITY).to_pandas(), read_table(inputs.labels, LABELS).to_pandas()
     kept = np.sort(quality.loc[quality["kept"], "household"].to_numpy())
     component = labels.set_index("household")["component"].reindex(kept).fillna(0).to_numpy(int)
-    found = Consumption(kept, component)
+    columns = read_meter_list(inputs.listed).columns if inputs.listed else {}
+    ids = read_table(inputs.meters, METERS).to_pandas().set_index("household")["meter_id"][kept]
+    found = Consumption(kept, component, groups_of(columns, ids))
     for batch in batches():
         found.add(*batch)
     rows = study_rows(found)

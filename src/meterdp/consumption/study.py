@@ -8,7 +8,7 @@ it is for the house alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -19,6 +19,7 @@ from meterdp.consumption.tables import (
     COINCIDENCE,
     CONSUMPTION_QUANTILES,
     EXAMPLE_HOUSEHOLDS,
+    GROUP_USE,
     PEAK_HOURS,
     TOTAL_LOAD,
 )
@@ -35,6 +36,8 @@ EXAMPLES = 6
 # An example, and a group in an interval, should have been read for the most part.
 READ = 0.8
 PEAK_SHARE = 0.01
+# A column of the list of meters with more entries, such as an address, makes no groups.
+MOST_ENTRIES = 10
 # Of a kilowatt. The largest sum of a million households is far below 2^53.
 _MILLIWATTS = 1e6
 
@@ -54,11 +57,13 @@ def power_batches(log_load: Iterable[Iterable[Batch]], scale: LogScale) -> Itera
 class Consumption:
     """What is known of the households added so far: of each by itself, and of groups of them.
 
-    ``households`` (N,) are all that will be added; ``component`` (N,) is the class of each, 0 for none.
+    ``households`` (N,) are all that will be added; ``component`` (N,) is the class of each, 0 for none; ``said`` is
+    what the public list of meters says of each (N,), by column.
     """
 
     households: np.ndarray
     component: np.ndarray
+    said: Mapping[str, np.ndarray] = field(default_factory=dict)
     calendar: Calendar | None = None
     _parts: list[dict[str, np.ndarray]] = field(default_factory=list)
 
@@ -69,7 +74,11 @@ class Consumption:
         members += [self.component == number for number in self.classes]
         for size in self.sizes:
             members += [order // size == group for group in range(min(len(order) // size, GROUPS))]
-        # Of all, of every class, and of the groups of every size, (G, N).
+        self.entries = [
+            (column, entry) for column, said in self.said.items() for entry in sorted({*said.tolist()} - {""})
+        ]
+        members += [self.said[column] == entry for column, entry in self.entries]
+        # Of all, of every class, of the groups of every size, and of every entry of the list, (G, N).
         self._members = np.array(members)
 
     def add(self, household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) -> None:
@@ -93,8 +102,15 @@ class Consumption:
     @property
     def mean_kw(self) -> np.ndarray:
         """Mean power of all households and of every class, (1 + K, T), NaN where nobody was read."""
-        count = self._count[: 1 + len(self.classes)]
-        total = self._sum[: len(count)] / _MILLIWATTS
+        return self._mean_kw(slice(0, 1 + len(self.classes)))
+
+    @property
+    def entry_kw(self) -> np.ndarray:
+        """The same of the households of every entry of the list."""
+        return self._mean_kw(slice(len(self._members) - len(self.entries), None))
+
+    def _mean_kw(self, groups: slice) -> np.ndarray:
+        total, count = self._sum[groups] / _MILLIWATTS, self._count[groups]
         return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
     def group_peaks_kw(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -143,6 +159,14 @@ def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
     return peaks[np.isfinite(peaks)]
 
 
+def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return what the columns of a list say of some meters, (N,) by column; of columns that make a few groups."""
+    said = {
+        column: np.array([of.get(meter) or "" for meter in meter_ids], dtype=str) for column, of in columns.items()
+    }
+    return {column: of for column, of in said.items() if 1 < len({*of.tolist()} - {""}) <= MOST_ENTRIES}
+
+
 # --- rows of the tables ---------------------------------------------------------------------------------------------
 
 
@@ -151,13 +175,14 @@ def study_rows(found: Consumption) -> dict[str, Rows]:
     if found.calendar is None:
         return {
             table.name: {name: [] for name in table.schema.names}
-            for table in (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, COINCIDENCE)
+            for table in (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, GROUP_USE, COINCIDENCE)
         }
     return {
         TOTAL_LOAD.name: _total_load(found),
         CONSUMPTION_QUANTILES.name: _quantiles(found.each),
         PEAK_HOURS.name: _peak_hours(found.each),
         CLASS_LOAD.name: _class_load(found),
+        GROUP_USE.name: _group_use(found),
         COINCIDENCE.name: _coincidence(found),
     }
 
@@ -193,9 +218,8 @@ def _peak_hours(each: dict[str, np.ndarray]) -> Rows:
 
 
 def _class_load(found: Consumption) -> Rows:
-    all_kw, *of_class = found.mean_kw
-    known = np.flatnonzero(np.isfinite(all_kw))
-    most = known[np.argsort(-all_kw[known], kind="stable")[: max(1, round(PEAK_SHARE * len(known)))]]
+    _, *of_class = found.mean_kw
+    most = _highest(found)
     read = [component for component, kw in zip(found.classes, of_class, strict=True) if np.isfinite(kw[most]).any()]
     kw = {component: of_class[list(found.classes).index(component)] for component in read}
     return {
@@ -204,6 +228,40 @@ def _class_load(found: Consumption) -> Rows:
         "mean_kw": [float(np.nanmean(kw[component])) for component in read],
         "at_peak_kw": [float(np.nanmean(kw[component][most])) for component in read],
     }
+
+
+def _highest(found: Consumption) -> np.ndarray:
+    """Return the intervals with the highest load of all."""
+    all_kw = found.mean_kw[0]
+    known = np.flatnonzero(np.isfinite(all_kw))
+    return known[np.argsort(-all_kw[known], kind="stable")[: max(1, round(PEAK_SHARE * len(known)))]]
+
+
+def _group_use(found: Consumption) -> Rows:
+    most, hour, each = _highest(found), found.calendar.minute_of_day // 60, found.each
+    at = np.searchsorted(found.households, each["household"])
+    rows = []
+    for (column, entry), kw in zip(found.entries, found.entry_kw, strict=True):
+        own = found.said[column][at] == entry
+        if not (own.any() and np.isfinite(kw[most]).any()):
+            continue
+        known = np.isfinite(kw)
+        by_hour = np.bincount(hour[known], kw[known], 24) / np.maximum(np.bincount(hour[known], minlength=24), 1)
+        classes, count = np.unique(found.component[at][own], return_counts=True)
+        rows.append(
+            {
+                "list_column": column,
+                "entry": entry,
+                "household_count": int(own.sum()),
+                "median_kw": float(np.median(each["mean_kw"][own])),
+                "mean_kw": float(kw[known].mean()),
+                "at_peak_kw": float(np.nanmean(kw[most])),
+                "peak_hour_local": int(by_hour.argmax()),
+                "component": int(classes[count.argmax()]),
+                "component_share": float(count.max() / own.sum()),
+            }
+        )
+    return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}
 
 
 def _coincidence(found: Consumption) -> Rows:

@@ -42,6 +42,14 @@ class MeterList:
         return sorted(self.circuit_of)
 
     @property
+    def columns(self) -> dict[str, dict[str, str | None]]:
+        """What the list says of every meter, by column; circuits and feeders are columns, too."""
+        found = {CIRCUIT_COLUMN: self.circuit_of, **self.said_of}
+        for at, column in enumerate((SUBSTATION_COLUMN, FEEDER_COLUMN)):
+            found[column] = {meter: names[at] for meter, names in self.feeder_of.items()}
+        return {column: said for column, said in found.items() if any(said.values())}
+
+    @property
     def table(self):
         """The columns of the table ``meters`` that follow from the list: household and circuit."""
         import pyarrow as pa  # plans of Snakemake read lists without it

@@ -25,7 +25,7 @@ from meterdp.households.mechanism import (
     directions_of,
     strata_of,
 )
-from meterdp.ingest.meter_list import CIRCUIT_COLUMN, FEEDER_COLUMN, SUBSTATION_COLUMN, MeterList
+from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy import gaussian
@@ -162,10 +162,7 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedPopu
 
 def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
     """Return what the list says of every meter in some of its columns, (N,); circuits and feeders are groups, too."""
-    said_of = {CIRCUIT_COLUMN: listed.circuit_of, **listed.said_of}
-    for at, column in enumerate((SUBSTATION_COLUMN, FEEDER_COLUMN)):
-        said_of[column] = {meter: names[at] for meter, names in listed.feeder_of.items()}
-    said_of = {column: said for column, said in said_of.items() if any(said.values())}
+    said_of = listed.columns
     for column in columns:
         if column not in said_of:
             known = ", ".join(said_of) or "none beside meter_id"

@@ -15,6 +15,7 @@ from meterdp.consumption.tables import (
     CLASS_LOAD,
     COINCIDENCE,
     CONSUMPTION_QUANTILES,
+    GROUP_USE,
     PEAK_HOURS,
     TOTAL_LOAD,
 )
@@ -23,7 +24,7 @@ from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.report.classes import class_names
-from meterdp.report.pages import CONSUMPTION, Tables, figure
+from meterdp.report.pages import CONSUMPTION, Grid, Tables, figure, grid_of, printed
 from meterdp.report.style import (
     BLACK,
     BLUE,
@@ -291,6 +292,35 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
     axes.set_xticks([place for place, _ in shown], [f"{day.day} {day:%b}" for _, day in shown])
     drawing.colorbar(image, ax=axes, pad=0.01)
 
+
+@printed(GROUP_USE)
+def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
+    """How much the groups that the list of meters names use, and when."""
+    energy = data["household_count"] * data["mean_kw"]
+    share = energy / energy.groupby(data["list_column"]).transform("sum")
+    patterns = [tables.get(table.name) for table in (MIXTURE, CLASS_TABLE, PROFILE_HOURS)]
+    names = {} if any(table is None for table in patterns) else class_names(*patterns)
+    load = tables.get(TOTAL_LOAD.name)
+    return grid_of(
+        "Households by what the list of meters says" + ("" if load is None else f", {period_of(load, short=True)}"),
+        data.assign(share=share),
+        {
+            "": lambda row: f"{row.list_column} {row.entry}",
+            "most frequent pattern": lambda row: (
+                f"{names.get(row.component, 'none')} ({percent(row.component_share)})"
+            ),
+            "households": lambda row: count(row.household_count),
+            "kWh a day, median": lambda row: significant(24 * row.median_kw, 2),
+            "mean": lambda row: significant(24 * row.mean_kw, 2),
+            "share of energy": lambda row: percent(row.share),
+            "load is highest at": lambda row: _clock(row.peak_hour_local),
+            "kW each at the peak of all": lambda row: significant(row.at_peak_kw, 2),
+        },
+        words=2,
+    )
+
+
+GRIDS = {"groups": groups_grid}
 
 # --- coincidence and who causes the peak ----------------------------------------------------------------------------
 

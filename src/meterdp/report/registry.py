@@ -34,7 +34,7 @@ FIGURES: tuple[Figure, ...] = (
     cost.kl_curve,
 )
 # Printed tables by the name that the page has for them.
-GRIDS = {name: write for topic in (intake, federation) for name, write in topic.GRIDS.items()}
+GRIDS = {name: write for topic in (consumption, intake, federation) for name, write in topic.GRIDS.items()}
 # What the report reads.
 TABLES: dict[str, Table] = {
     table.name: table

@@ -15,6 +15,7 @@ from meterdp.consumption.study import (
     Consumption,
     example_rows,
     examples_of,
+    groups_of,
     power_batches,
     study_rows,
 )
@@ -28,6 +29,7 @@ MILLIWATT = 1e-6  # to which readings are rounded before they are summed, kW
 CALENDAR = Calendar(datetime(2025, 10, 20, 22, tzinfo=UTC), DAYS * 48, 30, "Europe/Berlin")
 NUMBERS = np.arange(HOMES) * 3 + 2  # of households: neither from zero on nor without gaps
 COMPONENT = np.arange(HOMES) % 3
+TARIFF = np.array(["night", "", "day", "day", "day"] * (HOMES // 5))
 
 
 def power(gaps=True) -> np.ndarray:
@@ -40,7 +42,7 @@ def power(gaps=True) -> np.ndarray:
 
 
 def study(kw, at_once=7) -> Consumption:
-    found = Consumption(NUMBERS, COMPONENT)
+    found = Consumption(NUMBERS, COMPONENT, {"tariff": TARIFF})
     for begin in range(0, HOMES, at_once):
         some = slice(begin, begin + at_once)
         found.add(NUMBERS[some], kw[some], CALENDAR)
@@ -109,6 +111,39 @@ def test_classes_are_told_at_the_peak_of_all(rows, long):
         assert row.mean_kw == pytest.approx(of_class[row.component].mean(), abs=MILLIWATT)
         assert row.at_peak_kw == pytest.approx(of_class[row.component][most].mean(), abs=MILLIWATT)
     assert rows["class_load"]["component"].tolist() == [0, 1, 2]
+
+
+def test_groups_of_the_list_are_told_with_their_peaks_and_patterns(rows, long):
+    total = long.groupby("start")["kw"].mean().dropna()
+    most = total.nlargest(round(0.01 * len(total))).index
+    tariff = dict(zip(NUMBERS, TARIFF, strict=True))
+    found = rows["group_use"]
+    assert found[["list_column", "entry"]].to_numpy().tolist() == [["tariff", "day"], ["tariff", "night"]]
+    for row in found.itertuples():
+        own = long[long["home"].map(tariff) == row.entry].dropna()
+        homes = own.groupby("home")["kw"].mean()
+        of_start = own.groupby("start")["kw"].mean()
+        assert row.household_count == len(homes)
+        assert row.median_kw == pytest.approx(homes.median(), abs=MILLIWATT)
+        assert row.mean_kw == pytest.approx(of_start.mean(), abs=MILLIWATT)
+        assert row.at_peak_kw == pytest.approx(of_start.reindex(most).mean(), abs=MILLIWATT)
+        hour = of_start.index.tz_convert("Europe/Berlin").hour
+        assert row.peak_hour_local == of_start.groupby(hour).mean().idxmax()
+        classes = own.drop_duplicates("home")["component"].value_counts()
+        assert row.component_share == pytest.approx(classes.max() / len(homes))
+        assert classes[row.component] == classes.max()
+
+
+def test_columns_with_one_or_many_entries_make_no_groups():
+    ids = [f"m{number}" for number in range(30)]
+    columns = {
+        "tariff": {meter: "a" if number % 2 else None for number, meter in enumerate(ids)},
+        "town": dict.fromkeys(ids, "Gent"),
+        "street": {meter: meter for meter in ids},
+        "dwelling": {meter: "flat" if number % 2 else "house" for number, meter in enumerate(ids)},
+    }
+    found = groups_of(columns, [*ids[:14], "not listed"])
+    assert {column: of.tolist() for column, of in found.items()} == {"dwelling": ["house", "flat"] * 7 + [""]}
 
 
 def test_groups_share_no_household_and_peak_together(rows):

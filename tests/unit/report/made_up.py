@@ -407,6 +407,22 @@ def class_load(classes: int = 6) -> pd.DataFrame:
     )
 
 
+def group_use() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "list_column": ["dwelling", "dwelling", "tariff", "tariff"],
+            "entry": ["flat", "house", "day", "night"],
+            "household_count": [900, 521, 1200, 221],
+            "median_kw": [0.3, 0.8, 0.4, 0.9],
+            "mean_kw": [0.35, 0.9, 0.45, 1.1],
+            "at_peak_kw": [0.6, 1.9, 0.9, 1.5],
+            "peak_hour_local": [19, 18, 18, 23],
+            "component": [1, 2, 1, 3],
+            "component_share": [0.6, 0.4, 0.5, 0.9],
+        }
+    )
+
+
 def coincidence(sizes=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1421)) -> pd.DataFrame:
     peak = np.array([1.7 + 5.1 / size**0.6 for size in sizes])
     columns = {"home_count": sizes, "group_count": [min(20, 1421 // size) for size in sizes], "peak_kw": peak}
