@@ -24,6 +24,13 @@ from meterdp.ingest.inference.words import CIRCUIT, METER_FIRST
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.
 SUBSTATION_COLUMN, FEEDER_COLUMN = "secondary_substation_id", "lv_feeder_id"
+# What spreadsheets and programs that take ids for numbers make of them.
+SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")
+_TOO_LONG = re.compile(r"\d{16,}")
+AS_TEXT = (
+    "a spreadsheet or a program that takes ids for numbers rounds them, to something like 1.23E+17 or to 15 digits: "
+    "export them again as text"
+)
 _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
 
@@ -88,6 +95,11 @@ def plain_list(meter_list: bytes) -> bytes:
     return out.getvalue().encode()
 
 
+def rounded(meter: str) -> set[str]:
+    """Return what an id becomes where it is taken for a number: of 15 digits as in spreadsheets, or of 64 bits."""
+    return {meter[:15].ljust(len(meter), "0"), str(int(float(meter)))} if _TOO_LONG.fullmatch(meter) else set()
+
+
 # A release asks for its list many times, which takes seconds for a million meters.
 @lru_cache(maxsize=2)
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
@@ -117,7 +129,10 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         meter = plain_id(fields.get(METER_COLUMN, ""))
         if not meter or len(row) != len(header) or meter in circuit_of:
             problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
-            raise InputError(problem, file=path, row=number, hint="write every meter once, each in its own row")
+            hint = "write every meter once, each in its own row"
+            if meter in circuit_of and (SCIENTIFIC.fullmatch(meter) or _TOO_LONG.fullmatch(meter)):
+                hint += f"; {AS_TEXT}"
+            raise InputError(problem, file=path, row=number, hint=hint)
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
         for name, said in said_of.items():
             said[meter] = fields[name]

@@ -3,6 +3,7 @@
 import gzip
 import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import yaml
 from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
+from meterdp.ingest.batch import Batch
 from meterdp.ingest.inference.examine import (
     MAX_UNUSABLE_SHARE,
     TYPICAL_DAILY_KWH,
@@ -21,6 +23,7 @@ from meterdp.ingest.inference.examine import (
 )
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
+from meterdp.ingest.inference.zone import clock_evidence
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
@@ -439,6 +442,29 @@ def test_a_clock_that_does_not_change_is_told_by_the_rules_of_the_period(tmp_pat
     pd.concat([frame.assign(meter_id=f"m{n}") for n in range(5)]).to_csv(tmp_path / "e.csv", index=False)
     assert main(["check", str(tmp_path / "e.csv")]) == 0
     assert words in capsys.readouterr().out
+
+
+def test_an_export_that_begins_or_ends_with_the_day_of_a_change_does_not_follow_it_by_ending_there():
+    """America changed clocks on 9 March 2025 at 02:00, Europe at 01:00 UTC on 30 March."""
+    hours = pd.date_range("2025-03-10 02:00", "2025-03-30 01:00", freq="h", inclusive="left").as_unit("us").asi8
+    stamp_us = np.repeat(hours, 5)
+    batch = Batch(2, ["m"], np.zeros(len(stamp_us), np.int32), stamp_us, False, np.ones(len(stamp_us)))
+    assert clock_evidence([batch]).changes is None
+    whole = pd.date_range("2025-03-09", "2025-03-31", freq="h", inclusive="left").as_unit("us").asi8
+    batch = replace(
+        batch, meter=np.zeros(5 * len(whole), np.int32), stamp_us=np.repeat(whole, 5), energy=np.ones(5 * len(whole))
+    )
+    assert clock_evidence([batch]).changes is False and len(clock_evidence([batch]).unlike_zones) == 4
+    local = (
+        pd.to_datetime(whole, unit="us")
+        .tz_localize("UTC")
+        .tz_convert("Europe/Berlin")
+        .tz_localize(None)
+        .as_unit("us")
+        .asi8
+    )
+    found = clock_evidence([replace(batch, stamp_us=np.repeat(local, 5))])
+    assert "Europe/Zurich" in found.zones and "America/Los_Angeles" in found.unlike_zones
 
 
 @pytest.mark.parametrize("own", ["UTC", "Etc/GMT-1", "Europe/Berlin"])
@@ -1126,6 +1152,34 @@ def test_numbers_that_fill_half_of_a_day_are_of_longer_intervals(tmp_path, capsy
     assert code == int(refused)
     words = "field 'export.interval_minutes': numbers the intervals of a day up to 48, so they have 30 minutes"
     assert (words in said) == refused and ("set it to 30" in said) == refused
+
+
+def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys):
+    numbers = range(590543520100104197, 590543520100104203)
+    frame = plain(readings(meters=6))
+    frame["meter_id"] = frame["meter_id"].str[1:].astype(int).map(lambda n: str(numbers[n]))
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    own |= {"meters": str(tmp_path / "meters.csv")}
+    some = [*map(str, numbers[:3])]
+
+    def said(*more, ids=some):
+        (tmp_path / "meters.csv").write_text("meter_id\n" + "".join(f'"{m}"\n' for m in [*ids, *more]))
+        return checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+
+    assert "once, each in its own row; a spreadsheet or a program that takes" in said("5,90544E+17", "5,90544E+17")[1]
+    assert "a spreadsheet or" in said(some[0])[1] and "a spreadsheet or" not in said("M1", "M1")[1]
+    code, text = said("5.90544E+17")
+    assert code == 0 and "of the ids on the list, 1 look like 1.23E+17 and may stand for several meters each" in text
+    assert "(4 listed meters, 3 of them with readings; 3 of 6 meters in the export are not on the list)" in text
+    for rounded in ("590543520100104000", "590543520100104192"):
+        code, text = said(rounded, ids=some[1:])
+        assert code == 0 and " of the meters in the export are on the list with a rounded id" in text
+    assert "a spreadsheet or" not in said("9905435201001000")[1]
+    assert "not on the list" not in said(*numbers[3:])[1]
+    frame.assign(meter_id="5,90544E+17").to_csv(tmp_path / "e.csv", index=False, sep=";")
+    main(["check", str(tmp_path / "e.csv")])
+    assert "of the ids in the export, 1 look like 1.23E+17" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -52,7 +52,7 @@ from meterdp.ingest.inference.trial import (
     try_out,
 )
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
-from meterdp.ingest.meter_list import MeterList, read_meter_list
+from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, MeterList, read_meter_list, rounded
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -168,7 +168,8 @@ def examine(
             "hours are taken to count what has passed since midnight, to 23 or 25 when clocks change; if they go by "
             f"the clock (an hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
-    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *remarks(trial, zone, begun)]
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *_rounded_ids(trial, None)]
+    odd += remarks(trial, zone, begun)
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
@@ -520,7 +521,7 @@ def looked_at(
             return Look([error], odd)
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd += remarks(trial, export["time_zone"], begun)
+    odd += [*_rounded_ids(trial, meter_list), *remarks(trial, export["time_zone"], begun)]
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
@@ -556,6 +557,11 @@ def looked_at(
     if without or many_contradict(trial):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
+    if meter_list is not None and counted > without:
+        named = names_in(trial.batches)
+        if unlisted := len(named - meter_list.circuit_of.keys()):
+            where = "the export" if trial.whole else "the first rows"
+            meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
     return Look(found, odd, meters, counted > without, _coverage_of_first(trial, export["time_zone"]))
 
 
@@ -592,6 +598,18 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
         counted, without = counted + more, without + more
     what = ("listed " if meter_list is not None else "") + "meters" + ("" if every else " in the first rows")
     return counted, without, what
+
+
+def _rounded_ids(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many ids of the export or of the list went through a spreadsheet."""
+    named = names_in(trial.batches)
+    listed = set() if meter_list is None else meter_list.circuit_of.keys()
+    for ids, what in ((named, "in the export"), (listed, "on the list")):
+        if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):
+            yield f"of the ids {what}, {of:,} look like 1.23E+17 and may stand for several meters each: {AS_TEXT}"
+    without_rows = listed - named
+    if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
+        yield f"{of:,} of the meters in the export are on the list with a rounded id, as it seems: {AS_TEXT}"
 
 
 def _written_otherwise(path, trial: Trial, meter_list: MeterList | None) -> Iterator[str]:

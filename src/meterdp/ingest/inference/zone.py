@@ -187,9 +187,9 @@ def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
         here, typical = hours.between(begin, end), sum(hours.between(begin + d, end + d) for d in days) / len(days)
         if typical < _FEWEST:
             continue
-        if len(days) == 1:  # of the first or the last day, of which the hour beyond must be there
-            [day], beyond = days, end if days == [-24] else 2 * begin - end
-            if hours.between(beyond, beyond + 1) < _FULL * hours.between(beyond + day, beyond + day + 1):
+        if len(days) == 1:  # of the first or the last day, of which what lies beyond the change must be there
+            beyond = days[0] // 24 * (begin - end)
+            if hours.between(begin + beyond, end + beyond) < _FULL * typical:
                 continue
         if after > before:
             if here <= _EMPTY * typical or here >= _FULL * typical:
