@@ -363,11 +363,12 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     many = public.feeders > 1
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
     median = " for the feeder in the middle" if many else ""
+    alike = "".join(f"{words}." for words in made_by.plan.first)
     return service.page(
         "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
         f"{window.interval_minutes} minutes. It holds no household's readings. It "
-        f"covers {_window_sentence(window)}.",
+        f"covers {_window_sentence(window)}. {alike}".rstrip(),
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
@@ -382,7 +383,6 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[
-            *made_by.plan.first,
             *made_by.plan.said,
             made_by.plan.basis,
             *filter(None, [_contradicted(released, public)]),
