@@ -66,8 +66,8 @@ USUAL_KWH_PER_HOUR = 0.5
 _READ = 100
 # Of what the plan does not cover.
 TOGETHER = (
-    "how high many homes peak together is not among these numbers: on other homes it came out up to a tenth too low "
-    "or too high without noise, and lower with strata"
+    "how high many homes peak together is not among these numbers: on other homes it came out up to an eighth too "
+    "low, or somewhat too high, without noise, and lower with strata"
 )
 
 

@@ -109,9 +109,9 @@ def test_a_file_of_one_endless_line_is_looked_at_in_few_reads(tmp_path, monkeypa
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_text_of_every_encoding_is_read_as_utf_8_in_pieces_of_any_size(tmp_path, encoding):
     letters = bytes(range(0xC0, 0x100)).decode("utf-16-le" if encoding == "utf-16" else encoding, "ignore")
-    text = "".join(f"{letters[n % 30 :]};{n},5\r\n" for n in range(3000))
+    text = "".join(f"{letters[n % 30 :]};{n},5\r\n" for n in range(50_000))  # more than is read ahead
     (tmp_path / "e.csv").write_bytes(text.encode(encoding))
-    sizes, pieces = cycle([1, 2, 3, 7, 1000]), []
+    sizes, pieces = cycle([1, 2, 3, 7, 10_000]), []
     with open_text(tmp_path / "e.csv", encoding) as stream:
         while piece := stream.read(next(sizes)):
             pieces.append(piece)
