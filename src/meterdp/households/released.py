@@ -82,9 +82,9 @@ class ReleasedHouseholds:
 
     @cached_property
     def _common(self) -> CommonSeries | None:
-        """What homes do together, among homes of the release."""
-        if self.common is None:
-            return None
+        """What homes do together, among homes of the release; of one without strata, all alike."""
+        if self.common is None or not self.populations:
+            return self.common
         _, vectors = self.draw(_HOMES, StudyNoise(0, "homes together"))
         return self.common.among(vectors, self.settings)
 
