@@ -101,6 +101,8 @@ def test_what_is_released_reads_back_and_draws_the_same_households_again(town):
     data = released(given)[FILE]
     found = ReleasedHouseholds.of(data)
     assert list(found.listed.items()) == [("flat", N // 2), ("house", N // 2)]
+    among = found.generator().common
+    assert among.z.tolist() == found.common.z.tolist() and 0 < among.persistence < 1
     assert found.settings.days_off == settings_of(given.config).days_off != ()
     assert json.dumps(found.stated, sort_keys=True) == json.dumps(json.loads(data), sort_keys=True)
     one, two = (found.draw(30, StudyNoise(1, "drawn")) for _ in range(2))
