@@ -116,6 +116,18 @@ def test_what_is_released_reads_back_and_draws_the_same_households_again(town):
         found.draw(3, StudyNoise(1, "drawn"), "barn")
 
 
+def test_what_an_unread_home_uses_is_part_of_the_request_unless_it_is_the_default(town):
+    """Ledgers of earlier versions do not name it; the default stands in the schema."""
+    given = town()
+    (usual,) = households.mechanisms(given.listed, given)
+    assert given.config["profiles"]["default_kwh_per_hour"] == households.USUAL_KWH_PER_HOUR
+    assert "default_kwh_per_hour" not in usual.parameters["profiles"]
+    given.config["profiles"]["default_kwh_per_hour"] = 0.3
+    (other,) = households.mechanisms(given.listed, given)
+    assert other.parameters["profiles"]["default_kwh_per_hour"] == 0.3
+    assert np.exp(settings_of(given.config).typical[0]) == pytest.approx(0.3)
+
+
 def test_strata_are_asked_for_by_some_of_their_words(town):
     found = ReleasedHouseholds.of(released(town())[FILE])
     listed = {"flat, no": 300, "flat, panels": 100, "house, panels": 400}
