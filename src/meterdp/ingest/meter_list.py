@@ -31,6 +31,9 @@ AS_TEXT = (
     "a spreadsheet or a program that takes ids for numbers rounds them, to something like 1.23E+17 or to 15 digits: "
     "export them again as text"
 )
+# The expected error of a release holds if this share of the listed meters has usable readings; the others count as a
+# public default.
+USABLE = 0.95
 _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
 

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 
 from meterdp.errors import InputError
+from meterdp.ingest.meter_list import USABLE
 from meterdp.publish.kinds import holds_if
 
-# A plan holds if this share of the listed meters has usable readings; the others count as a public default.
-USABLE = 0.95
 # A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
 # more than the second; it is useful if it has at most the third share of the error of a public guess.
 MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from meterdp.errors import InputError
 from meterdp.evaluation.tables import COST, FIDELITY, MOST_HOUSEHOLDS
 from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
+from meterdp.ingest.meter_list import USABLE
 from meterdp.pages.numbers import MISSING, count, counted, differs, percent, plain, significant
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.publish.kinds import KINDS
-from meterdp.release.plan import USABLE
 from meterdp.release.settings import SIMULATED, refusals_of
 from meterdp.report.consumption import period_of, spoken_period
 from meterdp.report.intake import households_by_rule, profile_days, span_text

@@ -1331,3 +1331,42 @@ def test_rows_that_cannot_be_read_are_told_with_their_place(tmp_path, frame, cap
     where = ", file 3 of 28, in order of names"
     assert f"{where}: is cut short or damaged" in said or f"{where}, row 194: has more or fewer fields" in said
     assert ("counted as missing: " in said) == listed
+
+
+@pytest.mark.parametrize("export", ["a file per meter", "rows in order of time"])
+@pytest.mark.parametrize(("unknown", "worth"), [(0, ""), (1, "at least"), (3, "noise around a public guess")])
+def test_listed_meters_that_an_export_lacks_are_told_from_its_first_rows(
+    tmp_path, capsys, few_looked_at, export, unknown, worth
+):
+    """What was read of the export has three meters of files in order, or some days of all four."""
+    frame, settings = plain(readings()), {"meter_column": None}
+    (tmp_path / "export").mkdir()
+    if export == "a file per meter":
+        for meter, rows in frame.groupby("meter_id"):
+            rows.drop(columns="meter_id").to_csv(tmp_path / "export" / f"{meter}.csv", index=False)
+    else:
+        frame.sort_values("interval_start", kind="stable").to_csv(tmp_path / "export" / "all.csv", index=False)
+        settings = {}
+    ids = sorted(frame["meter_id"].unique())
+    listed = [*ids[: METERS - unknown], *(f"X{number}" for number in range(unknown))]
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *listed]) + "\n")
+    settings |= {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
+    settings |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
+    there = "have no file of their name" if export == "a file per meter" else "are not in the first rows"
+    assert code == 0 and (f"{unknown} of 4 listed meters {there}" in said) == (unknown > 0)
+    assert (f"; {unknown} of 4 meters in the export are not on the list)" in said) == (unknown > 0)
+    assert ("(4 files; " in said) == (export == "a file per meter")
+    if unknown:
+        [line] = [line for line in said.splitlines() if "listed meters" in line and there in line]
+        assert ("holds if 95% of the meters have some" if worth == "at least" else worth) in line
+
+
+def test_in_rows_in_order_of_meters_those_that_follow_are_not_missed(tmp_path, capsys, few_looked_at):
+    frame = plain(readings()).sort_values(["meter_id", "interval_start"], kind="stable")
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *sorted(frame["meter_id"].unique())]) + "\n")
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
+    export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and "in the first rows, " in said and "are not in the first rows" not in said

@@ -52,7 +52,7 @@ from meterdp.ingest.inference.trial import (
     try_out,
 )
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
-from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, MeterList, read_meter_list, rounded
+from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, read_meter_list, rounded
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -168,7 +168,7 @@ def examine(
             "hours are taken to count what has passed since midnight, to 23 or 25 when clocks change; if they go by "
             f"the clock (an hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
-    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *_rounded_ids(trial, None)]
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *_rounded_ids(_ids(path, trial)[0], None)]
     odd += remarks(trial, zone, begun)
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
@@ -520,8 +520,10 @@ def looked_at(
         except InputError as error:
             return Look([error], odd)
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
+    named, every = _ids(path, trial)
     counted, without, what = _meters(trial, meter_list)
-    odd += [*_rounded_ids(trial, meter_list), *remarks(trial, export["time_zone"], begun)]
+    odd += [*_not_there(trial, named if every else None, meter_list), *_rounded_ids(named, meter_list)]
+    odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
     elif unread:
@@ -536,11 +538,8 @@ def looked_at(
     if scale is not None:
         odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
     if without:
-        most = " (a release would hold noise around a public guess for the most part, and be charged)"
-        odd.append(
-            f"of {counted:,} {what}, {without:,} have no reading that is used{most if 2 * without > counted else ''}"
-        )
-        odd += _written_otherwise(path, trial, meter_list)
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{_worth(without, counted)}")
+        odd += _written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
     some, least = (
         int(((missing > most_missing) & (missing < 1)).sum()),
@@ -556,12 +555,11 @@ def looked_at(
         odd.append(f"of {counted:,} {what}, {some:,} have fewer than {least}, and a study leaves them out")
     if without or many_contradict(trial):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    meters = f"{counted:,} {what}, {counted - without:,} of them with readings"
-    if meter_list is not None and counted > without:
-        named = names_in(trial.batches)
-        if unlisted := len(named - meter_list.circuit_of.keys()):
-            where = "the export" if trial.whole else "the first rows"
-            meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
+    meters = f"{begun.of:,} files; " if begun.of > 1 else ""
+    meters += f"{counted:,} {what}, {counted - without:,} of them with readings"
+    if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
+        where = "the export" if every else "the first rows"
+        meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
     return Look(found, odd, meters, counted > without, _coverage_of_first(trial, export["time_zone"]))
 
 
@@ -600,9 +598,42 @@ def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     return counted, without, what
 
 
-def _rounded_ids(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+def _ids(path, trial: Trial) -> tuple[set[str], bool]:
+    """Return the meters that are known to be in an export, and whether these are all: where every file is of one
+    meter its files tell, where no meter begins in the second half of what was read its first rows.
+    """
+    if trial.settings.meter_column is None:
+        return {plain_id(file.meter_id) for file in files_of(path)}, True
+    half = len(trial.batches) // 2
+    before, after = names_in(trial.batches[:half]), names_in(trial.batches[half:])
+    return before | after, trial.whole or (len(after) > 1 and after <= before)
+
+
+def _not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many listed meters are not in an export of which all meters are known but not all readings."""
+    if meter_list is None or named is None or trial.whole:
+        return
+    listed = len(meter_list.circuit_of)
+    if without := len(meter_list.circuit_of.keys() - named):
+        where = (
+            "have no file of their name"
+            if trial.settings.meter_column is None
+            else "are not in the first rows, which seem to name all"
+        )
+        yield f"{without:,} of {listed:,} listed meters {where}{_worth(without, listed)}"
+
+
+def _worth(without: int, meters: int) -> str:
+    """Return what a release is worth of which so many meters have no readings."""
+    if 2 * without > meters:
+        return " (a release would hold noise around a public guess for the most part, and be charged)"
+    if without > (1 - USABLE) * meters:
+        return f" (a release would be off by more than it says, which holds if {USABLE:.0%} of the meters have some)"
+    return ""
+
+
+def _rounded_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
     """Say how many ids of the export or of the list went through a spreadsheet."""
-    named = names_in(trial.batches)
     listed = set() if meter_list is None else meter_list.circuit_of.keys()
     for ids, what in ((named, "in the export"), (listed, "on the list")):
         if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):
@@ -612,7 +643,7 @@ def _rounded_ids(trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
         yield f"{of:,} of the meters in the export are on the list with a rounded id, as it seems: {AS_TEXT}"
 
 
-def _written_otherwise(path, trial: Trial, meter_list: MeterList | None) -> Iterator[str]:
+def _written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:
     """Say how many listed ids are in the export in capitals or with other zeros in front, blanks or signs, as
     spreadsheets make, and which other column has them.
     """
@@ -622,7 +653,7 @@ def _written_otherwise(path, trial: Trial, meter_list: MeterList | None) -> Iter
     def bare(name: str) -> str:
         return re.sub(r"[\W_]", "", name).lstrip("0").lower()
 
-    known = set(map(bare, names_in(trial.batches) - meter_list.circuit_of.keys()))
+    known = set(map(bare, named - meter_list.circuit_of.keys()))
     if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
         yield f"{alike:,} listed meters are in the export with other zeros in front, blanks, signs or capitals"
     for column in columns_beside(path, trial.settings):
