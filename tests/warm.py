@@ -5,8 +5,8 @@ server loads them once and forks for every program that a client asks for; proce
 their controller (conftest.py). The client is what Snakemake knows as
 ``sys.executable``: it hands over its arguments, folder, environment and standard streams, passes signals on and ends
 with the status of the fork. The source of this checkout is loaded before the fork, too, and given to runs that would
-load the same files; a run of another checkout loads its own. `make study`, tests of killed runs and those on Slurm
-start processes as users do.
+load the same files; a run of another checkout loads its own. `make study` and tests of killed runs start processes
+as users do.
 """
 
 from __future__ import annotations

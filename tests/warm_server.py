@@ -7,6 +7,7 @@ import importlib
 import importlib.machinery
 import os
 import pkgutil
+import re
 import runpy
 import select
 import signal
@@ -14,6 +15,8 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 
 # What jobs and Snakemake load, found by -X importtime on a study.
 LIBRARIES = """
@@ -51,6 +54,12 @@ class Own:
             for signature, *_ in kernel._cache._cache_file._load_index():
                 kernel.compile(signature)
 
+    def read_source(self):
+        """Read what every job hashes of the source again, since Snakemake starts each with all rules."""
+        provenance = self._modules["meterdp.core.provenance"]
+        for script in (provenance.ROOT.parent / "workflow/scripts").rglob("*.py"):
+            provenance.source_hash(script)
+
     def find_spec(self, name, path, target=None):
         found = importlib.machinery.PathFinder.find_spec(name) if name in OWN else None
         if found is None or os.path.realpath(found.origin) != self._specs[name].origin:
@@ -65,6 +74,31 @@ class Own:
         name = module.__name__
         module.__spec__ = self._specs[name]
         sys.modules.update({key: own for key, own in self._modules.items() if key.split(".")[0] == name})
+
+
+def keep_translated():
+    """Let Snakemake translate the rule files of this checkout into Python once; every job would take 0.1 s for it.
+
+    Files with another text, place or number of rules before them are translated as always.
+    """
+    snakemake, kept = sys.modules["snakemake.workflow"], {}
+    translate = snakemake.parse
+
+    def parse(path, workflow, linemap, overwrite_shellcmd=None, rulecount=0):
+        with workflow.sourcecache.open(path) as file:
+            key = path.get_path_or_uri(secret_free=True), file.read(), rulecount
+        if key not in kept:
+            lines = {}
+            kept[key] = *translate(path, workflow, lines, overwrite_shellcmd, rulecount), lines
+        *found, lines = kept[key]
+        linemap.update(lines)
+        return found
+
+    snakemake.parse, rules = parse, 0
+    files = SimpleNamespace(open=lambda path: open(path.get_path_or_uri(secret_free=True)))
+    here, main = SimpleNamespace(sourcecache=files), Path(__file__).resolve().parents[1] / "workflow/Snakefile"
+    for name in (main.name, *re.findall(r'^include: "(.*)"$', main.read_text(), re.MULTILINE)):
+        _, rules = parse(snakemake.LocalSourceFile(str(main.parent / name)), here, {}, rulecount=rules)
 
 
 def received(client):
@@ -152,8 +186,10 @@ def main(address, executable):
     sys.modules["threadpoolctl"].threadpool_info()
     sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
     with suppress(Exception):  # an error in the source is said by each program that loads it
+        keep_translated()
         sys.meta_path.insert(0, own := Own())
         own.load_compiled()
+        own.read_source()
     for name in [name for name in sys.modules if name.split(".")[0] in OWN]:
         del sys.modules[name]
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it

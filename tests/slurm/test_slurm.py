@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.slurm.one_node import jobs, one_node, said, why_not
+from tests.warm import warm_python
 from tests.workflow.conftest import HANGS, TINY, Runner
 
 PROFILE = Path(__file__).resolve().parents[2] / "workflow/profiles/slurm"
@@ -21,7 +22,7 @@ HERE = (
     *("--workflow-profile", str(PROFILE), "--latency-wait", "5"),
     *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"),
 )
-ON_SLURM = {"cores": None, "program": (sys.executable, str(Path(__file__).with_name("asking_soon.py")))}
+ASKING_SOON = str(Path(__file__).with_name("asking_soon.py"))
 CONFIG = TINY | {
     "shards": 2,
     "mechanisms": TINY["mechanisms"] | {"variants": ["sound"], "epsilons": [4]},
@@ -85,8 +86,8 @@ def differences(one, other):
     return out
 
 
-def finish(runner, *targets):
-    done = runner.run(CONFIG, *HERE, "--", *targets, **ON_SLURM)
+def finish(runner, *targets, python=sys.executable):
+    done = runner.run(CONFIG, *HERE, "--", *targets, cores=None, program=(python, ASKING_SOON))
     assert done.returncode == 0, done.stdout[-6000:]
     assert jobs() == []
     return done.stdout
@@ -114,7 +115,8 @@ def until_over():
 
 
 def start(runner, *targets):
-    command, environment = runner.command(CONFIG, *HERE, "--", *targets, **ON_SLURM)
+    words = {"cores": None, "program": (sys.executable, ASKING_SOON)}
+    command, environment = runner.command(CONFIG, *HERE, "--", *targets, **words)
     log = (runner.folder / "killed.txt").open("w")
     return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
@@ -145,10 +147,13 @@ def test_after_a_cancelled_job_and_a_killed_snakemake_the_next_run_computes_the_
 
 
 def test_slurm_and_this_machine_compute_the_same_tables_byte_for_byte(local, remote):
-    """After the kills the study goes on where they left it: every step but those of SHORT is computed here."""
+    """After the kills the study goes on where they left it: every step but those of SHORT is computed here.
+
+    Those of SHORT were started as users do; these are forked (tests/warm.py).
+    """
     benchmarks = remote.folder / "results/private/benchmarks"
     before = len(list(benchmarks.rglob("*.tsv")))
-    printed = finish(remote)
+    printed = finish(remote, python=warm_python())
     submitted = printed.count("has been submitted with SLURM jobid")
     steps = len(list(benchmarks.rglob("*.tsv"))) - before
     assert 0 < submitted < 0.6 * steps, "shards and short jobs are grouped"

@@ -195,7 +195,7 @@ class Plan:
 
     @cached_property
     def _at(self) -> Callable[[float, int], Plan | None]:
-        """Returns the plan at an epsilon of a size, made once; None at an epsilon whose noise does not fit the grid."""
+        """Returns the plan at an epsilon of a size, made once; None where noise does not fit the grid."""
 
         @cache
         def at(epsilon: float, size: int) -> Plan | None:
