@@ -17,7 +17,9 @@ from xdist.scheduler import LoadFileScheduling
 ROOT = Path(__file__).resolve().parents[1]
 gc.disable()
 # Releases and the reproduction run in the folder of the tiny study, after its tests; leaks are looked for in it, too.
-WHOLE_RUNS = ("test_study.py", "test_release.py", "test_leaks.py", "test_release_again.py", "test_reproduce.py")
+WHOLE_RUNS = tuple(
+    f"workflow/test_{name}.py" for name in ("study", "release", "leaks", "plan", "release_again", "reproduce")
+)
 
 
 def config_of(written=None) -> dict:
@@ -31,7 +33,8 @@ def pytest_collection_modifyitems(items):
     """Put whole runs first, in their order, then other long files: none must be what a worker starts last."""
 
     def place(item):
-        name, path = item.path.name, str(item.path)
+        path = str(item.path)
+        name = "/".join(item.path.parts[-2:])
         whole = WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS)
         # The report is one scope (below), and by its name it would be the last.
         return (whole, "/unit/" in path and "/unit/report/" not in path)
@@ -51,7 +54,7 @@ class ByFile(LoadFileScheduling):
 
     def _split_scope(self, nodeid):
         file = super()._split_scope(nodeid)
-        if Path(file).name in WHOLE_RUNS:
+        if file.endswith(WHOLE_RUNS):
             return "the tiny study"
         if "errata" in file:
             return "the findings of all defects"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
 from itertools import chain
 
 from meterdp.errors import InputError
@@ -72,7 +73,7 @@ class Plan:
     def _better(self) -> bool:
         return all(one.error <= USEFUL * one.guess for one in self.expected)
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """Say whether it is useful, and from which epsilon or size on a release is."""
         there = self._from(lambda plan: plan.useful)
@@ -178,12 +179,8 @@ class Plan:
         """Return the first epsilon of this size and the first size at this epsilon of which a plan is good."""
 
         def whether(epsilon: float, size: int) -> bool | None:
-            if (epsilon, size) == (self.epsilon, self.size):
-                return good(self)
-            try:
-                return good(self.again(epsilon, size))
-            except InputError:
-                return None  # so large an epsilon that its noise does not fit the grid
+            plan = self._at(epsilon, size)
+            return None if plan is None else good(plan)
 
         def first(values: Sequence, of: Callable[[float], bool | None]) -> float | None:
             at = bisect_left(values, True, key=lambda value: of(value) is not False)
@@ -194,6 +191,21 @@ class Plan:
         return first(epsilons, lambda epsilon: whether(epsilon, self.size)), first(
             sizes, lambda size: whether(self.epsilon, size)
         )
+
+    @cached_property
+    def _at(self) -> Callable[[float, int], Plan | None]:
+        """Returns the plan at an epsilon of a size, made once; None where noise does not fit the grid."""
+
+        @cache
+        def at(epsilon: float, size: int) -> Plan | None:
+            if (epsilon, size) == (self.epsilon, self.size):
+                return self
+            try:
+                return self.again(epsilon, size)
+            except InputError:
+                return None
+
+        return at
 
 
 def lines(plans: Sequence[Plan]) -> list[str]:

@@ -151,12 +151,15 @@ def test_bounds_ten_times_too_wide_cost_little_if_the_data_lie_in_their_middle()
     assert abs(tight - wide) < 0.02
 
 
-def test_bounds_and_clipping_cost_what_the_guide_says(repository, capsys):
+def test_the_examples_of_the_guide_run_and_bounds_and_clipping_cost_what_it_says(
+    repository, capsys, tmp_path, monkeypatch
+):
     """Its tables are what its code prints; oracle of two numbers beside them: GaussianMixture without privacy."""
+    monkeypatch.chdir(tmp_path)
     guide, names = (repository / "docs/library.md").read_text(), {}
-    records, bounds, logs, clipping = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)[:4]
+    records, bounds, logs, clipping, *others = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     exec(records, names)
-    capsys.readouterr()
+    assert "(1, 1e-05)-differential privacy for one whole record" in capsys.readouterr().out
     exec(bounds, names)
     table = capsys.readouterr().out
     exec(logs, names)
@@ -171,6 +174,8 @@ def test_bounds_and_clipping_cost_what_the_guide_says(repository, capsys):
     cost = {high: two - float(at) for high, at in re.findall(r"\(0, ([\d.]+)\) (\S+) at ε = 1,", table)}
     assert cost["3"] < 0.01 and cost["6"] > 0.6 * (two - one), "a second class is lost"
     assert np.round(names["kwh"].mean(axis=0), 1).tolist() == [0.5, 0.6]
+    for block in others:
+        exec(block, names)
 
 
 def test_a_number_of_records_that_is_private_shapes_no_noise_and_no_refusal():

@@ -34,8 +34,8 @@ LOADERS = Path(__file__).parent / "loaders"
 DRAWN = "drawn.parquet"
 ARTEFACTS = ("mixture", "forecasts", DRAWN)
 N = 60
-# Of the drawn readings: half-hours over four days, a clock change of the time zone of the release among them.
-DRAWN_N, DRAWN_START, HALF_HOURS = 5, np.datetime64("2025-03-08T08:00:00"), 192
+# Of the drawn readings: half-hours over two days, a clock change of the time zone of the release among them.
+DRAWN_N, DRAWN_START, HALF_HOURS = 5, np.datetime64("2025-03-08T08:00:00"), 96
 TOOLS_PYTHON = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-tools") / "bin/python"
 
 
@@ -458,6 +458,6 @@ def test_readings_that_do_not_say_where_they_come_from_are_refused(released, tmp
 def test_days_of_readings_are_known_and_too_many_are_refused(released, monkeypatch):
     with pytest.raises(InputError, match="holds readings, whose days are known; leave --date out"):
         read_release(released / DRAWN, date(2025, 1, 1))
-    monkeypatch.setattr(convert, "MOST_READINGS", 900)
-    with pytest.raises(InputError, match=r"holds 960 readings, .* is too large for the tools; draw fewer households"):
+    monkeypatch.setattr(convert, "MOST_READINGS", 450)
+    with pytest.raises(InputError, match=r"holds 480 readings, .* is too large for the tools; draw fewer households"):
         read_release(released / DRAWN)
