@@ -24,16 +24,18 @@ _TO_FILL_IN = {
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
     "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
 }
+_GROUPS = "the groups of the list that it is released by"
+# These follow from the window, which is a parameter of its own.
+_FROM_WINDOW = {"public.days", "public.averaged_days"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
 _OTHERWISE_NAMED = {
     "list_of_meters_sha256": "the list of meters",
+    "groups": _GROUPS,
     "mechanism_version": "the version of the mechanism",
     "public.sound": "mechanisms.sound",
     "public.records": "the number of listed meters",
-    "public.strata": "the strata and how many meters each has",
+    "public.strata": _GROUPS,
     "days_off": "release.household_holidays",
-    "public.days": "release.feeder_days",
-    "public.averaged_days": "release.feeder_days",
     "window.days": "release.feeder_days",
     "window.kind": "release.feeder_window",
     "release.adjacency": "mechanisms.sound.adjacency",
@@ -202,7 +204,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
         stored = "drawn and charged before, published as it was drawn: readings corrected since are not in it"
         said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
-        if together[-1].remark:
+        if together[-1].remark and requests[-1].key in keys:
             said.append(f"    {together[-1].remark}")
         said += _why_again([request for request in requests if request.key in keys], service)
     if new:
@@ -223,7 +225,7 @@ def _why_again(new: Sequence, service) -> Iterator[str]:
         for request in new:
             if (alike := ledger.nearest(request)) is None:
                 continue
-            day, names = alike
+            day, names = alike[0], [name for name in alike[1] if name not in _FROM_WINDOW]
             differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
             yield f"    charged again: it differs from the release of {day} in {differ or 'its name alone'}"
             for name in names:
@@ -305,13 +307,14 @@ def _verify_takes(parser: argparse.ArgumentParser) -> None:
 
 def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
+    from meterdp.publish.crate import covered_days
     from meterdp.publish.received import BESIDE, MANIFEST, released_folders, verify
 
     folders = list(released_folders(arguments.folder))
     for folder in folders:
         received = verify(folder)
         manifest, count = received.manifest, len(received.files)
-        first, last = manifest["period"]
+        first, last = covered_days(manifest)
         print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
         print(f"  households: {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")

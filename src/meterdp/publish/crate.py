@@ -115,9 +115,9 @@ def title_of(manifest: Mapping) -> str:
 
 
 def covered_days(manifest: Mapping) -> list:
-    """Return the first and the last day that the files cover: for totals of the last days these, else the period."""
-    window = manifest["public_parameters"].get("window", {})
-    return days_read(manifest) if window.get("kind") == "days" else manifest["period"]
+    """Return the first and the last day that the files cover: of feeder totals the last ones, else the period."""
+    of_feeders = "kind" in manifest["public_parameters"].get("window", {})
+    return days_read(manifest) if of_feeders else manifest["period"]
 
 
 def days_read(manifest: Mapping) -> list:

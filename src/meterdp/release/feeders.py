@@ -14,6 +14,7 @@ import numpy as np
 from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_column
+from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederSums, FeederTotals
 from meterdp.feeders.plan import (
     DAYS,
@@ -81,11 +82,13 @@ class Feeders:
         # does not depend on its size, only the worth of its total does.
         without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
         if without:
+            others = " or ".join(f"'{column}'" for column in meter_list.said_of)
+            called = f"call {others} lv_feeder_id if it names them; else " if others else ""
             raise refused(
                 "export.meters",
                 f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first "
                 f"in row {without[0]:,} of the list, empty rows not counted",
-                "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
+                f"{called}add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
             )
         places = [place_of[meter] for meter in meter_list.meter_ids]
         known = sorted(set(places))
@@ -135,6 +138,11 @@ class ReleasedFeeders(Calibrated):
     @property
     def what(self) -> str:
         return f"the energy of every feeder, {self.window.first_day} to {self.window.last_day}"
+
+    @property
+    def remark(self) -> str | None:
+        """That the days are a choice: the last of a year are a week of holidays."""
+        return "these are the last days of the period: another export.last_day makes it other days"
 
     @classmethod
     def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:
@@ -205,7 +213,13 @@ def configured(config: Mapping, feeder_of: tuple[int, ...], feeders: int) -> Fee
     )
 
 
-def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan:
+def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan | None:
+    """None if a list does not name feeders, for which a release is refused."""
+    if listed is not None:
+        try:
+            Feeders.of_meter_list(listed)
+        except InputError:
+            return None
     return plan_of(FeederTotals.calibrate(configured(config, on_equal_feeders(meters, feeders), feeders)))
 
 

@@ -67,7 +67,8 @@ _READ = 100
 # Of what the plan does not cover.
 TOGETHER = (
     "how high many homes peak together is not among these numbers: on other homes it came out up to an eighth too "
-    "low, or somewhat too high, without noise, and lower with strata"
+    "low, or somewhat too high, without noise, and lower with strata; nor is what sets a group of homes apart, such "
+    "as those with heat pumps: it is blended into the rest unless it is a stratum (release.household_strata)"
 )
 
 
@@ -171,8 +172,15 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
                 f"names '{column}', which is no column of the public list of meters that says anything",
                 f"use columns of the list ({known})",
             )
-    said = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
-    return tuple(", ".join(words) or EVERYBODY for words in said)
+    words = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
+    said = tuple(", ".join(of) or EVERYBODY for of in words)
+    if columns and len(strata_of(said)[0]) == 1:
+        raise refused(
+            "release.household_strata",
+            "makes one stratum of all listed meters, which is the release without strata and would be charged again",
+            f"leave it out, or name columns of which two values or more have {FEWEST_OF_STRATUM} meters",
+        )
+    return said
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> HouseholdRecords:

@@ -322,7 +322,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.said, made_by.plan.basis],
+        expected=[*made_by.plan.first, *made_by.plan.said, made_by.plan.basis],
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

@@ -21,7 +21,7 @@ MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
 # What a verdict names and a refusal proposes; sizes of two digits.
-EPSILONS = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
+EPSILONS = (*(tenths / 10 for tenths in range(1, 101)), *range(11, 17))
 SIZES = tuple(step * 10**power for power in range(5) for step in range(10, 100))
 HEADINGS = ("expected to be off by", "on average", "1 in 20 above", "public guess")
 
@@ -73,25 +73,38 @@ class Plan:
     def _better(self) -> bool:
         return all(one.error <= USEFUL * one.guess for one in self.expected)
 
-    @cached_property
+    @property
     def verdict(self) -> str:
-        """Say whether it is useful, and from which epsilon or size on a release is."""
+        return "; ".join(self.verdicts)
+
+    @cached_property
+    def verdicts(self) -> list[str]:
+        """Say whether it is useful, from which epsilon or size on a release is, and what its errors leave out."""
         there = self._from(lambda plan: plan.useful)
         on = f"useful {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
-        if self.absurd > RISKY:
-            often = f"{_percent(self.absurd)} of releases"
-            why += f", with some {self.absurd_of} off by more than a factor of two in {often}"
+        if self._how_often:
+            allowed = f", where {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
+            why += f", with some {self.absurd_of} {self._how_often}{allowed}"
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
             this += ", refused unless release.insist is set"
-        return "; ".join([this, on, *self._of_feeders, *filter(None, [self.warning])])
+        return [this, on, *self._of_feeders, *filter(None, [self.warning])]
 
     @property
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
-        return [f"{words[:1].upper()}{words[1:]}" for words in (*self.useless[:1], self.warning) if words]
+        often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
+        said = (*self.useless[:1], often, self.warning)
+        return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
+
+    @property
+    def _how_often(self) -> str:
+        """Say how often some of a release is nonsense, if that is not seldom."""
+        if self.absurd <= RISKY:
+            return ""
+        return f"off by more than a factor of two in {_percent(self.absurd)} of releases"
 
     @property
     def _of_feeders(self) -> Iterator[str]:
@@ -111,7 +124,8 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        return f"expected to be off by: {'; '.join(self.said)}. {self.basis}"
+        often = f"; some {self.absurd_of} {self._how_often}" if self._how_often else ""
+        return f"expected to be off by: {'; '.join(self.said)}{often}. {self.basis}"
 
     @property
     def basis(self) -> str:
@@ -224,7 +238,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     out = [line(HEADINGS)]
     for plan, rows in cells.items():
         out += [f"{plan.what} of {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
-        out.append(f"  {plan.verdict}")
+        out += [f"  {words}" for words in plan.verdicts]
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }

@@ -232,7 +232,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
 
 
-def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes, check):
+def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes, check, monkeypatch):
     """Names of settings alone; order and unused columns of the list are no difference."""
     homes["release"] |= {"what": ["mixture", "households"], "cap_epsilon": 8}
     service = service_of(homes)
@@ -266,6 +266,12 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
     both = differs(export={"stamp": "end"})
     assert len(both) == 2 and all(line.endswith(" in export.stamp") for line in both)
     assert differs(export={"last_day": "2025-02-23"}) == [], "other days are another release"
+    strata = "".join(f"M{n:03d},{'ab'[n % 2]}\n" for n in range(120))
+    (tmp_path / "list.csv").write_text(f"meter_id,house\n{strata}")
+    monkeypatch.setattr("meterdp.households.mechanism.FEWEST_OF_STRATUM", 60)
+    (again,) = differs(release={"household_strata": ["house"]})
+    assert again.endswith(" in the groups of the list that it is released by"), "the meters are the same"
+    monkeypatch.undo()
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(119)))
     assert all(line.endswith("the list of meters") for line in differs()) and len(differs()) == 2
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"N{n:03d}\n" for n in range(120)))

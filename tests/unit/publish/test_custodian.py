@@ -269,7 +269,8 @@ def test_a_folder_covers_the_days_of_its_files():
     for window, days in (
         (None, period),
         ({"kind": "days", "first_day": "2023-11-20", "days": 7}, ["2023-11-20", "2023-11-26"]),
-        ({"kind": "average_day", "first_day": "2023-11-20", "days": 7}, period),
+        ({"kind": "average_day", "first_day": "2023-11-20", "days": 7}, ["2023-11-20", "2023-11-26"]),
+        ({"days": 7}, period),  # forecasts look at the last days and are of those that follow
     ):
         said = {} if window is None else {"window": window}
         manifest = {"period": period, "public_parameters": said}

@@ -184,7 +184,6 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
     for columns, named in (
         (["circuit"], ("C0", "C1")),
         (["rate", "lv_feeder_id"], ("a, ", "a, F1")),
-        (["secondary_substation_id"], ("S1",)),
     ):
         given = town(meters=meters, household_strata=columns)
         (mechanism,) = households.mechanisms(given.listed, given)
@@ -192,6 +191,9 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
         assert all(f"'{name}' of {N // len(named)} meters" in mechanism.remark for name in named)
         assert f"makes {len(named)} of them" in mechanism.remark
     assert households.mechanisms(town().listed, town())[0].remark is None
+    one = town(meters=meters, household_strata=["secondary_substation_id"])
+    with pytest.raises(InputError, match=r"household_strata.*makes one stratum of all listed meters"):
+        households.mechanisms(one.listed, one)
     with pytest.raises(InputError, match=r"names 'circuit', which is no column.*\(dwelling\)"):
         given = town(household_strata=["circuit"])
         households.mechanisms(given.listed, given)
