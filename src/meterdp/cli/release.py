@@ -209,11 +209,12 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         said += _why_again([request for request in requests if request.key in keys], service)
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
+        less = " (of Gaussian noise, several epsilons come to less than their sum)" if len(new) > 1 else ""
         with _ledger(service) as ledger:
             left = ledger.remaining(new, service.limit)
         said.append(
-            f"  together epsilon {total:.3g}; with all that was charged before, no meter passes its limit, which is "
-            f"epsilon {service.limit.epsilon:g} or one stated lower earlier. "
+            f"  together epsilon {total:.3g}{less}; with all that was charged before, no meter passes its limit, "
+            f"which is epsilon {service.limit.epsilon:g} or one stated lower earlier. "
             + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said

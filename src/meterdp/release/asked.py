@@ -13,6 +13,7 @@ from types import ModuleType
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import MeterList, read_meter_list
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, refusals_of_list
+from meterdp.publish.kinds import KINDS
 from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.plan import Plan
 from meterdp.release.service import Releasable, ReleaseService
@@ -42,6 +43,9 @@ def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[I
                 service.request(mechanism)
             found.append(together)
         except InputError as error:
+            if error.field == "epsilon":  # as mechanisms call it, which know no configuration
+                setting = f"release.{KINDS[what].epsilon}"
+                error = InputError(error.problem, hint=error.hint, file="config", field=setting)
             refused.setdefault(str(error), error)
     return found, list(refused.values())
 

@@ -172,8 +172,8 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
                 f"names '{column}', which is no column of the public list of meters that says anything",
                 f"use columns of the list ({known})",
             )
-    words = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
-    said = tuple(", ".join(of) or EVERYBODY for of in words)
+    entries = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
+    said = tuple(", ".join(one) or EVERYBODY for one in entries)
     if columns and len(strata_of(said)[0]) == 1:
         raise refused(
             "release.household_strata",

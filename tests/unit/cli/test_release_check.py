@@ -162,6 +162,12 @@ def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
     assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
 
 
+def test_an_epsilon_that_does_not_fit_the_grid_is_refused_by_the_name_of_its_setting(homes, check):
+    homes["release"] |= {"what": ["households"], "household_epsilon": 20, "cap_epsilon": 20}
+    code, said = check(homes)
+    assert code == 1 and "field 'release.household_epsilon': noise is too small for the discretisation grid" in said
+
+
 def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, check):
     code, said = check(homes)
     assert code == 0 and not list(tmp_path.glob("ledger*"))
@@ -169,7 +175,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert not refused
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
     assert "To be released about 120 listed meters (Made-up town), in '2025':" in said
-    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
+    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (of" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
     assert re.search(
         r"stated lower earlier\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
