@@ -57,9 +57,9 @@ def _plan(arguments: argparse.Namespace) -> int:
         planned = plans(config, *size)
         if not planned:
             raise InputError(
-                "is a list for which nothing can be planned",
+                "allows no plan of what is asked for",
                 field="meters",
-                hint="list 50 meters or more, with feeders for feeders",
+                hint="have 50 meters or more and, for feeders, a list that names them",
             )
         print("\n".join([""] * (number > 0) + lines(planned)))
         if arguments.figure is not None and number == 0:

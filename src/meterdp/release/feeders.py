@@ -391,9 +391,10 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
             "more its total follows the mean of all listed meters",
             f"A meter that used more than {largest:g} kWh a day counts with this much, and an hour of more than "
-            f"{high:g} kWh as that. The standard errors do not contain what is cut off: the total of a feeder with "
-            "large users, such as workshops or pumps, is too low. Electricity that households fed in is not "
-            "subtracted",
+            f"{high:g} kWh as that; one whose hours differ much from those of most homes counts with a part of the "
+            "difference. The standard errors contain no more than a guess of what is cut off: the total of a feeder "
+            "with large users, such as workshops or pumps, is too low, and so are the nights of one with storage "
+            "heaters. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[

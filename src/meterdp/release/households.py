@@ -206,6 +206,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
     meters = min(sizes)
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
+    of_smallest = f"; larger strata than the smallest, of {meters:,} meters, are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
@@ -219,7 +220,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
         size=meters,
         sized="listed meters" if len(sizes) == 1 else f"listed meters in the smallest of {len(sizes)} strata",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
-        found=TRIED,
+        found=TRIED + of_smallest,
         again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes)),
         warning=TOGETHER,
         absurd=found["absurd"][0],

@@ -23,7 +23,7 @@ from meterdp.ingest.inference.examine import (
 )
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
-from meterdp.ingest.inference.zone import clock_evidence
+from meterdp.ingest.inference.zone import best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
@@ -1370,3 +1370,10 @@ def test_in_rows_in_order_of_meters_those_that_follow_are_not_missed(tmp_path, c
     export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "in the first rows, " in said and "are not in the first rows" not in said
+
+
+def test_a_few_meters_that_join_later_do_not_cost_all_others_days():
+    given = np.ones((100, 396), bool)
+    for meter in range(4):  # each in another month, so that no run of a year has all
+        given[meter, : 100 * meter + 60] = False
+    assert best_period(given, 1) == (0, 396, 96, 96)

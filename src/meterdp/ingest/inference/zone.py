@@ -338,7 +338,7 @@ _MOST_EDGES = 60
 # As the study: what share of its readings a meter may lack, and the fewest days, in order of preference.
 _MAX_MISSING_SHARE, _FEWEST_DAYS = 0.1, (28, 14, 7)
 # How many of the meters that the best run of days keeps a longer one must keep.
-_KEPT_SHARE = 0.98
+_KEPT_SHARE = 0.95
 
 
 def best_period(given: np.ndarray, slots_per_day: int) -> tuple[int, int, int, int]:
