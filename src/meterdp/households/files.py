@@ -48,7 +48,9 @@ def draw_years(
     )
     _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
     with open_table(target, DRAWN_READINGS, {"synthetic": "yes", **(metadata or {})}) as add:
-        for rows in progress(released.readings(vectors, seed, year), f"readings of {households:,} households"):
+        for rows in progress(
+            released.readings(vectors, seed, year), f"parts of the readings of {households:,} households"
+        ):
             add(rows)
     return released.without_seasons(year)
 

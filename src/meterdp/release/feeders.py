@@ -393,8 +393,9 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             f"A meter that used more than {largest:g} kWh a day counts with this much, and an hour of more than "
             f"{high:g} kWh as that; one whose hours differ much from those of most homes counts with a part of the "
             "difference. The standard errors contain no more than a guess of what is cut off: the total of a feeder "
-            "with large users, such as workshops or pumps, is too low, and so are the nights of one with storage "
-            "heaters. Electricity that households fed in is not subtracted",
+            "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
+            "charge cars at night, nights are too low and days too high, of all feeders together as well. "
+            "Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[

@@ -250,19 +250,20 @@ def _files(
         "household_vectors.parquet": table_bytes(
             RELEASED_HOUSEHOLDS,
             {"household": np.arange(1, n + 1, dtype=np.int32), "stratum": stratum, "vector": list(vectors)},
-            {"guarantee": sentence(guarantee), **service.metadata},
+            {"guarantee": sentence(guarantee), "synthetic": "yes"},
         ),
         "household_readings.parquet": bytes_of_pieces(
             RELEASED_READINGS,
             (rows | {"energy_kwh": rows["energy_kwh"].round(3)} for rows in released.readings(vectors[:_READ], seed)),
-            {"guarantee": sentence(guarantee), **service.metadata},
+            {"guarantee": sentence(guarantee), "synthetic": "yes"},
         ),
     }
     what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": made_by.plan.stated}
     first, last = service.period
     columns = " and ".join(service.config["release"]["household_strata"])
-    of_strata = f", for each of these households by {columns}: {', '.join(made_by.strata)}" if columns else ""
+    strata = ", ".join(f"{name} ({size:,})" for name, size in zip(made_by.strata, public.sizes, strict=True))
+    of_strata = f", for each stratum of so many meters by {columns}: {strata}" if columns else ""
     joined = f". '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in made_by.strata else ""
     page = service.page(
         "Synthetic households",

@@ -236,7 +236,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
         "synthetic_profiles.parquet": table_bytes(
             RELEASED_PROFILES,
             {"profile": np.arange(1, n + 1, dtype=np.int32), "energy_kwh": list(energy_kwh)},
-            metadata,
+            metadata | {"synthetic": "yes"},
         ),
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"

@@ -135,10 +135,20 @@ def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
             ),
             [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
             words=2,
-            note=" ".join(filter(None, (_not_tried(rows, epsilon, settings), _sampled(tables)))),
+            note=" ".join(filter(None, (_not_tried(rows, epsilon, settings), _sampled(tables), _strata(settings)))),
         )
         for epsilon in _distinct(rows)
     ]
+
+
+def _strata(settings: Mapping) -> str:
+    released = settings.get("release", {})
+    with_strata = "households" in released.get("what", ()) and released.get("household_strata")
+    return (
+        "Households are tried without strata; each stratum is off by as much as so few meters are."
+        if with_strata
+        else ""
+    )
 
 
 def _not_tried(rows: Sequence[Measured], epsilon: float, settings: Mapping) -> str:

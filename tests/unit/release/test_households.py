@@ -70,6 +70,7 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     assert manifest["privacy"]["proof"][0] == "docs/proofs/households.md"
     assert manifest["expected_error"]["quantities"][0]["of"] == "mean energy of a home"
     drawn = pq.read_table(io.BytesIO(files["household_vectors.parquet"]))
+    assert drawn.schema.metadata[b"meterdp.synthetic"] == b"yes", "whether or not the export is simulated"
     assert drawn.schema.remove_metadata().equals(RELEASED_HOUSEHOLDS.schema.remove_metadata())
     assert len(drawn) == 40 and len(drawn["vector"][0]) == 46
     readings = pq.read_table(io.BytesIO(files["household_readings.parquet"])).to_pandas()
@@ -174,7 +175,11 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     events = Ledger(given.config["release"]["ledger"])
     one = spent(events, BUDGET).mu
     assert [event["kind"] for event in events.events()].count(CHARGED) == 1
-    released(town(household_strata=["dwelling"]))
+    files = released(town(household_strata=["dwelling"]))
+    said = files["README.md"].decode()
+    assert f"for each stratum of so many meters by dwelling: flat ({N // 2}), house ({N // 2})" in said
+    assert "larger strata than the smallest" not in said
+    assert "larger strata than the smallest, of 300 meters" in households.plan_of(1, 1e-5, (300, 900)).sentence
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
