@@ -162,6 +162,10 @@ class FeederTotals:
         noisy, precision = np.zeros((public.feeders, len(plan.basis))), np.zeros(len(plan.basis))
         noisy[:, :k], precision[:k] = own[:, :k] / plan.own.weight, plan.own.noise_std**-2
         of_all = common[: len(plan.basis)] / plan.common.weight
+        if k > 1:
+            noise = plan.own.noise_std[1:], plan.common.noise_std[1:k]
+            fallen_short = lost_by_feeders(noisy[:, 1:k], of_all[1:k], *noise)
+            noisy[:, 1:k] += np.outer(devices / max(devices.sum(), 1.0), fallen_short)
         # Meters of twice the typical energy differ twice as much.
         level = np.clip(1 + of_all[0] / (max(devices.sum(), 1.0) * public.unit_kwh), *LEVEL_BOUNDS)
         mean, variance = np.empty_like(noisy), np.empty_like(noisy)
@@ -189,6 +193,19 @@ class FeederTotals:
         share = np.array([MISSING_SHARE])
         found, _ = posterior(seen, listed, spread(listed), np.sqrt(share * (1 - share)), share)
         return np.clip(listed - found[:, 0], 0.0, listed)
+
+
+def lost_by_feeders(own: np.ndarray, of_all: np.ndarray, own_std: np.ndarray, of_all_std: np.ndarray) -> np.ndarray:
+    """Return by how much the noisy sums of feeders (F, K) fall short of those of all meters (K,), as far as noise
+    does not explain it, (K,).
+
+    Shapes are clipped harder in feeders' sums, which takes from all of them what many meters have, such as heating at
+    night. Of a difference d of variance v this is the posterior mean under a prior N(0, c v), with c from the K of
+    them together: d (1 - K / sum(d^2 / v)), and nothing where that is negative (Efron and Morris 1973).
+    """
+    difference, variance = of_all - own.sum(axis=0), of_all_std**2 + len(own) * own_std**2
+    count = len(difference)
+    return (1 - count / max((difference**2 / variance).sum(), count)) * difference
 
 
 def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np.ndarray]:
