@@ -211,10 +211,12 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
         less = " (of Gaussian noise, several epsilons come to less than their sum)" if len(new) > 1 else ""
         with _ledger(service) as ledger:
-            left = ledger.remaining(new, service.limit)
+            spent, left = ledger.after(new, service.limit)
+        most = max(epsilon_of(charge, delta) for charge in spent)
         said.append(
-            f"  together epsilon {total:.3g}{less}; with all that was charged before, no meter passes its limit, "
-            f"which is epsilon {service.limit.epsilon:g} or one stated lower earlier. "
+            f"  together epsilon {total:.3g}{less}; with all that was charged before, a meter will have spent up to "
+            f"epsilon {most:.3g} and stay within its limit, which is epsilon {service.limit.epsilon:g} or one stated "
+            f"lower earlier. "
             + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said

@@ -162,17 +162,18 @@ class Ledger:
             archive = file.entries.known(request_key)["archive"]
         return {} if archive is None else self._read(archive)
 
-    def remaining(self, requests: Sequence[Request], limit: Limit) -> float:
-        """Return the largest epsilon, in hundredths, that one more release about the same meters could have.
+    def after(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
+        """Return what meters will have spent once all requests are charged, the charges that no other exceeds, and
+        the largest epsilon, in hundredths, that one more release about them could have.
 
-        All requests are about the same meters and days; what of them is not stored yet counts as charged.
+        All requests are about the same meters and days; what is stored already is not charged again.
         """
         with self._opened() as file:
             charged, _, _ = self._checked(file, requests, limit)
             digest = file.add_list(requests[0].meters, requests[0].former_lists)[0] if requests[0].meters else None
             one = Entry(requests[0].budget, digest, requests[0].periods, NOTHING, limit)
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
-            return remaining(entries, one, file.lists)
+            return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
 
     def reported(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
         """Return what a released folder may say of the budget of its meters: what they have spent by releases that

@@ -177,6 +177,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert "To be released about 120 listed meters (Made-up town), in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (of" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
+    assert f"a meter will have spent up to epsilon {total:.3g} and stay within its limit, which is epsilon 4" in said
     assert re.search(
         r"stated lower earlier\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
     )
