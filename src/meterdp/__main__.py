@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "ledger": {
         "": "what has been released and what it cost",
         "show": "list every charge and what all cost together",
-        "draw": "the same as a page with figures",
+        "draw": "write a page with every charge, and figures",
         "verify": "check that every event, list of meters and stored file is as it was written",
         "raise": "state another limit for the meters of a list",
         "migrate": "convert the ledger of an earlier version",
