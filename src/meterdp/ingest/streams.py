@@ -86,6 +86,8 @@ def telling_damage(file) -> Iterator[None]:
     """Say in one sentence what a decompressor says in many ways."""
     try:
         yield
+    except io.UnsupportedOperation:  # an OSError of ours, not of the file
+        raise
     except NotImplementedError:
         raise InputError(
             "is compressed in a way this Python cannot read",

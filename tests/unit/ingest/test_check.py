@@ -396,6 +396,20 @@ def test_stamps_of_another_kind_than_the_settings_say_are_told_as_without_settin
     assert code == 0 and "To be checked" not in said
 
 
+@pytest.mark.parametrize(
+    ("column", "end"),
+    [
+        *((name, False) for name in ("dato", "måledato", "fra_dato", "FraDato", "von_Datum")),
+        *((name, True) for name in ("til_dato", "tilDato", "to", "valid_to", "bis_Datum", "Zeit bis", "interval_end")),
+    ],
+)
+def test_columns_are_named_after_ends_by_whole_words(tmp_path, capsys, column, end):
+    """A Danish or Norwegian "dato" is a date, not a "to"."""
+    plain(readings()).rename(columns={"interval_start": column}).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE])
+    assert (NAMED_ENDS in capsys.readouterr().out) == end
+
+
 @pytest.mark.parametrize("day_of", ["UTC", "Europe/Berlin"])
 def test_days_by_the_clock_of_stamps_or_of_homes_contradict_nothing(tmp_path, capsys, day_of):
     """An hour ends at 00:00 UTC where a day of Berlin begins; that is no sign of starts."""
@@ -604,16 +618,18 @@ def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there
     assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(
+    ("several", "packed"), [(False, ""), (True, ""), (False, ".gz")], ids=["one file", "two files", "packed"]
+)
 @pytest.mark.parametrize(("of_home", "other", "sure"), [("1.29.0", "2.29.0", True), ("Tag", "Nacht", False)])
 def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
-    tmp_path, capsys, of_home, other, sure, several
+    tmp_path, capsys, of_home, other, sure, several, packed
 ):
     """The first rows that layouts are guessed from have one register; a few homes have another."""
     frame = plain(readings(days=200)).assign(register=of_home)
     assert len(frame) > 35_000
     more = frame[frame["meter_id"] == frame["meter_id"].iloc[-1]].assign(register=other, kwh=0.12345)
-    path = tmp_path / ("export" if several else "e.csv")
+    path = tmp_path / ("export" if several else f"e.csv{packed}")
     if several:
         path.mkdir()
         for number, part in enumerate([frame, pd.concat([frame, more])]):

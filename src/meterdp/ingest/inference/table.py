@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 import zipfile
 from collections import Counter
@@ -268,7 +269,8 @@ def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:
                 start = read_table(member.label, stream.read(_MORE_BYTES))
             above = start.skip_rows + 1
             with open_text(member, start.encoding) as stream:
-                lines = enumerate(islice(stream, max(wanted)), start=1)
+                # Unpacked streams of pyarrow have no lines of their own.
+                lines = enumerate(islice(io.BufferedReader(stream, 1 << 20), max(wanted)), start=1)
                 text = b"".join(line for row, line in lines if row <= above or row in wanted)
             yield read_table(member.label, text)
 

@@ -17,8 +17,13 @@ ENERGY = (
     r"|verbruik|afname|pobór|wartość|使用量|電力"
 )
 TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"
-START = r"start|begin|from|\bvon\b|\bfra\b|\bfrån\b|desde|d[ée]but|\bvan\b|\bod\b|alku|inizio|início"
-END = r"\bend|_end|end$|until|to$|\bbis\b|finish|\bende\b|\btil\b|til_|\btill\b|\btot\b|\bfine?\b|hasta|loppu"
+# "_" is no letter, as it separates words; "dato" is a date.
+_WORD = r"(?<![^\W_])(?:{})(?![^\W_])"
+START = rf"start|begin|from|desde|d[ée]but|alku|inizio|início|fra_?dato|{_WORD.format('von|fra|från|van|od')}"
+END = (
+    r"(?<![^\W_])end|end$|until|(?<!da)to$|finish|til_?dato|hasta|loppu"
+    rf"|{_WORD.format('ende|bis|til|till|tot|fine?')}"
+)
 NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
 UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
 CIRCUIT = r"circuit|feeder|transformer|substation"
