@@ -150,6 +150,7 @@ class Clock:
         self._last_pass = np.empty(0, np.int64)
         # How much more often its next local stamp was earlier than later.
         self._back_steps = np.empty(0, np.int64)
+        self._last_step_us = np.empty(0, np.int64)
         self._descending = np.empty(0, bool) if descending is None or settings.hours_rows else descending
 
     @property
@@ -178,10 +179,12 @@ class Clock:
                 self._range_us,
                 self._edges_us,
                 self._changes.offset_us,
+                self._settings.step_us,
                 self._settings.interval_us,
                 self._settings.stamps_are_ends,
                 self._descending,
                 self._last_us,
+                self._last_step_us,
                 self._last_change,
                 self._last_pass,
                 self._back_steps,
@@ -192,7 +195,7 @@ class Clock:
             known = (stamp_us == NO_STAMP) | (stamp_us == NO_SUCH_TIME) | ((first <= stamp_us) & (stamp_us < end))
             np.copyto(out, np.where(known, stamp_us, OUT_OF_RANGE), where=is_utc)
         if self._settings.stamps_are_ends:
-            out[out > LAST_MARK] -= self._settings.interval_us
+            out[out > LAST_MARK] -= self._settings.step_us
         if self._settings.period_us is not None:
             begin, end = self._settings.period_us
             out[(out > LAST_MARK) & ((out < begin) | (out >= end))] = OUTSIDE_PERIOD
@@ -210,6 +213,7 @@ class Clock:
             self._last_change = np.append(self._last_change, np.full(more, _OUTSIDE))
             self._last_pass = np.append(self._last_pass, np.zeros(more, np.int64))
             self._back_steps = np.append(self._back_steps, np.zeros(more, np.int64))
+            self._last_step_us = np.append(self._last_step_us, np.zeros(more, np.int64))
             missing = max(0, len(self._last_us) - len(self._descending))
             self._descending = np.append(self._descending, np.zeros(missing, bool))
 
@@ -245,10 +249,12 @@ def _local_to_utc(
     range_us,
     edges_us,
     offset_us,
-    interval_us,
+    shortest_us,
+    longest_us,
     is_end,
     runs_backwards,
     last_us,
+    last_step_us,
     last_change,
     last_pass,
     back_steps,
@@ -268,6 +274,8 @@ def _local_to_utc(
         # Edges alternate between the start and the end of a change, so an odd position lies inside change at // 2.
         change, inside = at // 2, at % 2 == 1
         descending = m >= 0 and runs_backwards[m]
+        # Of a meter that is read less often, the same stamp again is no copy but the hour that comes again.
+        interval_us = longest_us if m >= 0 and last_step_us[m] >= longest_us else shortest_us
         repeats = inside and offset_us[change + 1] < offset_us[change]
         which = 0
         if repeats:
@@ -287,5 +295,6 @@ def _local_to_utc(
         if m >= 0:
             if last_us[m] != NO_STAMP:
                 back_steps[m] += np.int64(t < last_us[m]) - np.int64(t > last_us[m])
+                last_step_us[m] = abs(t - last_us[m]) if t != last_us[m] else last_step_us[m]
             last_us[m], last_pass[m] = t, which
             last_change[m] = change if which > 0 else _OUTSIDE

@@ -44,7 +44,7 @@ REASONS = {
     "duplicate_identical": "An earlier row has the same meter, interval and reading.",
     "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
     "conflicting_rows": "Another row has the same meter and interval but another reading; none counts, by policy.",
-    "finer_interval": "The meter is read more often than every export.interval_minutes; none of its readings counts.",
+    "finer_interval": "The reading is of a part of an interval, which is not added up (shortest_interval_minutes).",
     "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
     "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
     "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
@@ -74,6 +74,8 @@ REASONS = {
     SUPERSEDED_BY_LATER_ROW,
     CONFLICTING_ROWS,
     FINER_INTERVAL,
+    PART_OF_SUM,
+    SUM_INCOMPLETE,
     *_,
 ) = range(len(REASONS))
 
@@ -83,6 +85,12 @@ FILE_UNREADABLE = list(REASONS).index("file_unreadable")
 REPEATED, DIFFERING, BETWEEN = range(3)
 
 _NO_SLOT = -1
+# What stands in a cell that has no reading because rows of it differ, or because there are others between its stamps.
+_DIFFER, _IN_PARTS = np.inf, -np.inf
+# A stamp that is no multiple of it is that of no interval we read, so it tells nothing of others.
+SHORTEST_US = 5 * 60_000_000
+# Of an interval: nothing, a reading of the whole, all its parts, some of them.
+_NOTHING, _WHOLE, _PARTS, _SOME_PARTS = range(4)
 # A mark of Batch.unreadable and its reason differ by this.
 _MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
 assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED and _MARKS + OTHER_REGISTER == _OTHER_REGISTER
@@ -102,12 +110,12 @@ def run_begins(meter, circuit):
 
 
 @numba.njit(cache=True, nogil=True)
-def slot_range(start_us, meter, anchor_us, interval_us):
+def slot_range(start_us, meter, anchor_us, step_us, interval_us):
     """Return the first and last slot on the grid and the readings they come from; first > last if there is none."""
     first, last, first_at, last_at = np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1, -1
     for i in range(len(start_us)):
         t = start_us[i]
-        if t <= LAST_MARK or meter[i] < 0 or (t - anchor_us) % interval_us != 0:
+        if t <= LAST_MARK or meter[i] < 0 or (t - anchor_us) % step_us != 0:
             continue
         slot = (t - anchor_us) // interval_us
         if slot < first:
@@ -118,8 +126,8 @@ def slot_range(start_us, meter, anchor_us, interval_us):
 
 
 @numba.njit(cache=True, nogil=True)
-def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interval_us):
-    """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
+def _reason_and_cell(start_us, household, energy, unreadable, anchor_us, step_us):
+    """Return why a reading cannot be used, or ``USED`` and its absolute cell."""
     if unreadable == HEADER_REPEATED:  # names no meter
         return _HEADER_REPEATED, _NO_SLOT
     if household < 0:
@@ -138,16 +146,16 @@ def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interva
         return STAMP_OUTSIDE_PERIOD, _NO_SLOT
     if start_us == NO_SUCH_TIME:
         return NONEXISTENT_LOCAL_TIME, _NO_SLOT
-    if (start_us - anchor_us) % interval_us != 0:
+    if (start_us - anchor_us) % step_us != 0:
         return OFF_GRID_STAMP, _NO_SLOT
-    return USED, (start_us - anchor_us) // interval_us
+    return USED, (start_us - anchor_us) // step_us
 
 
 @numba.njit(cache=True, nogil=True)
-def count_reasons(start_us, household, energy, unreadable, anchor_us, interval_us, counts):
+def count_reasons(start_us, household, energy, unreadable, anchor_us, step_us, counts):
     """Add to ``counts`` (R,) what becomes of readings that are not put anywhere; see :func:`scatter`."""
     for i in range(len(start_us)):
-        counts[_reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)[0]] += 1
+        counts[_reason_and_cell(start_us[i], household[i], energy[i], unreadable[i], anchor_us, step_us)[0]] += 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -158,8 +166,9 @@ def scatter(
     unreadable,
     kwh_per_unit,
     anchor_us,
-    interval_us,
-    first_slot,
+    step_us,
+    first_cell,
+    is_end,
     has_period,
     none_counts,
     energy_kwh,
@@ -168,7 +177,7 @@ def scatter(
 ):
     """Put a batch of readings into the dense array and count what became of each.
 
-    Returns False if a slot lies outside the array, which means the export changed since its range was found.
+    Returns False if a cell lies outside the array, which means the export changed since its range was found.
 
     Parameters
     ----------
@@ -180,49 +189,61 @@ def scatter(
         As in ``Batch``.
     kwh_per_unit : (int, int)
         Numerator and denominator of the factor to kWh.
-    anchor_us, interval_us, first_slot : int
-        Column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
+    anchor_us, step_us, first_cell : int
+        Column j of ``energy_kwh`` starts at ``anchor_us + (first_cell + j) * step_us``: a cell, as long as the
+        shortest interval that readings are of.
+    is_end : bool
+        Whether stamps are ends, so that one between two cells is of a part of the later one.
     has_period : bool
-        Whether the grid is that of a public period, so that a slot outside is none of the study's.
+        Whether the grid is that of a public period, so that a cell outside is none of the study's.
     none_counts : bool
-        Whether rows of one slot that differ leave it without a reading, marked by infinity until
-        :func:`clear_conflicts`; otherwise the last counts.
-    energy_kwh, row_counts, counts : (H, T) float64, (H, 3) int64, (R,) int64
+        Whether rows of one cell that differ leave it without a reading, marked until :func:`taken_together`;
+        otherwise the last counts.
+    energy_kwh, row_counts, counts : (H, C) float64, (H, 3) int64, (R,) int64
         Filled or added to in place: readings; rows of a household that are ``REPEATED``, ``DIFFERING`` or
         ``BETWEEN``; rows per reason in the order of :data:`REASONS`.
     """
     for i in range(len(start_us)):
-        reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)
+        h = household[i]
+        reason, cell = _reason_and_cell(start_us[i], h, energy[i], unreadable[i], anchor_us, step_us)
         if reason == USED:
-            column = slot - first_slot
+            column = cell - first_cell
             if column < 0 or column >= energy_kwh.shape[1]:
                 if not has_period:
                     return False
                 # The last of a period that does not end on the grid.
                 counts[STAMP_OUTSIDE_PERIOD] += 1
                 continue
-            new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
+            new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[h, column]
             if not np.isfinite(new):
                 reason = VALUE_NOT_FINITE
             elif np.isnan(old):
-                energy_kwh[household[i], column] = new
+                energy_kwh[h, column] = new
+            elif old == _IN_PARTS:
+                reason = FINER_INTERVAL
             elif old == new:
                 reason = DUPLICATE_IDENTICAL
-                row_counts[household[i], REPEATED] += 1
+                row_counts[h, REPEATED] += 1
             elif none_counts:
                 reason = CONFLICTING_ROWS
                 if np.isfinite(old):  # the row before this one counted until now
                     counts[USED] -= 1
                     counts[CONFLICTING_ROWS] += 1
-                    row_counts[household[i], DIFFERING] += 1
-                energy_kwh[household[i], column] = np.inf
-                row_counts[household[i], DIFFERING] += 1
+                    row_counts[h, DIFFERING] += 1
+                energy_kwh[h, column] = _DIFFER
+                row_counts[h, DIFFERING] += 1
             else:
-                energy_kwh[household[i], column] = new
+                energy_kwh[h, column] = new
                 reason = SUPERSEDED_BY_LATER_ROW
-                row_counts[household[i], DIFFERING] += 1
-        elif reason == OFF_GRID_STAMP:
-            row_counts[household[i], BETWEEN] += 1
+                row_counts[h, DIFFERING] += 1
+        elif reason == OFF_GRID_STAMP and (start_us[i] - anchor_us) % SHORTEST_US == 0:
+            row_counts[h, BETWEEN] += 1
+            column = (start_us[i] - anchor_us) // step_us + is_end - first_cell
+            if 0 <= column < energy_kwh.shape[1]:
+                if np.isfinite(energy_kwh[h, column]):
+                    counts[USED] -= 1
+                    counts[FINER_INTERVAL] += 1
+                energy_kwh[h, column] = _IN_PARTS
         counts[reason] += 1
     return True
 
@@ -231,14 +252,15 @@ def put(
     readings: Sequence[np.ndarray],
     settings: ExportSettings,
     anchor_us: int,
-    first_slot: int,
+    first_cell: int,
     energy_kwh,
     row_counts,
     counts,
 ) -> bool:
     """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
-    grid = settings.kwh_per_unit, anchor_us, settings.interval_us, first_slot, settings.period_us is not None
-    return scatter(*readings, *grid, none_counts(settings), energy_kwh, row_counts, counts)
+    grid = settings.kwh_per_unit, anchor_us, settings.step_us, first_cell
+    how = settings.stamps_are_ends, settings.period_us is not None, none_counts(settings)
+    return scatter(*readings, *grid, *how, energy_kwh, row_counts, counts)
 
 
 def none_counts(settings: ExportSettings) -> bool:
@@ -246,18 +268,60 @@ def none_counts(settings: ExportSettings) -> bool:
     return settings.conflicting_rows == "missing"
 
 
-def clear(settings: ExportSettings, energy_kwh: np.ndarray, row_counts: np.ndarray, counts: np.ndarray) -> None:
-    """Take out of the readings (H, T), in place, what does not count once all rows of a household are known.
+def taken_together(settings: ExportSettings, cells_kwh: np.ndarray, row_counts: np.ndarray, counts) -> np.ndarray:
+    """Return the readings (H, T) of the intervals, in the place of their cells (H, C), once all rows are known.
 
-    Those of intervals whose rows differ, which are marked, and all of a household with so many rows between the
-    intervals that it is read more often: what stands for an interval is the energy of a part of it.
+    An interval has a reading if there is one of the whole of it or one of each of its parts. Without one are those
+    whose rows differ, if none of these shall count, or lack a part.
     """
+    parts = settings.parts
+    slots = cells_kwh.shape[1] // parts
+    changed = row_counts[:, BETWEEN] > 0
     if none_counts(settings):
-        for row in energy_kwh:
-            row[np.isinf(row)] = np.nan
-    for household in np.flatnonzero(row_counts[:, BETWEEN]):
-        used = np.isfinite(energy_kwh[household]).sum()
-        if 2 * row_counts[household, BETWEEN] > used:
-            energy_kwh[household] = np.nan
-            counts[USED] -= used
-            counts[FINER_INTERVAL] += used
+        changed |= row_counts[:, DIFFERING] > 0
+    rows = np.arange(len(cells_kwh)) if parts > 1 else np.flatnonzero(changed)
+    whole_at = parts - 1 if settings.stamps_are_ends else 0
+    for household in rows:
+        _take_together(cells_kwh[household], parts, whole_at, settings.is_power, counts)
+    return cells_kwh[:, :slots]
+
+
+@numba.njit(cache=True, nogil=True)
+def _take_together(row, parts, whole_at, is_power, counts):
+    """Let the first T of the cells (T * parts,) of a household be the readings of its intervals, and count parts.
+
+    What stands in the cell ``whole_at`` alone is the reading of an interval, unless those before and after it with
+    any reading are in parts: then the others are missing, as before and after a gap.
+    """
+    slots = len(row) // parts
+    found = np.empty(slots, np.uint8)
+    for slot in range(slots):
+        given, marked, total, whole = 0, False, 0.0, row[slot * parts + whole_at]
+        for cell in row[slot * parts : (slot + 1) * parts]:
+            marked |= cell == _IN_PARTS
+            if np.isfinite(cell):
+                given += 1
+                total += cell
+        if given == parts and parts > 1:
+            found[slot], row[slot] = _PARTS, total / parts if is_power else total
+            counts[USED] -= parts - 1
+            counts[PART_OF_SUM] += parts - 1
+        elif given == 1 and np.isfinite(whole) and not marked:
+            found[slot], row[slot] = _WHOLE, whole
+        else:
+            found[slot], row[slot] = _SOME_PARTS if given or marked else _NOTHING, np.nan
+            counts[USED] -= given
+            counts[SUM_INCOMPLETE] += given
+    before = _NOTHING
+    for slot in range(slots):
+        if found[slot] == _WHOLE and before != _WHOLE:
+            after = slot + 1
+            while after < slots and found[after] == _NOTHING:
+                after += 1
+            in_parts = after < slots and found[after] != _WHOLE
+            if (in_parts and before == _NOTHING) or (before != _NOTHING and (in_parts or after == slots)):
+                found[slot], row[slot] = _SOME_PARTS, np.nan
+                counts[USED] -= 1
+                counts[FINER_INTERVAL] += 1
+        if found[slot] != _NOTHING:
+            before = found[slot]

@@ -23,7 +23,7 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_CODE, NOT_LISTED
-from meterdp.ingest.dense import REASONS, clear, put
+from meterdp.ingest.dense import REASONS, put, taken_together
 from meterdp.ingest.settings import ExportSettings
 
 
@@ -37,10 +37,10 @@ class Growing:
     all_inside = True  # there is no earlier reading of the export that it could differ from
 
     def __init__(self, settings: ExportSettings, most_bytes: int):
-        self._settings = settings
+        self._settings, self._parts = settings, settings.parts
         self.counts = np.zeros(len(REASONS), np.int64)
         self.row_counts = np.zeros((0, 3), np.int64)
-        self._meters, self._first, self._slots = 0, 0, 0
+        self._meters, self._first, self._cells = 0, 0, 0  # cells are the parts of slots
         try:
             self._room: np.ndarray | None = np.empty(most_bytes // 8)  # no page of it is used before it is written
         except MemoryError:
@@ -52,7 +52,7 @@ class Growing:
         return self._room is None
 
     def has_room(self, meters: int, slots: int) -> bool:
-        return not self.given_up and meters * slots <= len(self._room)
+        return not self.given_up and meters * slots * self._parts <= len(self._room)
 
     def give_up(self) -> None:
         """Let go of what was read."""
@@ -64,20 +64,20 @@ class Growing:
         ``first_slot`` to ``last_slot`` are those of these readings, or of the public period; the first is larger if
         there is none. ``meters`` are known by now.
         """
-        if self.given_up or not self._grow(first_slot, last_slot, meters):
+        if self.given_up or not self._grow(first_slot * self._parts, (last_slot + 1) * self._parts - 1, meters):
             return
         readings, grid = (start_us, meter, energy, unreadable), (self._settings, anchor_us, self._first)
         put(readings, *grid, self._rows(self._meters), self.row_counts, self.counts)
 
     def _rows(self, meters: int) -> np.ndarray:
-        return self._room[: meters * self._slots].reshape(meters, self._slots)
+        return self._room[: meters * self._cells].reshape(meters, self._cells)
 
-    def _grow(self, first_slot: int, last_slot: int, meters: int) -> bool:
-        """Make room for slots and meters; return whether there is."""
-        end = self._first + self._slots
-        if first_slot <= last_slot and (not self._slots or first_slot < self._first or last_slot >= end):
-            first, last = first_slot, last_slot + 1
-            if self._slots:
+    def _grow(self, first_cell: int, last_cell: int, meters: int) -> bool:
+        """Make room for cells and meters; return whether there is."""
+        end = self._first + self._cells
+        if first_cell <= last_cell and (not self._cells or first_cell < self._first or last_cell >= end):
+            first, last = first_cell, last_cell + 1
+            if self._cells:
                 first, last = min(first, self._first), max(last, end)
                 # Twice as wide as asked for, so that an export in order of time does not widen it at every block.
                 before, behind = (last - first) * (first < self._first), (last - first) * (last > end)
@@ -87,7 +87,7 @@ class Growing:
                 self.give_up()
                 return False
             self._widen(first, last - first)
-        if meters * self._slots > len(self._room):
+        if meters * self._cells > len(self._room):
             self.give_up()
             return False
         if meters > self._meters:
@@ -96,26 +96,27 @@ class Growing:
             self._meters = meters
         return True
 
-    def _widen(self, first: int, slots: int) -> None:
-        """Move the rows, the last one first, to where they lie when there are more slots."""
-        shift, old = (self._first - first, self._slots) if self._slots else (0, 0)
+    def _widen(self, first: int, cells: int) -> None:
+        """Move the rows, the last one first, to where they lie when there are more cells."""
+        shift, old = (self._first - first, self._cells) if self._cells else (0, 0)
         for meter in range(self._meters - 1, -1, -1):
             values = self._room[meter * old : (meter + 1) * old].copy()
-            row = self._room[meter * slots : (meter + 1) * slots]
+            row = self._room[meter * cells : (meter + 1) * cells]
             row[:] = np.nan
             row[shift : shift + old] = values
-        self._first, self._slots = first, slots
+        self._first, self._cells = first, cells
 
     def finish(self, rank: np.ndarray, first_slot: int, slots: int) -> None:
         """Put the households in order, household h being meter ``rank[h]``, and cut the grid to its ``slots``."""
-        if self.given_up or not self._grow(first_slot, first_slot + slots - 1, len(rank)):
+        first, cells = first_slot * self._parts, slots * self._parts
+        if self.given_up or not self._grow(first, first + cells - 1, len(rank)):
             return
         rows = self._rows(self._meters)
         if not np.array_equal(rank, np.arange(len(rank))):
             _permute(rows, rank)
             self.row_counts = self.row_counts[rank]
-        self._energy_kwh = rows[:, first_slot - self._first : first_slot - self._first + slots]
-        clear(self._settings, self._energy_kwh, self.row_counts, self.counts)
+        rows = rows[:, first - self._first : first - self._first + cells]
+        self._energy_kwh = taken_together(self._settings, rows, self.row_counts, self.counts)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield all households as :meth:`meterdp.ingest.growing.Chunks.arrays` yields some."""
@@ -162,7 +163,8 @@ class Chunks:
         edges: Sequence[int],
         folder: Path | None = None,
     ):
-        self._settings, self._anchor_us, self._first, self._slots = settings, anchor_us, first_slot, slots
+        self._settings, self._anchor_us = settings, anchor_us
+        self._first, self._cells = first_slot * settings.parts, slots * settings.parts
         self._edges = np.array(edges)
         self.counts, self.row_counts = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 3), np.int64)
         self._folder, self._files = folder, []
@@ -190,7 +192,7 @@ class Chunks:
                 file.close()
 
     def _empty(self, chunk: int) -> np.ndarray:
-        return np.full((self._edges[chunk + 1] - self._edges[chunk], self._slots), np.nan)
+        return np.full((self._edges[chunk + 1] - self._edges[chunk], self._cells), np.nan)
 
     def start_again(self) -> None:
         """Let go of all readings that were put."""
@@ -242,8 +244,8 @@ class Chunks:
                     columns = [np.ascontiguousarray(rows[name]) for name in _READING]
                     self._scatter(columns, energy_kwh, first)
                 self._files[number].close()
-            clear(self._settings, energy_kwh, self.row_counts[first : first + len(energy_kwh)], self.counts)
-            yield int(first), energy_kwh
+            row_counts = self.row_counts[first : first + len(energy_kwh)]
+            yield int(first), taken_together(self._settings, energy_kwh, row_counts, self.counts)
 
     def _scatter(self, readings: Sequence[np.ndarray], energy_kwh: np.ndarray, first: int) -> None:
         start_us, household, *others = readings
@@ -258,13 +260,13 @@ def room_bytes(memory_bytes: int) -> int:
     return max(memory_bytes - OTHER_BYTES, 0)
 
 
-def chunk_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
+def chunk_edges(shards: Sequence[np.ndarray], cells: int, memory_bytes: int) -> list[int]:
     """Return the first household of each chunk and the number of households, so that no shard lies in two chunks.
 
     ``shards`` are consecutive households; ``OTHER_BYTES`` of the memory of the whole process are for something else.
     Raises ``InputError`` if one shard does not fit.
     """
-    most = room_bytes(memory_bytes) // (8 * max(slots, 1))
+    most = room_bytes(memory_bytes) // (8 * max(cells, 1))
     longest = max(len(shard) for shard in shards)
     if longest > most:
         needed = -(-sum(map(len, shards)) // max(most, 1))

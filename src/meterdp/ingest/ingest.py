@@ -30,6 +30,7 @@ from meterdp.ingest.dense import (
     REASONS,
     REPEATED,
     ROW_MALFORMED,
+    SHORTEST_US,
     USED,
     run_begins,
     slot_range,
@@ -100,7 +101,7 @@ def ingest(
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
     shards = np.array_split(np.arange(len(rank)), len(readings_paths))
-    edges = chunk_edges(shards, survey.slots, memory_bytes) if growing.given_up else [0, len(rank)]
+    edges = chunk_edges(shards, survey.slots * settings.parts, memory_bytes) if growing.given_up else [0, len(rank)]
     last = len(edges) - 2
     # A shard without households stands behind all of them.
     chunk_of = np.searchsorted(edges[1:-1], [s[0] if len(s) else len(rank) for s in shards], side="right")
@@ -259,18 +260,28 @@ def _survey(
                 growing.give_up()  # rows that come before there is a grid
         found = None
         if survey.anchor_us is not None:
-            found = slot_range(starts_us, meter, survey.anchor_us, settings.interval_us)
+            found = slot_range(starts_us, meter, survey.anchor_us, settings.step_us, settings.interval_us)
             first, last, first_at, last_at = found
             if first < survey.first_slot:
                 survey.first_slot, survey.first_slot_at = first, (batch.place, batch.row_of(first_at))
             if last > survey.last_slot:
                 survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
         if growing is not None and not growing.given_up:
-            grid = (survey.anchor_us, *found[:2]) if settings.period_us is None else _period_grid(settings, clock)
+            if settings.period_us is None:
+                grid = survey.anchor_us, *_with_parts(settings, starts_us, meter, survey.anchor_us)
+            else:
+                grid = _period_grid(settings, clock)
             growing.put(starts_us, meter, batch.energy, batch.marks, *grid, meters=len(index))
             growing.counts += left_out_of(batch)
     survey.meter_ids = list(index)
     return survey, clock
+
+
+def _with_parts(settings: ExportSettings, starts_us, meter, anchor_us: int) -> tuple[int, int]:
+    """Return the first and last slot that rows are of, also those between stamps of the grid."""
+    step_us = min(settings.step_us, SHORTEST_US)
+    first, last, _, _ = slot_range(starts_us, meter, anchor_us, step_us, settings.interval_us)
+    return first, last + settings.stamps_are_ends
 
 
 def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch, meter: np.ndarray) -> None:

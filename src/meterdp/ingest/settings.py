@@ -175,6 +175,7 @@ class ExportSettings:
     time_zone: str = "UTC"  # of stamps without an offset
     stamp: str = "start"
     interval_minutes: int = 15  # divides an hour, so that clock changes fall between intervals
+    shortest_interval_minutes: int | None = None  # of readings that are added up to intervals
     # Compared without surrounding blanks.
     missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
     encoding: str = "utf-8"  # of text in rows
@@ -212,6 +213,7 @@ class ExportSettings:
                 _refuse(name, "is not a known choice", f"give one of {', '.join(map(str, allowed))}")
         if not isinstance(self.interval_minutes, int) or self.interval_minutes < 1 or 60 % self.interval_minutes:
             _refuse("interval_minutes", "does not divide an hour", "give the length of an interval, e.g. 15")
+        self._check_shortest()
         if not isinstance(self.delimiter, str) or len(self.delimiter) != 1:
             _refuse("delimiter", "is not one character", "give the character between two fields, e.g. ','")
         for name in ("skip_rows", "skip_rows_after_header"):
@@ -249,6 +251,24 @@ class ExportSettings:
             for name in ("circuit_column", "unit_column", "keep_rows"):
                 if getattr(self, name) is not None:
                     _refuse(name, "cannot be read from a column per meter", "leave it out")
+
+    def _check_shortest(self) -> None:
+        name, shortest = "shortest_interval_minutes", self.shortest_interval_minutes
+        if shortest is None:
+            return
+        if (
+            not isinstance(shortest, int)
+            or not 0 < shortest < self.interval_minutes
+            or self.interval_minutes % shortest
+        ):
+            _refuse(name, "is no part of export.interval_minutes", "give a shorter interval that divides it, or none")
+        if self.format not in ("long_csv", "parquet") or self.numbers_rows or self.hours_rows:
+            own = self.format in SELF_DESCRIBED
+            why = f"{self.format} is added up without it" if own else "readings are not added up by number or column"
+            _refuse(name, f"does not go with this export: {why}", "leave it out")
+        if self.unit_column is not None:
+            hint = "keep the rows of one unit with export.keep_rows, and name it in export.unit"
+            _refuse(name, "does not go with export.unit_column", hint)
 
     @classmethod
     def from_config(cls, mapping: Mapping) -> ExportSettings:
@@ -321,8 +341,24 @@ class ExportSettings:
         return self.interval_minutes * 60_000_000
 
     @property
+    def parts(self) -> int:
+        """How many of the shortest intervals make one."""
+        return self.interval_minutes // (self.shortest_interval_minutes or self.interval_minutes)
+
+    @property
+    def step_us(self) -> int:
+        """The shortest interval that readings are of."""
+        return self.interval_us // self.parts
+
+    @property
+    def is_power(self) -> bool:
+        return self.unit in ("kW", "W")
+
+    @property
     def kwh_per_unit(self) -> tuple[int, int]:
-        """Numerator and denominator of the factor that turns a reading into kWh per interval."""
+        """Numerator and denominator of the factor that turns a reading into kWh per interval; power is that of a part
+        as of the whole, so the mean of parts counts.
+        """
         return UNITS[self.unit](self.interval_minutes)
 
 

@@ -400,7 +400,10 @@ def test_stamps_of_another_kind_than_the_settings_say_are_told_as_without_settin
     ("column", "end"),
     [
         *((name, False) for name in ("dato", "måledato", "fra_dato", "FraDato", "von_Datum")),
-        *((name, True) for name in ("til_dato", "tilDato", "to", "valid_to", "bis_Datum", "Zeit bis", "interval_end")),
+        *(
+            (name, True)
+            for name in ("til_dato", "tilDato", "to", "valid_to", "bis_Datum", "Zeit bis", "interval_end")
+        ),
     ],
 )
 def test_columns_are_named_after_ends_by_whole_words(tmp_path, capsys, column, end):

@@ -66,6 +66,9 @@ ZURICH_AUTUMN = one_day("Europe/Zurich", "2021-10-31", 15)
 LONDON_SPRING = one_day("Europe/London", "2013-03-31", 30)
 LONDON_AUTUMN = one_day("Europe/London", "2013-10-27", 30)
 
+# Of the hour at 02:00 on in half hours; the one at 04:00 is missing, and of 03:00 there is one alone.
+CHANGED = lines("m 00 1", "m 01 2", "m 02 3", "m 2021-06-01T02:30 4", "m 03 9", "m 05 9", "m 2021-06-01T05:30 4")
+
 CASES = [
     Case(
         "46 half-hours of a spring day",
@@ -234,6 +237,42 @@ CASES = [
         {"used": 2, "off_grid_stamp": 2, "finer_interval": 2}, {"a": [1, 2], "m": [NAN, NAN]}, 6,
     ),
     Case(
+        "a meter that changes to half hours, with a gap before and after which one of them stands alone",
+        CHANGED,
+        {"used": 2, "off_grid_stamp": 2, "finer_interval": 3}, {"m": [1, 2, NAN, NAN, NAN, NAN]}, 7,
+    ),
+    Case(
+        "the same, added up",
+        CHANGED,
+        {"used": 4, "part_of_sum": 2, "finer_interval": 1}, {"m": [1, 2, 7, NAN, NAN, 13]}, 7,
+        {"shortest_interval_minutes": 30},
+    ),
+    Case(
+        "half hours and ends of hours, a part of one of which is sent twice and one of which is missing",
+        lines(
+            "m 01 1", "m 02 2", "m 2021-06-01T02:30 3", "m 03 4", "m 2021-06-01T03:30 5", "m 2021-06-01T03:30 6",
+            "m 04 7", "m 05 8",
+        ),
+        {"used": 4, "part_of_sum": 2, "superseded_by_later_row": 1, "finer_interval": 1},
+        {"m": [1, 2, 7, 13, NAN]}, 8,
+        {"shortest_interval_minutes": 30, "stamp": "end"},
+    ),
+    Case(
+        "power of half hours, of which the mean counts",
+        lines("m 00 1", "m 01 2", "m 02 3", "m 2021-06-01T02:30 4"), {"used": 3, "part_of_sum": 1},
+        {"m": [1, 2, 3.5]}, 4,
+        {"shortest_interval_minutes": 30, "unit": "kW"},
+    ),
+    Case(
+        "an hourly meter's repeated hour, beside half hours",
+        lines(
+            "m 2021-10-31T01:00 1", "m 2021-10-31T02:00 2", "m 2021-10-31T02:00 3", "m 2021-10-31T03:00 4",
+            *(f"n 2021-10-31T{t} {k}" for k, t in enumerate(("01:30", "02:00", "02:30", "02:00", "02:30", "03:00"))),
+        ),
+        {"used": 6, "part_of_sum": 2, "sum_incomplete": 1, "finer_interval": 1}, {"m": [1, 2, 3, 4], "n": [NAN, 3, 7, NAN]}, 10,
+        {"shortest_interval_minutes": 30},
+    ),
+    Case(
         "a meter's clock after a reset, and one far ahead",
         lines("m 00 1", "m 1970-01-01T00:00 9", "m 9999-12-31T23:00 9", "m 01 2"),
         {"used": 2, "stamp_out_of_range": 2}, {"m": [1, 2]}, 4,
@@ -277,7 +316,8 @@ CASES = [
     ),
     Case(
         "half-hours off the grid of the local clock are not rounded",
-        lines("m 00 1", "m 2021-06-01T00:30 2", "m 01 3"), {"used": 2, "off_grid_stamp": 1}, {"m": [1, 3]}, 3,
+        lines("m 00 1", "m 01 2", "m 02 3", "m 2021-06-01T02:30 9", "m 03 4", "m 04 5"),
+        {"used": 4, "off_grid_stamp": 1, "finer_interval": 1}, {"m": [1, 2, NAN, 4, 5]}, 6,
         {"time_zone": "Asia/Kolkata"},
     ),
     Case(

@@ -3,6 +3,7 @@
 The exports are shuffled, repeated, sent again and corrected, on every side of a clock change.
 """
 
+import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -64,51 +65,76 @@ def slow_utc(rows: pd.DataFrame, zone: ZoneInfo, minutes: int) -> list[datetime 
     return out
 
 
-def slow_ingest(rows: pd.DataFrame, zone: str, minutes: int) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Canonical readings (row per UTC start, column per meter) and counts per reason."""
-    rows = rows.assign(utc=slow_utc(rows, ZoneInfo(zone), minutes))
-    on_grid = np.array([u is not None and (u.minute % minutes, u.second) == (0, 0) for u in rows["utc"]])
-    value = pd.to_numeric(rows["kwh"].where(rows["kwh"] != "Null"))
-    reason = np.select(
-        [value.isna(), np.isinf(value), rows["utc"].isna(), ~on_grid],
-        ["value_missing", "value_not_finite", "nonexistent_local_time", "off_grid_stamp"],
-        "used",
-    )
-    if not (reason == "used").any():
-        return pd.DataFrame(), pd.Series(reason).value_counts().to_dict()
-    good = rows[reason == "used"].assign(value=value)
-    # A row counts as superseded or identical by the value that stood there before it.
-    before = good.groupby(["meter", "utc"])["value"].shift()
-    repeated = np.where(
-        before.isna(), "used", np.where(before == good["value"], "duplicate_identical", "superseded_by_later_row")
-    )
-    between = rows.loc[reason == "off_grid_stamp", "meter"].value_counts()
-    used = good[repeated == "used"]["meter"].value_counts().reindex(between.index, fill_value=0)
-    finer = between.index[2 * between > used]
-    repeated = np.where((repeated == "used") & good["meter"].isin(finer), "finer_interval", repeated)
-    counts = pd.concat([pd.Series(reason[reason != "used"]), pd.Series(repeated)]).value_counts()
-    stamps = rows.loc[on_grid, "utc"]
-    grid = pd.date_range(stamps.min(), stamps.max(), freq=f"{minutes}min")
-    last = good.pivot_table(index="utc", columns="meter", values="value", aggfunc="last")
-    last[last.columns.intersection(finer)] = np.nan
-    return last.reindex(index=grid, columns=sorted(rows["meter"].unique())), counts.astype(int).to_dict()
+def slow_ingest(rows: pd.DataFrame, zone: str, minutes: int, shortest: int) -> tuple[pd.DataFrame, Counter]:
+    """Canonical readings (row per UTC start, column per meter) and counts per reason, one row after the other."""
+    counts, cells, marked, stamps = Counter(), {}, set(), []
+    for meter, stamp, text in zip(rows["meter"], slow_utc(rows, ZoneInfo(zone), minutes), rows["kwh"], strict=True):
+        value = float("nan") if text in ("Null", "") else float(text)
+        on_grid = stamp is not None and (stamp.minute % shortest, stamp.second) == (0, 0)
+        stamps += [stamp] if on_grid else []
+        if not math.isfinite(value):
+            reason = "value_missing" if math.isnan(value) else "value_not_finite"
+        elif stamp is None:
+            reason = "nonexistent_local_time"
+        elif not on_grid:
+            reason, cell = "off_grid_stamp", (meter, stamp - timedelta(minutes=stamp.minute % shortest))
+            if stamp.minute % 5 == 0:
+                marked.add(cell)
+                if cells.pop(cell, None) is not None:
+                    counts += Counter(finer_interval=1)
+                    counts["used"] -= 1
+        elif (meter, stamp) in marked:
+            reason = "finer_interval"
+        else:
+            before = cells.get((meter, stamp))
+            reason = "duplicate_identical" if before == value else "superseded_by_later_row"
+            reason, cells[meter, stamp] = ("used" if before is None else reason), value
+        counts[reason] += 1
+    if not stamps:
+        return pd.DataFrame(), +counts
+    first, last = (t - timedelta(minutes=t.minute % minutes) for t in (min(stamps), max(stamps)))
+    grid = pd.date_range(first, last, freq=f"{minutes}min")
+    out = pd.DataFrame(np.nan, grid, sorted(rows["meter"].unique()))
+    for meter in out:
+        known = []  # interval and whether its reading is of the whole of it, where there is any
+        for begin in grid:
+            parts = [(meter, begin.to_pydatetime() + timedelta(minutes=m)) for m in range(0, minutes, shortest)]
+            given = [cells[part] for part in parts if part in cells]
+            whole = len(given) == 1 and parts[0] in cells and marked.isdisjoint(parts)
+            if whole or len(given) == len(parts):
+                out.loc[begin, meter] = sum(given)
+                counts["part_of_sum"] += len(given) - 1
+                counts["used"] -= len(given) - 1
+            else:
+                counts["sum_incomplete"] += len(given)
+                counts["used"] -= len(given)
+            if given or not marked.isdisjoint(parts):
+                known.append((begin, whole))
+        for i, (begin, whole) in enumerate(known):
+            beside = [other for _, other in known[max(i - 1, 0) : i] + known[i + 1 : i + 2]]
+            if whole and beside and not any(beside):
+                out.loc[begin, meter] = np.nan
+                counts["finer_interval"] += 1
+                counts["used"] -= 1
+    return out, +counts
 
 
 @st.composite
 def messy_exports(draw):
     """A zone, an interval and rows in file order: runs of one meter, some repeated, some backwards, some shuffled."""
     zone, change = draw(st.sampled_from(CHANGES))
-    minutes = draw(st.sampled_from([5, 15, 30]))
+    minutes, shortest = draw(st.sampled_from([(5, 5), (15, 15), (30, 30), (30, 15), (30, 10), (15, 5), (30, 5)]))
     value = st.sampled_from(["0.125", "0.25", "7", "-1.5", "0", "Null", "", "inf"])
     rows = []
     for _ in range(draw(st.integers(1, 6))):
         meter = draw(st.sampled_from(["m1", "M1", "07", "7"]))
         first = draw(st.integers(-20, 12))
         length = draw(st.integers(1, 24))
-        instants = [change + timedelta(minutes=minutes * (first + i)) for i in range(length)]
+        own = draw(st.sampled_from([minutes, minutes, shortest, 5]))  # of this run of rows
+        instants = [change + timedelta(minutes=minutes * first + own * i) for i in range(length)]
         labels = [t.astimezone(ZoneInfo(zone)).replace(tzinfo=None) for t in instants]
         if draw(st.booleans()):  # written by a clock that is never changed: it meets the skipped hour
-            labels = [labels[0] + timedelta(minutes=minutes * i) for i in range(length)]
+            labels = [labels[0] + timedelta(minutes=own * i) for i in range(length)]
         run = [(meter, t.strftime(FORMAT), draw(value)) for t in labels]
         if draw(st.booleans()):
             run = run + run[-draw(st.integers(1, length)) :]
@@ -120,7 +146,7 @@ def messy_exports(draw):
         rows.extend(run)
     if draw(st.integers(0, 2)) == 0:
         rows = draw(st.permutations(rows))
-    return zone, minutes, pd.DataFrame(rows, columns=["meter", "stamp", "kwh"])
+    return zone, minutes, shortest, pd.DataFrame(rows, columns=["meter", "stamp", "kwh"])
 
 
 @pytest.fixture(scope="module")
@@ -133,10 +159,11 @@ def folder(tmp_path_factory):
 )
 @given(export=messy_exports(), shards=st.integers(1, 5), batch_bytes=st.sampled_from([64, 300, 1 << 20]))
 def test_messy_exports_agree_with_the_slow_oracle(folder, export, shards, batch_bytes):
-    zone, minutes, rows = export
+    zone, minutes, shortest, rows = export
     path = write_csv(folder / "export.csv", rows.itertuples(index=False))
-    setting = ExportSettings(time_zone=zone, interval_minutes=minutes)
-    expected, counts = slow_ingest(rows, zone, minutes)
+    added_up = {"shortest_interval_minutes": shortest} if shortest < minutes else {}
+    setting = ExportSettings(time_zone=zone, interval_minutes=minutes, **added_up)
+    expected, counts = slow_ingest(rows, zone, minutes, shortest)
     if not {"used", "finer_interval"} & counts.keys():
         with pytest.raises(InputError, match=r"no usable reading|no stamp on the interval grid"):
             ingested(path, setting, shards=shards, batch_bytes=batch_bytes)

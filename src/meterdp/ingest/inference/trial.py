@@ -259,7 +259,7 @@ def _mostly_unusable(
     starts_us, counts = clock.interval_starts(meter, batch), left_out_of(batch)
     usable = starts_us[starts_us > LAST_MARK]
     anchor_us = clock.grid_anchor_us(usable[0]) if usable.size else 0
-    count_reasons(starts_us, meter, batch.energy, batch.marks, anchor_us, settings.interval_us, counts)
+    count_reasons(starts_us, meter, batch.energy, batch.marks, anchor_us, settings.step_us, counts)
     rows = {reason: n for reason, n in zip(REASONS, counts.tolist(), strict=True) if reason not in _NOT_ASKED_FOR}
     bad = {reason: n for reason, n in rows.items() if reason not in INNOCENT | passed_over}
     return max(bad, key=bad.get) if 2 * sum(bad.values()) > sum(rows.values()) else None
