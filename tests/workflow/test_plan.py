@@ -45,12 +45,12 @@ def test_what_is_missing_is_refused_as_the_check_of_a_release_refuses_it(runner,
     monkeypatch.chdir(runner.folder)
     assert main(["release", "check", "--config", "config.yaml"]) == 1
     refused = capsys.readouterr().out
-    assert refused.count(REFUSAL) == 5 and "with what is missing" in refused and refused in said
+    assert refused.count(REFUSAL) == 5 and "which add what was missing" in refused and refused in said
 
 
 def test_before_a_release_stands_what_of_the_export_is_to_be_checked(planted_release):
     """Most of its listed meters have no readings."""
-    _, charge, rest = planted_release.printed.rpartition("To be released about 60 listed meters")
+    _, charge, rest = planted_release.printed.rpartition("This release covers 60 listed meters")
     warned, stop, running = (
         rest.find("To be checked: of 60 listed meters, 48"),
         rest.find("STOP NOW"),

@@ -24,7 +24,7 @@ _TO_FILL_IN = {
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
     "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
 }
-_GROUPS = "the groups of the list that it is released by"
+_GROUPS = "the groups of listed meters it is released by"
 # These follow from the window, which is a parameter of its own.
 _FROM_WINDOW = {"public.days", "public.averaged_days"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
@@ -197,27 +197,26 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
 
     delta, keys = service.limit.delta, {request.key for request in new}
     period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
-    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters ({service.population}){period}:"]
+    said = [f"This release covers {len(service.listed.circuit_of):,} listed meters ({service.population}){period}:"]
     for together in folders:
         requests = [service.request(mechanism) for mechanism in together]
         charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
-        stored = "drawn and charged before, published as it was drawn: readings corrected since are not in it"
+        stored = "already drawn and charged, so published unchanged: readings corrected since are not in it"
         said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
         if together[-1].remark and requests[-1].key in keys:
             said.append(f"    {together[-1].remark}")
         said += _why_again([request for request in requests if request.key in keys], service)
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
-        less = " (of Gaussian noise, several epsilons come to less than their sum)" if len(new) > 1 else ""
+        less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(new) > 1 else ""
         with _ledger(service) as ledger:
             spent, left = ledger.after(new, service.limit)
         most = max(epsilon_of(charge, delta) for charge in spent)
         said.append(
-            f"  together epsilon {total:.3g}{less}; with all that was charged before, a meter will have spent up to "
-            f"epsilon {most:.3g} and stay within its limit, which is epsilon {service.limit.epsilon:g} or one stated "
-            f"lower earlier. "
-            + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
+            f"  together epsilon {total:.3g}{less}; with everything charged before, a meter will have spent up to "
+            f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
+            "earlier). " + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said
 
@@ -273,7 +272,8 @@ def _lines_to_paste(
         return []
     signed = {"what", "delta", "cap_epsilon", "cap_delta"}
     signed |= {KINDS[what].epsilon for what in config["release"]["what"]}
-    lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]
+    replaced = source.rpartition(" + ")[2]
+    lines = ["", f"Replace the sections of {replaced} with these, which add what was missing:", ""]
     for section in ("export", "release"):
         of_section = {field: value for field, value in missing.items() if field.startswith(f"{section}.")}
         if not of_section:
@@ -318,7 +318,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         received = verify(folder)
         manifest, count = received.manifest, len(received.files)
         first, last = covered_days(manifest)
-        print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
+        print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all match the manifest")
         print(f"  households: {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:

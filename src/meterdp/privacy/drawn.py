@@ -90,7 +90,7 @@ class DrawnOnce:
             raise InputError(
                 "was begun by another version of meterdp, or what it drew is damaged",
                 field="release",
-                hint="run it again: what was drawn is lost, and another attempt is charged",
+                hint="run it again: what was drawn is lost, and the next attempt is charged",
             )
         data, answer = io.BytesIO(), draw()
         np.savez(data, asked=np.array(asked), answer=answer)

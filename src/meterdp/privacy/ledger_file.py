@@ -189,10 +189,10 @@ class LedgerFile:
         hashes = hashed(meters, self._key)
         if not meters or hashes.size < len(meters):
             raise InputError(
-                "lists no meter, or one twice: names that differ in case or blanks only are the same",
+                "lists no meter, or one twice: names that differ only in case or blanks are the same",
                 file="config",
                 field="export.meters",
-                hint="list every meter once, under a name that differs visibly",
+                hint="list every meter once, under a clearly different name",
             )
         digest, events, rows = digest_of(hashes), [], []
         unknown = sorted(set(former) - known.keys())
@@ -363,7 +363,7 @@ def cannot_write(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         if getattr(error, "sqlite_errorname", None) in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
-            raise tampered(path, "is no ledger, or damaged") from None
+            raise tampered(path, "is not a ledger, or is damaged") from None
         why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
         raise InputError(
             f"cannot be written ({why})", file=path, hint="free disk space, or correct its permissions"

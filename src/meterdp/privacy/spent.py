@@ -84,7 +84,7 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
                 "release.forecast_groups",
                 "would assign households to groups at random, which the first release of the budget period did not "
                 "plan",
-                "set it to one or circuit, or ask for the same groups as then",
+                "set it to one or circuit, or ask for the same groups as in that release",
             )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
@@ -95,8 +95,8 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             f"would spend more on its meters in '{new.budget.period}' than the limit of epsilon {limit.epsilon:g} at "
             f"delta {limit.delta:g}; "
             + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
-            "ask for less, wait for the next budget period, or have the limit raised (meterdp ledger raise, and "
-            "release.cap_epsilon)",
+            "use a smaller epsilon, wait for the next budget period, or have the limit raised (meterdp ledger "
+            "raise, and release.cap_epsilon)",
         )
 
 
@@ -149,10 +149,10 @@ def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Non
         if entry.kind != new.kind:
             raise refused(
                 "release.forecast_protects",
-                "cannot be given beside what was released about these meters: files that hide only whose they "
-                "are say more about readings than a guarantee for readings allows, and their neighbourhoods may "
-                "not change",
-                "release one or the other in a budget period",
+                "cannot be added to what was released about these meters: files that hide only whom they belong to "
+                "reveal more about readings than a guarantee for readings allows, and their neighbourhoods may not "
+                "change",
+                "release only one or the other in a budget period",
             )
 
 
@@ -177,7 +177,7 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
             )
         raise refused(
             "release.budget_period",
-            f"{shared}, without being the same time",
+            f"{shared}, but is not the same period",
             "use that period, or one that shares no day with it in UTC",
         )
 

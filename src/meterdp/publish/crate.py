@@ -37,7 +37,7 @@ class About:
 
 VERSION = "https://w3id.org/ro/crate/1.2"
 HOUSEHOLDS = "#household-files"
-NO_LICENCE = "No licence was named: ask whoever published these files what may be done with them."
+NO_LICENCE = "No licence was named: ask the publisher of these files what may be done with them."
 _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
     ".json": "application/json",
@@ -53,7 +53,7 @@ _SAYS = {
     "README.md": "What is in this folder and how households are protected, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
     "feeders.csv": "The totals of feeders.parquet as text.",
-    PAGE: "The same with pictures of the data, and how to load them.",
+    PAGE: "The same with pictures of the data, and how to load the files.",
     CUSTODIAN: "For whoever signs the release: what an attacker can learn, and drafts of documents.",
     DCAT: "What is in this folder, for data catalogues (DCAT).",
     CROISSANT: "What is in this folder, for tools of machine learning (Croissant).",

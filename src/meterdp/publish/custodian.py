@@ -25,7 +25,7 @@ from meterdp.publish.registry_entry import product_of
 
 TEMPLATE = Path(__file__).with_name("custodian.html")
 BLANK = Markup('<span class="blank">to be filled in</span>')
-RECIPIENTS = Markup("everybody, for any use the licence allows; or only: ") + BLANK
+RECIPIENTS = Markup("anyone, for any use the licence allows; or only: ") + BLANK
 # Without the release a reconstruction of so few in a thousand succeeds.
 RARE = 0.001
 # Meters of a customer whose odds are stated, too.
@@ -35,7 +35,7 @@ REVIEW = timedelta(days=365)
 # the guess by less.
 CHANCE = 0.77
 # Of measured shares above their bound, whose limits reach below it.
-ABOVE_BOUND = " A share above its bound is chance: its lower limit is below the bound."
+ABOVE_BOUND = " Where a measured share is above its bound, that is chance: its lower limit is below the bound."
 # What the attacks of the table are asked, by attack; the choices there are, all equally likely.
 _ASKED = {
     "membership": ("Are these the readings of the meter, or another household's?", 2),
@@ -217,9 +217,9 @@ def _measured(of: Signing) -> dict | None:
         "rows": rows,
         "words": 1,
         "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
-        f"settings: of the cases tried, {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits are in "
+        f"settings: the case shown is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits are in "
         "brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is more "
-        f"than is released; the other has the files alone.{ABOVE_BOUND if above else ''} Neither this release nor "
+        f"than is released; the other has only the files.{ABOVE_BOUND if above else ''} Neither this release nor "
         "its readings were attacked.",
     }
 
@@ -249,17 +249,17 @@ def _spoken(of: Signing) -> list[str]:
     stated, sharp = of.stated, of.exact or of.stated
     if not of.hides_readings:
         return [
-            "This release hides only which household a file belongs to. It does not protect the readings: whoever "
-            "recognises a household's forecast learns it, up to the noise.",
+            "This release hides only which household a file belongs to. It does not protect the readings: anyone "
+            "who recognises a household's forecast learns it, up to the noise.",
             "An attacker who knows the forecasts of two households in a neighbourhood can tell whose file is whose "
-            f"at most {bound(stated.naming(2))} of the time; a coin is right 50 % of the time.",
+            f"at most {bound(stated.naming(2))} of the time; tossing a coin is right 50 % of the time.",
         ]
     by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {bound(sharp.naming(2))}"
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "
         f"{bound(stated.naming(2))} of the time{by_curve}; without the release, 50 % of the time.",
-        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to tell. "
+        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to guess. "
         "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
@@ -284,16 +284,16 @@ def _intruder(of: Signing) -> dict:
         "the outcome would tell something about real households that ε does not cover.",
         "Ask three questions: is this household among those released, does it have a certain property, and which "
         "readings are its own? Write down every answer before you look at the solution.",
-        "Compare with guessing. The test is passed if no share of right answers exceeds the guess by more than three "
-        "standard errors, or the bound of the guarantee by as much.",
-        "Repeat the test before each release with other settings, and when new public sources appear.",
+        "Compare with guessing. The test is passed if no share of right answers is more than three standard errors "
+        "above guessing, or above the bound of the guarantee.",
+        "Repeat the test before each release with different settings, and when new public sources appear.",
     ]
     return {"steps": steps, "result": _intruder_result(of, found)}
 
 
 def _intruder_result(of: Signing, found: Tried | None) -> str:
     if found is None:
-        return "meterdp has no measured result for this kind of release; the custodian has to make the test."
+        return "meterdp has no measured result for this kind of release; the custodian has to run the test."
     said, above = [], []
     for attack, (_, choices) in _ASKED.items():
         right, low, high = found.right[FOLDER, attack]
@@ -301,13 +301,16 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         if right - 1 / choices > CHANCE * (high - low):
             above.append(attack)
     less = found.epsilon < of.privacy["epsilon"]
-    more = "This says little about a larger ε: the custodian has to make the test. " if less else ""
-    verdict = "passed" if not above else f"not passed, as more than guessed are right for {' and '.join(above)}"
+    more = "This says little about a larger ε: the custodian has to run the test. " if less else ""
+    verdict = (
+        "passed" if not above else f"not passed, because more were right than by guessing for {' and '.join(above)}"
+    )
     return (
-        f"The test was not made for this release. Of the cases tried, {_which(of, found)} ({count(found.trials)} "
-        f"releases of {count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a program as the "
-        f"intruder) was {verdict}: {'; '.join(said)}. {more}The program names the readings that look most like what "
-        "was released. People may be cleverer, but the guarantee holds for them as well."
+        f"The test was not run for this release. Of the cases tried, {_which(of, found)} counts here "
+        f"({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a "
+        f"program as the intruder): there the test was {verdict}: {'; '.join(said)}. {more}The program names the "
+        "readings that look most like what was released. People may be cleverer, but the guarantee holds for them as "
+        "well."
     )
 
 
@@ -360,27 +363,25 @@ def _risks(of: Signing) -> dict:
             ),
         ]
     else:
-        rows.append(
-            ("Somebody recognises a household by its forecast", "none: the release hides only whose it is", BLANK)
-        )
+        rows.append(("Somebody recognises a household's forecast", "none: the release hides only whose it is", BLANK))
     limit = _limit(of)
     rows += [
         (
             "Several releases about the same meters add up",
-            "a ledger that charges every listed meter and refuses what passes the limit",
+            "a ledger that charges every listed meter and refuses whatever exceeds the limit",
             f"at the limit, an attacker is right at most {bound(limit.naming(2))} of the time",
         ),
         (
-            "What is true of most households is used against one",
+            "Something that is true of most households is used against one",
             "none: this is what the release is for",
             BLANK,
         ),
         (
-            "Settings were chosen after somebody looked at the readings",
-            "settings and period are public (manifest.json); only the custodian knows who saw results before",
+            "Settings were chosen after somebody had looked at the readings",
+            "settings and period are public (manifest.json); only the custodian knows who saw results first",
             BLANK,
         ),
-        ("The machine, its logs or its staff give readings away", "none in the released files", BLANK),
+        ("The machine, its logs or its staff leak readings", "none in the released files", BLANK),
     ]
     return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": None}
 
@@ -404,10 +405,10 @@ def _calendar(of: Signing) -> list[tuple]:
         ("limit for all releases about a meter", f"ε = {plain(most)} at δ = {plain(about.cap_delta)}"),
         ("spent so far", _spent(budget, of.day)),
         *_next(of, budget),
-        ("before each release", "repeat the motivated-intruder test if settings change; read the assessment again"),
+        ("before each release", "repeat the motivated-intruder test if settings change; reread the assessment"),
         ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
         ("as long as a release is public", f"{keep}what has been spent"),
-        ("for ever", "copies of this folder cannot be called back, and the guarantee does not expire"),
+        ("for ever", "copies of this folder cannot be recalled, and the guarantee does not expire"),
         *_crosswalk(of.files),
         ("readings, and the rest of results/private", BLANK),
     ]
@@ -417,15 +418,15 @@ def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
     """Say what becomes of the list of whose file is which, if there is one."""
     if not any(map(is_of_a_household, files)) and "recipients.parquet" not in files:
         return []
-    return [("when every household has its file", "delete the list of whose file is which (crosswalk.parquet)")]
+    return [("when every household has its file", "delete the list of which file is whose (crosswalk.parquet)")]
 
 
 def _spent(budget: Mapping, day: date) -> str:
     if "spent_epsilon" not in budget:
         return "see meterdp ledger show"
     return (
-        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, this release and what was "
-        "asked for together with it included; what was released later comes on top (meterdp ledger show)"
+        f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, including this release and "
+        "what was requested with it; anything released later comes on top (meterdp ledger show)"
     )
 
 
@@ -434,7 +435,9 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     rows = []
     left = budget.get("left_epsilon")
     if left is not None:
-        size = f"at most ε = {plain(left)} if nothing was released since, on any day" if left else "nothing more fits"
+        size = (
+            f"at most ε = {plain(left)}, on any day, if nothing was released since" if left else "nothing more fits"
+        )
         rows.append(("next release from these readings", size))
     try:
         end = days_of(of.manifest["budget_period"])[-1][1]

@@ -33,7 +33,7 @@ _SHOWN, _OPENED = 6, 60
 _DAYS_OF_INTERVALS = 14
 _IN, _OFF, _PROTECTED, _LEARNT = (
     "What is in it",
-    "How far it is off",
+    "How far off it is",
     "What is protected",
     "What can be learnt from it",
 )
@@ -117,7 +117,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"{first}Holds if {condition}. {then}A public guess looks at no reading.",
+        "note": f"{first}The errors hold if {condition}. {then}A public guess is made without any readings.",
     }
 
 
@@ -131,9 +131,9 @@ def _odds(privacy: Mapping) -> str | None:
         return None
     right = 1 - (1 - privacy["delta"]) / (1 + math.exp(min(privacy["epsilon"], 700.0)))
     return (
-        "In numbers: suppose that somebody has this whole folder, knows everything about all other meters, and must "
-        "guess which of two equally likely sets of readings one meter had. The guess is right at most "
-        f"{bound(right)} of the time; a coin is right 50 % of the time."
+        "In numbers: suppose somebody has this whole folder, knows everything about all other meters, and must "
+        f"guess which of two equally likely sets of readings one meter had. They are right at most {bound(right)} of "
+        "the time; tossing a coin is right 50 % of the time."
     )
 
 

@@ -177,7 +177,7 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
     except OSError:
         data = None
     if data is None or hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
-        raise InputError("is missing or not what was released", file=path, hint="copy the released folder again")
+        raise InputError("is missing, or is not what was released", file=path, hint="copy the released folder again")
     guarantee = None
     if path.suffix == ".parquet":
         try:
@@ -269,7 +269,7 @@ def verify(folder) -> Received:
             raise InputError(
                 "is not declared in the manifest",
                 file=shown(str(path)),
-                hint="take it out: it is no part of the release",
+                hint="take it out: it is not part of the release",
             )
     _check_stated(folder / MANIFEST, raw, None, manifest["privacy"])
     guarantees = [checked(folder, name, manifest)[1] for name in sorted(digests)]
@@ -294,6 +294,6 @@ def released_folders(folder) -> list[Path]:
             raise InputError(
                 "belongs to no released folder",
                 file=shown(str(path)),
-                hint="take it out: it is no part of a release",
+                hint="take it out: it is not part of a release",
             )
     return found or [folder]  # refused for what it is

@@ -265,8 +265,8 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         again=again,
         difference=difference if public.feeders > 1 else None,
         useless=_same_days(mechanism),
-        assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice "
-        "release.feeder_typical_daily_kwh",
+        assumed=f"a meter uses {_daily_range(public)} kWh a day on average (half to twice "
+        "release.feeder_typical_daily_kwh)",
     )
 
 
@@ -276,8 +276,8 @@ def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
     if days == 1 or mechanism.plan.tells_days:
         return ()
     return (
-        f"all {days} days have the same totals at this epsilon, those of a mean day, so that peaks are too low",
-        "set release.feeder_window to average_day, which says as much",
+        f"all {days} days have the same totals at this epsilon, those of an average day, so peaks are too low",
+        "set release.feeder_window to average_day, which tells you just as much",
     )
 
 
@@ -354,16 +354,16 @@ def _window_sentence(window: Window) -> str:
     days = f"{window.day_count} local days, {window.first_day} to {window.last_day} ({window.time_zone})"
     if window.kind == DAYS:
         _, cell = window.ends_utc()
-        twice = "; the hour that comes twice has the mean of both" if len(set(cell)) < len(cell) else ""
+        twice = "; the repeated hour has the mean of both" if len(set(cell)) < len(cell) else ""
         return f"every interval of the {days}{twice}"
     return f"the mean of the {days} at every time of day, stamped as the last of them"
 
 
 def _meters_sentence(count: str) -> str:
     if count == "measured":
-        return "totals and counts are of the meters that were read in most of the window; the count is a noisy one"
+        return "totals and counts cover the meters that were read in most of the window; the count is noisy"
     return (
-        "totals and counts are of all listed meters; one that was not read in most of the window counts with a "
+        "totals and counts cover all listed meters; a meter that was not read in most of the window counts as a "
         "public default"
     )
 
@@ -384,17 +384,17 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         f"{window.interval_minutes} minutes. It holds no household's readings. It "
         f"covers {_window_sentence(window)}. {alike}".rstrip(),
         (
-            "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
-            "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
-            f"UTC. {_meters_sentence(public.count).capitalize()}",
+            "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
+            "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
+            f"{_meters_sentence(public.count).capitalize()}",
             "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
             f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
             "more its total follows the mean of all listed meters",
-            f"A meter that used more than {largest:g} kWh a day counts with this much, and an hour of more than "
-            f"{high:g} kWh as that; one whose hours differ much from those of most homes counts with a part of the "
-            "difference. The standard errors contain no more than a guess of what is cut off: the total of a feeder "
+            f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
+            f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
+            "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
             "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-            "charge cars at night, nights are too low and days too high, of all feeders together as well. "
+            "charge cars at night, nights are too low and days too high, even for all feeders together. "
             "Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),

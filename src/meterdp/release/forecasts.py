@@ -71,7 +71,7 @@ from meterdp.release.weeks import columns_of, group_forecasts, intervals_ahead, 
 # Count up when the same parameters would give another release; version 1 of the group forecast was of one origin.
 VERSION, GROUP_VERSION = 1, 2
 WEEK_HOURS = 7 * HOURS
-ALONE = "what a single household uses in an hour is far less certain, whatever epsilon is: see the intervals"
+ALONE = "what a single household uses in an hour is far less certain, whatever the epsilon: see the intervals"
 SHAPE_FILE = PurePath(RELEASED_SHAPE.file_name).name
 GROUP_DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which circuit where the groups are circuits",
@@ -79,7 +79,7 @@ GROUP_DOES_NOT_HIDE = (
     SEVERAL_METERS,
 )
 LABEL_HIDES = (
-    "whose file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
+    "which file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
     "from those who know the forecast of every household, for all files of the neighbourhood together",
 )
 LABEL_DOES_NOT_HIDE = (
@@ -276,12 +276,13 @@ class GroupForecasts(Calibrated):
             f"hours. They were made from the last {days} days of the readings. Weekends and working days differ; "
             "holidays and the weather of the week are not taken into account. No file was made from one household's "
             "readings alone.",
-            file=f"{groups}, and those of a group have the same forecast. Expected energies add up: the sum over "
-            "files is what all households are expected to draw from the grid together, where an hour of feed-in "
-            "counts as one without energy",
+            file=f"{groups}, and households in the same group have the same forecast. Expected energies add up: the "
+            "sum over all files is what all households together are expected to draw from the grid, where an hour "
+            "of feed-in counts as zero",
             inside=(
-                f"`{SHAPE_FILE}`: for a household whose mean energy per hour is known. Multiply it by the ratios of "
-                "this file: this is closer to the household than its own file, which knows nothing about it",
+                f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
+                "ratios in this file: the result is closer to the household than its own file, which knows nothing "
+                "about it",
             ),
             expected=() if self.plan is None else [*self.plan.said, self.plan.basis, ALONE],
             hides=HIDES,
@@ -385,9 +386,9 @@ class LabelForecasts(Calibrated):
             what="a household's forecast, moved towards those of its neighbourhood, with noise",
             covers="all files of a neighbourhood together",
             facts=facts,
-            opening="Each forecast was moved towards the mean of its neighbourhood and got noise, which limits how "
-            "far it tells whose it is. This does not protect the readings.",
-            file="It lies near the mean forecast of its neighbourhood",
+            opening="Each forecast was moved towards the mean of its neighbourhood and given noise, which limits "
+            "how well anyone can tell whose it is. This does not protect the readings.",
+            file="It is close to the mean forecast of its neighbourhood",
             hides=LABEL_HIDES,
             does_not_hide=LABEL_DOES_NOT_HIDE,
             means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
@@ -482,7 +483,7 @@ def different_forecasts(different: int, files: int, many: bool = False) -> str:
     if different == 1:
         return f"All {'households have' if many else 'files hold'} one and the same forecast."
     held = "There are" if many else "The files hold"
-    return f"{held} {different:,} different forecasts; households of a group have the same one."
+    return f"{held} {different:,} different forecasts; households in the same group have the same one."
 
 
 def _spoken(local: str) -> str:

@@ -66,9 +66,9 @@ USUAL_KWH_PER_HOUR = 0.5
 _READ = 100
 # Of what the plan does not cover.
 TOGETHER = (
-    "how high many homes peak together is not among these numbers: on other homes it came out up to an eighth too "
-    "low, or somewhat too high, without noise, and lower with strata; nor is what sets a group of homes apart, such "
-    "as those with heat pumps: it is blended into the rest unless it is a stratum (release.household_strata)"
+    "these numbers leave out how high many homes peak together (on other homes it came out up to an eighth too low, "
+    "or somewhat too high, without noise, and lower with strata) and what sets a group of homes apart, such as "
+    "those with heat pumps (it is blended into the rest unless the group is a stratum, release.household_strata)"
 )
 
 
@@ -100,7 +100,7 @@ class ReleasedPopulation(Calibrated):
         sizes = zip(self.strata, self.mechanism.public.sizes, strict=True)
         said = "; ".join(f"'{name}' of {size:,} meters" for name, size in sizes)
         joined = f"; '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in self.strata else ""
-        return f"release.household_strata makes {len(self.strata)} of them: {said}{joined}"
+        return f"release.household_strata makes {len(self.strata)} strata: {said}{joined}"
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
             known = ", ".join(said_of) or "none beside meter_id"
             raise refused(
                 "release.household_strata",
-                f"names '{column}', which is no column of the public list of meters that says anything",
+                f"names '{column}', which is not a column with entries in the public list of meters",
                 f"use columns of the list ({known})",
             )
     entries = ([said_of[column][meter] or "" for column in columns] for meter in listed.meter_ids)
@@ -177,8 +177,8 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
     if columns and len(strata_of(said)[0]) == 1:
         raise refused(
             "release.household_strata",
-            "makes one stratum of all listed meters, which is the release without strata and would be charged again",
-            f"leave it out, or name columns of which two values or more have {FEWEST_OF_STRATUM} meters",
+            "puts all listed meters into one stratum: that is the release without strata, and would be charged again",
+            f"leave it out, or name columns in which at least two values have {FEWEST_OF_STRATUM} meters each",
         )
     return said
 
@@ -206,7 +206,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
     meters = min(sizes)
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
-    of_smallest = f"; larger strata than the smallest, of {meters:,} meters, are off by less" * (len(set(sizes)) > 1)
+    of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
@@ -268,14 +268,14 @@ def _files(
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        "and how much a day, a week or a season of a household resembles the next. It holds no household's readings.",
+        "and how much one day, week or season of a household resembles the next. It holds no household's readings.",
         (
-            f"`{FILE}`: a mixture of {len(settings.names)} numbers that describe a household{of_strata}{joined}",
+            f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}{joined}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None belongs to anybody. "
-            "`meterdp households draw` makes readings of them, or of any number of others, for any year",
+            "`meterdp households draw` makes readings for them, or for any number of others, for any year",
             f"A meter without usable readings counts as a home of {24 * np.exp(settings.typical[0]):.2g} kWh a day",
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them over the whole period, kWh "
-            "per interval, for whoever has no meterdp",
+            "per interval, for people without meterdp",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[*made_by.plan.first, *made_by.plan.said, made_by.plan.basis],

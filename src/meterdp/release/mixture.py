@@ -284,8 +284,8 @@ def _started_from(made_by: ReleasedMixture) -> str:
     shipped = made_by.service.config["mechanisms"]["sound"]["prior_mixture"] in (SHIPPED, AUTO)
     whose = " of simulated households" if shipped else ""
     return (
-        f". The fit started from a public mixture{whose}, whose shapes remain where noise hides those of the "
-        "households: a pattern that it lacks may be missing"
+        f". The fit started from a public mixture{whose}. Its shapes remain where noise hides those of the "
+        "households, so a pattern it lacks may be missing"
     )
 
 
@@ -294,7 +294,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     days = {
         "typical_day": f"on a typical working day from {period[0]} to {period[1]}: for each household, the day whose "
-        "energy is nearest to the mean of its own working days",
+        "energy is closest to the mean of its working days",
         "mean": f"on the days from {period[0]} to {period[1]}, averaged",
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]
@@ -316,7 +316,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
         "no household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
-            f"the typical energy per hour ({typical}) and how much households differ from it. A meter without usable "
+            f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",

@@ -23,7 +23,7 @@ NORMAL_95 = 1.96
 # What a verdict names and a refusal proposes; sizes of two digits.
 EPSILONS = (*(tenths / 10 for tenths in range(1, 101)), *range(11, 17))
 SIZES = tuple(step * 10**power for power in range(5) for step in range(10, 100))
-HEADINGS = ("expected to be off by", "on average", "1 in 20 above", "public guess")
+HEADINGS = ("expected error", "on average", "1 in 20 above", "public guess")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Plan:
     def verdicts(self) -> list[str]:
         """Say whether it is useful, from which epsilon or size on a release is, and what its errors leave out."""
         there = self._from(lambda plan: plan.useful)
-        on = f"useful {there}" if there else "no epsilon or size makes it useful"
+        on = f"to be useful: {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
         if self._how_often:
@@ -111,7 +111,7 @@ class Plan:
         """Say from which epsilon or size on totals explain half of the variance between feeders."""
         if self.difference is not None:
             there = self._from(lambda plan: 2 * plan.expected[0].error ** 2 <= plan.difference**2)
-            yield f"tells feeders apart {there}" if there else "no epsilon or size tells feeders apart"
+            yield f"to tell feeders apart: {there}" if there else "no epsilon or size tells feeders apart"
 
     @property
     def said(self) -> list[str]:
@@ -161,7 +161,7 @@ class Plan:
             f"is too small for {self.size:,} {self.sized}: {self._why_too_little}",
             file="config",
             field=f"release.{self.setting}",
-            hint="; ".join([*hints, "or set release.insist to true to release it all the same"]),
+            hint="; ".join([*hints, "or set release.insist to true to release it anyway"]),
         )
 
     @property
@@ -185,8 +185,8 @@ class Plan:
     def _from(self, good: Callable[[Plan], bool]) -> str:
         """Say from which epsilon or size on a plan is good, in no words if none is."""
         epsilon, size = self._first(good)
-        there = [] if epsilon is None else [f"with {self.size:,} {self.sized} from epsilon {epsilon:g}"]
-        there += [] if size is None else [f"at epsilon {self.epsilon:g} from {size:,} {self.sized}"]
+        there = [] if epsilon is None else [f"epsilon {epsilon:g} or more with {self.size:,} {self.sized}"]
+        there += [] if size is None else [f"{size:,} or more {self.sized} at epsilon {self.epsilon:g}"]
         return ", or ".join(there)
 
     def _first(self, good: Callable[[Plan], bool]) -> tuple[float | None, int | None]:
@@ -242,11 +242,11 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
-    assumed = " and ".join(f"for {plan.what} {plan.assumed}" for plan in plans if plan.assumed)
+    assumed = " and ".join(f"(for {plan.what}) {plan.assumed}" for plan in plans if plan.assumed)
     return [
         *out,
-        f"From public numbers alone ({'; '.join(f'{what}: {found}' for found, what in ways.items())}).",
-        f"This holds if {holds_if(USABLE, assumed)}.",
+        f"All of this follows from public numbers alone ({'; '.join(f'{of}: {how}' for how, of in ways.items())}).",
+        f"It holds if {holds_if(USABLE, assumed)}.",
     ]
 
 

@@ -34,8 +34,8 @@ NO_PARAMETERS = ("path", "meters", "incremental")
 # Parameters that are digests of the list of meters.
 DIGESTS = ("list_of_meters_sha256",)
 ABOUT = (
-    f"`{PAGE}`: this page with pictures and how to load the files; `{CUSTODIAN}`: for whoever signs the release, "
-    f"what an attacker can learn and a draft of the impact assessment; `{CRATE}`, `{DCAT}`, `{CROISSANT}` and "
+    f"`{PAGE}`: this page with pictures and how to load the files; `{CUSTODIAN}`: for whoever signs off the release, "
+    f"what an attacker can learn and a draft impact assessment; `{CRATE}`, `{DCAT}`, `{CROISSANT}` and "
     f"`{ENTRY}`: metadata for archives (RO-Crate), data catalogues (DCAT), machine learning (Croissant) and the "
     "public registry of differential privacy deployments"
 )
@@ -46,7 +46,7 @@ HIDES = (
     "state",
 )
 SEVERAL_METERS = (
-    "what several meters of one household tell together: the guarantee is for one meter, and weaker for several"
+    "what several meters of one household reveal together: the guarantee is for one meter, and weaker for several"
 )
 
 
@@ -291,7 +291,7 @@ class ReleaseService:
         """Say which rows of the export count, if not all."""
         for column, entries in sorted((self.config["export"]["keep_rows"] or {}).items()):
             named = " or ".join(f"'{entry}'" if entry else "nothing" for entry in sorted({*entries}))
-            yield f"Only rows of the export with {named} in the column '{column}' count; others are not looked at"
+            yield f"Only rows of the export with {named} in the column '{column}' count; others are ignored"
 
     def page(
         self,
@@ -320,14 +320,14 @@ class ReleaseService:
             opening,
             "## What is in it",
             _points((*inside, *self._rows, ABOUT)),
-            *(("## How far it is off", _points(expected)) if expected else ()),
+            *(("## How far off it is", _points(expected)) if expected else ()),
             "## What is protected",
             _points(hides),
             means
             or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
-            "up; whoever publishes them keeps a ledger of the sum.",
-            f"Every reading counts as clipped to between {low:g} and {high:g} kWh per hour. These limits are public "
-            "and the same for everybody.",
+            "up; the publisher keeps a ledger of the sum.",
+            f"Every reading is clipped to between {low:g} and {high:g} kWh per hour. These limits are public and the "
+            "same for everybody.",
             "## What can be learnt from it",
             _points(does_not_hide),
         ]

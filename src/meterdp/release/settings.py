@@ -65,7 +65,7 @@ def _mixture(config: Mapping, simulated: bool) -> Iterator[InputError]:
     if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
         yield refused(
             "mechanisms.sound.adjacency",
-            "is add_remove: with a public list of meters who is in it is no secret",
+            "is add_remove, but with a public list of meters it is no secret who is in it",
             "set it to replace_one",
         )
     if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
@@ -93,15 +93,15 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
         yield refused(
             "release.feeder_typical_daily_kwh",
             "is not set: the bounds of feeder totals need a public level",
-            "set it to what a meter uses a day by public statistics",
+            "set it to what a meter uses a day according to public statistics",
         )
     most_kwh = 24 * config["profiles"]["clip_kwh_per_hour"][1]
     if (release["feeder_typical_daily_kwh"] or 0) > most_kwh:
         yield refused(
             "release.feeder_typical_daily_kwh",
-            f"is {release['feeder_typical_daily_kwh']:g}, and with profiles.clip_kwh_per_hour no meter has more than "
+            f"is {release['feeder_typical_daily_kwh']:g}, but profiles.clip_kwh_per_hour allows no meter more than "
             f"{most_kwh:g} kWh a day",
-            "name the energy of a day, not of a month or a year",
+            "give the energy of a day, not of a month or a year",
         )
     if export["first_day"] and export["last_day"]:
         days = (date.fromisoformat(export["last_day"]) - date.fromisoformat(export["first_day"])).days + 1
@@ -120,8 +120,8 @@ def to_check(config: Mapping) -> list[str]:
     if "feeders" not in release["what"] or daily_kwh is None or low <= daily_kwh <= high:
         return []
     return [
-        f"To be checked: release.feeder_typical_daily_kwh is {daily_kwh:g}, and on average homes use {low:g} to "
-        f"{high:g} kWh a day; if it is the energy of a month or a year, divide it by the days"
+        f"To be checked: release.feeder_typical_daily_kwh is {daily_kwh:g}, but homes use {low:g} to {high:g} kWh a "
+        "day on average; if it is the energy of a month or a year, divide it by the number of days"
     ]
 
 
@@ -167,7 +167,7 @@ def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     try:
         periods = [interval_of(*span, zone) for span in days_of(named)]
     except (OverflowError, ValueError):
-        raise refused("release.budget_period", "is no period of time", f"write {PERIODS}") from None
+        raise refused("release.budget_period", "is not a period of time", f"write {PERIODS}") from None
     if not covers(periods, days):
         raise refused(
             "release.budget_period",

@@ -73,7 +73,7 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     fields += ("release.population", "release.budget_period", "release.delta")
     assert code == 1 and "Traceback" not in said
     assert [line.partition("field '")[2].partition("'")[0] for line in refusals(said)] == list(fields)
-    pasted = said.partition("with what is missing:")[2]
+    pasted = said.partition("which add what was missing:")[2]
     sections = yaml.safe_load(pasted)
     assert sections["export"]["path"] == homes["export"]["path"] and sections["export"]["interval_minutes"] == 30
     assert sections["release"]["ledger"] == homes["release"]["ledger"]
@@ -94,12 +94,12 @@ def test_paths_are_pasted_as_they_were_written_wherever_the_check_runs(tmp_path,
     homes["export"]["meters"] = "./list.csv"
     del homes["export"]["last_day"]
     monkeypatch.chdir(tmp_path)
-    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    sections = yaml.safe_load(check(homes)[1].partition("which add what was missing:")[2])
     assert {key: sections["export"][key] for key in ("path", "meters")} == {
         key: homes["export"][key] for key in ("path", "meters")
     }
     homes["release"]["population"] = None
-    sections = yaml.safe_load(check(homes)[1].partition("with what is missing:")[2])
+    sections = yaml.safe_load(check(homes)[1].partition("which add what was missing:")[2])
     assert sections["release"]["ledger"] == str(tmp_path / "ledger.sqlite")
 
 
@@ -109,7 +109,7 @@ def test_a_layout_that_no_list_goes_with_is_refused_before_the_export_is_read(ho
     code, said = check(wide)
     (refusal,) = refusals(said)
     assert code == 1 and "'export.meters': cannot be used with a column per meter" in refusal
-    assert "with what is missing" not in said
+    assert "what was missing" not in said
 
 
 def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
@@ -174,12 +174,12 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     (mixture, forecasts), refused = asked(service_of(homes))
     assert not refused
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
-    assert "To be released about 120 listed meters (Made-up town), in '2025':" in said
-    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (of" in said
+    assert "This release covers 120 listed meters (Made-up town), in '2025':" in said
+    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (with" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
-    assert f"a meter will have spent up to epsilon {total:.3g} and stay within its limit, which is epsilon 4" in said
+    assert f"a meter will have spent up to epsilon {total:.3g}, within its limit of epsilon 4 " in said
     assert re.search(
-        r"stated lower earlier\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
+        r"lower one stated earlier\)\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
     )
 
 
@@ -189,14 +189,14 @@ def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_
     for daily_kwh, said_of_it in ((0.5, True), (1, False), (12, False), (100, False), (365, True), (480, True)):
         homes["release"]["feeder_typical_daily_kwh"] = daily_kwh
         code, said = check(homes)
-        (plan, charge) = said.index("This holds if"), said.index("To be released")
+        (plan, charge) = said.index("It holds if"), said.index("This release covers")
         at = said.find("To be checked: release.feeder_typical_daily_kwh is")
         assert code == 0 and (plan < at < charge if said_of_it else at == -1)
         low, high = f"{daily_kwh / 2:g}", f"{2 * daily_kwh:g}"
-        assert f"and for feeders a meter uses {low} to {high} kWh a day on average" in said
+        assert f"and (for feeders) a meter uses {low} to {high} kWh a day on average" in said
     homes["release"]["feeder_typical_daily_kwh"] = 481
     code, said = check(homes)
-    assert code == 1 and len(refusals(said)) == 1 and "no meter has more than 480 kWh a day" in said
+    assert code == 1 and len(refusals(said)) == 1 and "allows no meter more than 480 kWh a day" in said
 
 
 def test_every_refusal_names_the_file_of_the_configuration(homes, check):
@@ -233,7 +233,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     before = ledger.events()
     code, said = check(homes)
     assert code == 0
-    assert "synthetic profiles: drawn and charged before, published as it was drawn: readings corrected since" in said
+    assert "synthetic profiles: already drawn and charged, so published unchanged: readings corrected since" in said
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
@@ -277,7 +277,7 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
     (tmp_path / "list.csv").write_text(f"meter_id,house\n{strata}")
     monkeypatch.setattr("meterdp.households.mechanism.FEWEST_OF_STRATUM", 60)
     (again,) = differs(release={"household_strata": ["house"]})
-    assert again.endswith(" in the groups of the list that it is released by"), "the meters are the same"
+    assert again.endswith(" in the groups of listed meters it is released by"), "the meters are the same"
     monkeypatch.undo()
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(119)))
     assert all(line.endswith("the list of meters") for line in differs()) and len(differs()) == 2
@@ -291,8 +291,8 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     (tmp_path / "homes.csv").write_text(f"meter_id,interval_start,kwh\n{rows}")
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"{n}\n" for n in range(1001, 1061)))
     said = to_check_in_export(config_of(homes))
-    assert any(line.startswith("To be checked: ") and "60 have no reading that is used" in line for line in said)
-    assert any("with other zeros in front" in line for line in said)
+    assert any(line.startswith("To be checked: ") and "60 have no reading that counts" in line for line in said)
+    assert any("with different leading zeros" in line for line in said)
     assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1] and "`make check`" in said[-1]
     (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
     assert to_check_in_export(config_of(homes)) == []
@@ -305,9 +305,7 @@ def test_files_of_which_no_stamp_can_be_read_are_told_before_a_release(tmp_path,
         (tmp_path / "export" / f"{name}.csv").write_text(f"meter_id,interval_start,kwh\n{rows}")
     homes["export"] |= {"path": str(tmp_path / "export"), "interval_minutes": 60}
     said = to_check_in_export(config_of(homes))
-    words = (
-        "2 of 3 files begin with rows of which most cannot be used (number 2 to 3, in order of names): the stamp is"
-    )
+    words = "2 of 3 files begin with rows that mostly cannot be used (number 2 to 3, in order of names): the stamp is"
     assert any(line.startswith("To be checked: ") and words in line for line in said)
     assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1]
 

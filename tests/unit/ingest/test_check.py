@@ -209,7 +209,7 @@ def test_a_month_without_readings_is_told_by_the_share_that_is_missing(tmp_path,
     assert words.format("2025-03-10", "2025-03-23", "0.0") in capsys.readouterr().out
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     missing = 1 - (march["meter_id"] == "M000").sum() / (frame["meter_id"] == "M000").sum()
-    assert "no meter has 90% of the readings of these days: a study would leave out all" in said
+    assert "no meter has 90% of the readings of these days: a study would leave all of them out" in said
     if listed:  # which a release may have all the same
         assert code == 0 and words.format("2025-03-10", "2025-04-06", f"{100 * missing:.1f}") in said
     else:
@@ -330,7 +330,7 @@ def test_feed_in_that_the_scale_does_not_keep_is_told_with_what_keeps_it(tmp_pat
     assert words in capsys.readouterr().out
     proposed = yaml.safe_load((tmp_path / "new.yaml").read_text())
     assert proposed["profiles"] == NET and complete(proposed, schema)["profiles"]["log_scale"]["kind"] == "signed"
-    assert "The days and the section profiles were chosen by the readings" in (tmp_path / "new.yaml").read_text()
+    assert "The days and the section profiles were chosen from the readings" in (tmp_path / "new.yaml").read_text()
     export = {"time_zone": ZONE, "interval_minutes": 30}
     if listed:
         (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
@@ -441,8 +441,16 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
 @pytest.mark.parametrize(
     ("first", "days", "words"),
     [
-        ("2025-06-30", 92, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
-        ("2025-07-30", 61, "no daylight-saving jump by the New Zealand rule, and of no other the period tells"),
+        (
+            "2025-06-30",
+            92,
+            "no daylight-saving jump by the New Zealand rule, and the period cannot tell about others",
+        ),
+        (
+            "2025-07-30",
+            61,
+            "no daylight-saving jump by the New Zealand rule, and the period cannot tell about others",
+        ),
         (
             "2025-03-01",
             30,
@@ -560,9 +568,9 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert code == 0 and f"of 4 listed meters, {lost} have no reading that is used" in said
-    assert f"{lost} listed meters are in the export with other zeros in front, blanks, signs or capitals" in said
-    assert ("a release would hold noise around a public guess for the most part" in said) == most
+    assert code == 0 and f"of 4 listed meters, {lost} have no reading that counts" in said
+    assert f"{lost} listed meters are in the export with different leading zeros, blanks, signs or capitals" in said
+    assert ("a release would mostly hold noise around a public guess" in said) == most
 
 
 def test_days_of_a_missing_file_are_named_and_the_longest_part_is_proposed(tmp_path, capsys):
@@ -647,7 +655,7 @@ def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
     export = {"time_zone": ZONE, "interval_minutes": 30}
     said = checked(tmp_path, capsys, path, export=export)[1]
     assert contradict in said
-    assert ("by its first rows, set export.keep_rows to {register: [1.29.0]}" in said, named in said) == (
+    assert ("going by its first rows, set export.keep_rows to {register: [1.29.0]}" in said, named in said) == (
         sure,
         not sure,
     )
@@ -678,7 +686,7 @@ def test_a_file_of_a_listed_meter_that_is_no_text_ends_nothing(tmp_path, frame, 
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | days)
-    assert code == 0 and "a study can run" in said and "of 4 listed meters, 1 have no reading that is used" in said
+    assert code == 0 and "a study can run" in said and "of 4 listed meters, 1 have no reading that counts" in said
 
 
 def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, capsys):
@@ -753,7 +761,7 @@ def test_days_of_25_hours_tell_the_zone_of_numbered_columns(tmp_path, capsys, co
     export = {"format": "wide_csv", "wide_columns": "numbers", "interval_minutes": 60, "time_format": "%Y-%m-%d"}
     export |= {"meter_column": "meter", "time_zone": "UTC"}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert code == 0 and "3 readings are of an hour that their day does not have" in said
+    assert code == 0 and "3 readings are for an hour that their day does not have" in said
 
 
 def rows_by_hour(start: str, zone: str, mark: str | None, days: int = 40) -> pd.DataFrame:
@@ -773,8 +781,8 @@ def rows_by_hour(start: str, zone: str, mark: str | None, days: int = 40) -> pd.
     return pd.concat(frames, ignore_index=True)
 
 
-COUNTED = "hours are taken to count what has passed since midnight"
-BY_CLOCK = "hours go by the clock of Europe/Warsaw and do not count what has passed since midnight"
+COUNTED = "hours are assumed to count from midnight"
+BY_CLOCK = "hours follow the clock of Europe/Warsaw instead of counting from midnight"
 BY_HOUR = {"time_column": "date", "time_of_day_column": "hour", "meter_column": "meter", "interval_minutes": 60}
 
 
@@ -1092,7 +1100,7 @@ def test_files_written_otherwise_than_the_first_are_named(tmp_path, capsys, few_
                 archive.writestr(name, text)
     settings["delimiter"] = ";"
     code, said = checked_with(tmp_path, capsys, path, settings, listed)
-    named = re.search(r"\d of 4 files begin with rows of which most cannot be used .*", said)
+    named = re.search(r"\d of 4 files begin with rows that mostly cannot be used .*", said)
     if odd is None:
         assert code == 0 and named is None
         return
@@ -1101,11 +1109,9 @@ def test_files_written_otherwise_than_the_first_are_named(tmp_path, capsys, few_
     if odd == "month first":
         assert f"set {'it' if listed else 'export.time_format'} to '%m/%d/%Y %H:%M'" in said
         return
-    assert named[0].startswith(
-        "2 of 4 files begin with rows of which most cannot be used (number 3 to 4, in order of"
-    )
+    assert named[0].startswith("2 of 4 files begin with rows that mostly cannot be used (number 3 to 4, in order of")
     form = {"date": "%d.%m.%Y %H:%M", "decimal": ","}[odd]
-    assert f"; there it looks like '{form}': bring all files to one form" in named[0]
+    assert f"; there it looks like '{form}': convert all files to one form" in named[0]
     if not listed:
         found = examine(path, time_zone=ZONE)
         assert any("2 of 4 files begin with rows" in str(finding) for finding in found.findings)
@@ -1169,7 +1175,7 @@ def test_numbers_that_fill_half_of_a_day_are_of_longer_intervals(tmp_path, capsy
     }
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=section)
     assert code == int(refused)
-    words = "field 'export.interval_minutes': numbers the intervals of a day up to 48, so they have 30 minutes"
+    words = "field 'export.interval_minutes': numbers the intervals of a day up to 48, so each has 30 minutes"
     assert (words in said) == refused and ("set it to 30" in said) == refused
 
 
@@ -1189,16 +1195,16 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "once, each in its own row; a spreadsheet or a program that takes" in said("5,90544E+17", "5,90544E+17")[1]
     assert "a spreadsheet or" in said(some[0])[1] and "a spreadsheet or" not in said("M1", "M1")[1]
     code, text = said("5.90544E+17")
-    assert code == 0 and "of the ids on the list, 1 look like 1.23E+17 and may stand for several meters each" in text
+    assert code == 0 and "1 of the ids on the list look like 1.23E+17, and each may stand for several meters" in text
     assert "(4 listed meters, 3 of them with readings; 3 of 6 meters in the export are not on the list)" in text
     for rounded in ("590543520100104000", "590543520100104192"):
         code, text = said(rounded, ids=some[1:])
-        assert code == 0 and " of the meters in the export are on the list with a rounded id" in text
+        assert code == 0 and " of the meters in the export seem to be on the list under a rounded id" in text
     assert "a spreadsheet or" not in said("9905435201001000")[1]
     assert "not on the list" not in said(*numbers[3:])[1]
     frame.assign(meter_id="5,90544E+17").to_csv(tmp_path / "e.csv", index=False, sep=";")
     main(["check", str(tmp_path / "e.csv")])
-    assert "of the ids in the export, 1 look like 1.23E+17" in capsys.readouterr().out
+    assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -1214,11 +1220,11 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "(4 listed meters, 0 of them with readings): a study would be empty" in said
-    assert "of 4 listed meters, 4 have no reading that is used (a release would hold noise" in said
-    assert ("listed meters are in the export with other zeros in front, blanks, signs or capitals" in said) == (
+    assert "of 4 listed meters, 4 have no reading that counts (a release would mostly hold noise" in said
+    assert ("listed meters are in the export with different leading zeros, blanks, signs or capitals" in said) == (
         ids == "lower"
     )
-    assert ("ids of the list stand in the column 'account' (export.meter_column)" in said) == (ids == "beside")
+    assert ("ids from the list are in the column 'account' (export.meter_column)" in said) == (ids == "beside")
 
 
 def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys):
@@ -1229,7 +1235,7 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["constant"] = "x"
     frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1), 'Consumer Name'; if one says"
+    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1), 'Consumer Name'; if one of these"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
     assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))
@@ -1372,13 +1378,13 @@ def test_listed_meters_that_an_export_lacks_are_told_from_its_first_rows(
     settings |= {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
     settings |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
-    there = "have no file of their name" if export == "a file per meter" else "are not in the first rows"
+    there = "have no file named after them" if export == "a file per meter" else "are not in the first rows"
     assert code == 0 and (f"{unknown} of 4 listed meters {there}" in said) == (unknown > 0)
     assert (f"; {unknown} of 4 meters in the export are not on the list)" in said) == (unknown > 0)
     assert ("(4 files; " in said) == (export == "a file per meter")
     if unknown:
         [line] = [line for line in said.splitlines() if "listed meters" in line and there in line]
-        assert ("holds if 95% of the meters have some" if worth == "at least" else worth) in line
+        assert ("assumes that 95% of the meters have usable readings" if worth == "at least" else worth) in line
 
 
 def test_in_rows_in_order_of_meters_those_that_follow_are_not_missed(tmp_path, capsys, few_looked_at):

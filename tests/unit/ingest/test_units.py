@@ -91,7 +91,7 @@ def test_a_check_proposes_unit_and_register_in_one_go(tmp_path, capsys, layout, 
     words = ["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]
     assert main([*words, "--write", str(tmp_path / "my.yaml")]) == 0
     said = capsys.readouterr().out
-    assert "rows in Wh are converted" in said and ("rows in KVARH are no energy" in said) == ("KVARH" in quantities)
+    assert "rows in Wh are converted" in said and ("rows in KVARH are not energy" in said) == ("KVARH" in quantities)
     export = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert (export["unit"], export["unit_column"]) == ("kWh", "UOM")
     assert export.get("keep_rows") == ({"Chan": ["Del"]} if "Rec" in quantities else None)
@@ -182,7 +182,7 @@ def test_a_column_of_units_taken_for_registers_leads_to_both_settings(tmp_path, 
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | registers}))
     assert main(["check", str(tmp_path / "e.csv"), "--config", str(tmp_path / "my.yaml")]) == 0
     said = capsys.readouterr().out
-    assert "of 4 meters, 2 have no reading that is used" in said
+    assert "of 4 meters, 2 have no reading that counts" in said
     assert "export.keep_rows must name another column that distinguishes them" in said
     assert "set export.unit_column to UOM, export.keep_rows to {Chan: [Del]}" in said
     both = {"unit_column": "UOM", "keep_rows": {"Chan": ["Del"]}}
@@ -198,7 +198,7 @@ def test_listed_meters_without_a_reading_are_counted(tmp_path, capsys):
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"meters": str(tmp_path / "list.csv")}}))
     assert main(["check", str(tmp_path / "e.csv"), "--config", str(tmp_path / "my.yaml")]) == 0
     said = capsys.readouterr().out
-    assert "of 5 listed meters, 3 have no reading that is used" in said
+    assert "of 5 listed meters, 3 have no reading that counts" in said
     meters = "(5 listed meters, 2 of them with readings; 2 of 4 meters in the export are not on the list)"
     assert f"{meters}: a study can run, but look at this first:\n" in said and "X1" not in said
 

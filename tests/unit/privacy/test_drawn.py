@@ -144,13 +144,13 @@ def lost_by_damage(ledger, monkeypatch):
     died(ledger, 2)
     path = answers(ledger) / "1.npz"
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(InputError, match="another attempt is charged"):
+    with pytest.raises(InputError, match="the next attempt is charged"):
         released(ledger)
 
 
 def lost_by_another_question(ledger, monkeypatch):
     died(ledger, 2)
-    with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
+    with pytest.raises(InputError, match=r"another version of meterdp.*the next attempt is charged"):
         released(ledger, std=3.0)
 
 
@@ -158,7 +158,7 @@ def lost_by_a_new_version(ledger, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(drawn, "version", lambda package: "0.0.1")
         died(ledger, 2)
-    with pytest.raises(InputError, match=r"another version of meterdp.*another attempt is charged"):
+    with pytest.raises(InputError, match=r"another version of meterdp.*the next attempt is charged"):
         released(ledger)
 
 

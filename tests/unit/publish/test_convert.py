@@ -322,7 +322,7 @@ def test_a_manifest_that_does_not_go_with_its_files_is_refused(released, tmp_pat
 @pytest.mark.parametrize("artefact", ["mixture", "forecasts"])
 def test_what_is_released_is_verified(released, artefact, capsys):
     assert main(["release", "verify", str(released / artefact)]) == 0
-    assert "all as the manifest says" in capsys.readouterr().out
+    assert "all match the manifest" in capsys.readouterr().out
 
 
 def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_path):

@@ -51,7 +51,7 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
     first, last = manifest["period"]
     assert f"Controller {SAID['publisher']}" in words and "Legal basis to be filled in" in words
     for field in ("For whom", "Recipients"):
-        assert f"{field} everybody, for any use the licence allows; or only: to be filled in" in words
+        assert f"{field} anyone, for any use the licence allows; or only: to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
     assert f"Readings {first} to {last} Files with data" in words
     assert f"the households behind {N} listed meters ({SAID['population']})" in words
@@ -86,7 +86,7 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and percent(sharp) in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert f"{found.meters} simulated meters with default settings: of the cases tried, the nearest to this" in words
+    assert f"{found.meters} simulated meters with default settings: the case shown is the nearest to this" in words
     assert f"right on simulated households, at ε = {found.epsilon:g} and δ = 10⁻⁵ attack" in words
     assert "The bounds of this release itself" not in words, "they are the same"
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
@@ -109,13 +109,12 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     words = words_of(release_mixture(x, made_by)[CUSTODIAN])
     own = "smaller" if epsilon < quoted else "larger"
     assert (
-        f"100 simulated meters with default settings: of the cases tried, {which}. The bounds of this release"
-        in words
+        f"100 simulated meters with default settings: the case shown is {which}. The bounds of this release" in words
     )
     assert f"The bounds of this release itself, in the table above, are {own}." in words
-    assert f"Of the cases tried, {which} (200 releases of 100 simulated meters at ε = {quoted}, " in words
-    assert "a program as the intruder) was passed: membership" in words
-    assert ("the custodian has to make the test" in words) == (epsilon > quoted)
+    assert f"Of the cases tried, {which} counts here (200 releases of 100 simulated meters at ε = {quoted}, " in words
+    assert "a program as the intruder): there the test was passed: membership" in words
+    assert ("the custodian has to run the test" in words) == (epsilon > quoted)
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 0.5, 1, 2])
@@ -141,7 +140,7 @@ def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(file
     words, budget = words_of(files[CUSTODIAN]), manifest_of(files)["budget"]
     assert f"limit for all releases about a meter ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵" in words
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
-    assert f"at most ε = {budget['left_epsilon']:g} if nothing was released since" in words
+    assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
     assert "readings of 2026-01-01 or later the full limit" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
@@ -182,7 +181,7 @@ def test_the_budget_counts_all_that_is_asked_for_together_whichever_is_made_firs
             module = SimpleNamespace(mechanisms=MODULES[what].mechanisms, records=lambda *_, what=what: x[what])
             run(module, {"meters": tmp_path / "list.csv"}, config, True, folder / what)
             stated[what] = json.loads((folder / what / "manifest.json").read_text())
-        assert "what was asked for together with it included" in words_of((folder / what / CUSTODIAN).read_bytes())
+        assert "what was requested with it" in words_of((folder / what / CUSTODIAN).read_bytes())
         return stated
 
     mixture_first, feeders_first = budgets("mixture", "feeders"), budgets("feeders", "mixture")

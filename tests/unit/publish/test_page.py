@@ -59,7 +59,7 @@ def test_it_says_what_the_readme_says(files):
         if line.strip() and not line.startswith(("#", "**")) and not EXPECTED.search(line):
             assert " ".join(line.removeprefix("- ").split()) in words, line
     for title in re.findall(r"^#+ (.*)$", readme, re.M):
-        assert title in words or title == "How far it is off"
+        assert title in words or title == "How far off it is"
 
 
 def test_guarantee_worth_and_a_way_to_load_it_are_on_it(files):
@@ -86,7 +86,7 @@ def test_the_odds_are_those_of_the_best_guess_and_only_where_readings_are_hidden
     false = np.linspace(0, 1, 200_001)
     true = np.minimum(math.exp(epsilon) * false + delta, 1 - (1 - delta - false) * math.exp(-epsilon))
     best = ((np.clip(true, 0, 1) + 1 - false) / 2).max()
-    assert f"is right at most {percent(best)} of the time; a coin is right 50 %" in words
+    assert f"are right at most {percent(best)} of the time; tossing a coin is right 50 %" in words
 
 
 def test_the_code_on_it_runs(files, tmp_path, monkeypatch):

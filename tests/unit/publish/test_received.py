@@ -117,7 +117,7 @@ def said(capsys, folder):
 
 def test_what_was_released_is_told_with_its_guarantee(release, capsys):
     out, err = said(capsys, release / "mixture")
-    assert not err and "mixture: 2 declared files, all as the manifest says" in out
+    assert not err and "mixture: 2 declared files, all match the manifest" in out
     assert f"\n  {GUARANTEE}\n" in out and "made-up town, 2025-01-01 to 2025-01-28, simulated" in out
     assert "  protected: what one meter read\n  anybody can learn: who is on the list\n" in out
     out, err = said(capsys, release)
@@ -127,8 +127,8 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda folder: (folder / "mixture.json").write_text("{} "), "mixture.json: is missing or not what was"),
-        (lambda folder: (folder / "mixture.json").unlink(), "mixture.json: is missing or not what was released"),
+        (lambda folder: (folder / "mixture.json").write_text("{} "), "mixture.json: is missing, or is not what was"),
+        (lambda folder: (folder / "mixture.json").unlink(), "mixture.json: is missing, or is not what was released"),
         (lambda folder: (folder / "meters.csv").write_text(""), "meters.csv: is not declared in the manifest"),
         (lambda folder: (folder / "link").symlink_to(folder), "link: is not declared in the manifest"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "has no manifest of a release"),
@@ -166,7 +166,7 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
 def test_a_folder_that_differs_is_refused_in_one_sentence(release, capsys, spoil, sentence):
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
-    assert sentence in err and "all as the manifest says" not in out
+    assert sentence in err and "all match the manifest" not in out
 
 
 def test_a_device_is_no_manifest(release, capsys):
@@ -229,7 +229,7 @@ def test_all_places_state_the_same_guarantee(release, capsys, spoil, file):
     states_all(release / "mixture")
     sealed(release / "mixture")
     out, err = said(capsys, release / "mixture")
-    assert not err and "all as the manifest says" in out
+    assert not err and "all match the manifest" in out
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
     assert f"{file}: states another guarantee than manifest.json" in err and not out

@@ -209,7 +209,7 @@ def test_a_period_of_the_same_name_in_another_time_zone_is_not_said_to_be_anothe
     both = entry(town, 0.1, periods=NEXT + YEAR)
     refused([both], entry(town, 0.1, periods=paris), lists, times)
     other = PrivacyBudget("", "replace_one", "town", "2025-01-01 to 2025-12-31")
-    refused([entry(town, 0.1)], entry(town, 0.1, periods=paris, budget=other), lists, "without being the same time")
+    refused([entry(town, 0.1)], entry(town, 0.1, periods=paris, budget=other), lists, "but is not the same period")
 
 
 def test_what_hides_names_alone_stands_beside_nothing_else(lists):
@@ -217,7 +217,7 @@ def test_what_hides_names_alone_stands_beside_nothing_else(lists):
     label = PrivacyBudget("", "class_label", "town", "2025")
     names = entry(town, 0.5, budget=label, neighbourhoods="circuits")
     for one, two in ((names, entry(town, 0.1)), (entry(town, 0.1), names)):
-        refused([one], two, lists, r"release\.forecast_protects.*cannot be given beside")
+        refused([one], two, lists, r"release\.forecast_protects.*cannot be added to")
     refused(
         [names], entry(town, 0.5, budget=label, neighbourhoods="others"), lists, "their neighbourhoods may not change"
     )

@@ -91,14 +91,14 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     days = f"2025-03-29 to 2025-03-30, after quality rules that look at {first} to {last}"
     assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
-    assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "end of its interval" in page
+    assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "the ends of intervals" in page
 
 
 def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_anything(call):
     """Meters use 15 kWh a day; noise is small enough that totals show it."""
     files = call(feeder_typical_daily_kwh=480, feeder_epsilon=19.0, cap_epsilon=20.0)
     page = files["README.md"].decode()
-    assert "a meter uses 240 to 960 kWh a day on average, half to twice release.feeder_typical_daily_kwh" in page
+    assert "a meter uses 240 to 960 kWh a day on average (half to twice release.feeder_typical_daily_kwh)" in page
     contradicted = r"By the released totals a meter uses [\d.]+ kWh a day, not 240 to 960: "
     for name in ("README.md", "manifest.json", "index.html", "custodian.html"):
         assert "240 to 960 kWh a day on average" in files[name].decode()
@@ -157,7 +157,7 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(ca
     assert len(totals) == 4 * 46 and totals["aggregated_device_count_active"].between(0, N // 4).all()
     entry = files[ENTRY].decode()
     assert "a meter without usable readings adds nothing" in entry and "counts as a public default" not in entry
-    assert "the count is a noisy one" in page and "the mean of the 2 local days" in page
+    assert "the count is noisy" in page and "the mean of the 2 local days" in page
 
 
 def test_circuits_stand_for_feeders_that_a_list_does_not_name(call, tmp_path):

@@ -245,10 +245,10 @@ def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names
     with pytest.raises(InputError, match="is 'label' beside mixture"):
         call(forecast_protects="label")
     release_mixture(np.tile(OWN, 2)[:, :24], service(tmp_path))
-    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be added to"):
         call(forecast_epsilon=1.0, **NAMES)
     call(month="02", year=2026, forecast_epsilon=1.0, budget_period="2026", **NAMES)
-    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be added to"):
         release_mixture(np.tile(OWN, 2)[:, :24], service(tmp_path, "03", 2026, budget_period="2026"))
     assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
 
@@ -268,7 +268,10 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(call, ledger):
     ("release", "said"),
     [
         ({"forecast_groups": "one"}, "All files hold one and the same forecast."),
-        ({"forecast_groups": "circuit"}, "The files hold 4 different forecasts; households of a group have the same"),
+        (
+            {"forecast_groups": "circuit"},
+            "The files hold 4 different forecasts; households in the same group have the same",
+        ),
         (NAMES | {"forecast_noise_std_log_kwh": 2.0}, "No two files hold the same forecast."),
     ],
     ids=["one group", "circuits", "names"],

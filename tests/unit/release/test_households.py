@@ -81,7 +81,7 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     assert kwh.to_numpy() == pytest.approx(mean_kw * settings.hours * settings.calendar.slot_count, rel=0.05)
     page = files["README.md"].decode()
     assert "counts as a home of 12 kWh a day" in page
-    assert page.startswith("# Synthetic households: ") and "How far it is off" in page
+    assert page.startswith("# Synthetic households: ") and "How far off it is" in page
 
 
 def test_a_released_folder_is_written_for_tools_of_power_flow_as_it_is(town, tmp_path):
@@ -178,8 +178,8 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     files = released(town(household_strata=["dwelling"]))
     said = files["README.md"].decode()
     assert f"for each stratum of so many meters by dwelling: flat ({N // 2}), house ({N // 2})" in said
-    assert "larger strata than the smallest" not in said
-    assert "larger strata than the smallest, of 300 meters" in households.plan_of(1, 1e-5, (300, 900)).sentence
+    assert "strata larger than the smallest" not in said
+    assert "strata larger than the smallest (300 meters)" in households.plan_of(1, 1e-5, (300, 900)).sentence
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
@@ -194,12 +194,12 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
         (mechanism,) = households.mechanisms(given.listed, given)
         assert mechanism.strata == named and mechanism.mechanism.public.sizes == (N // len(named),) * len(named)
         assert all(f"'{name}' of {N // len(named)} meters" in mechanism.remark for name in named)
-        assert f"makes {len(named)} of them" in mechanism.remark
+        assert f"makes {len(named)} strata" in mechanism.remark
     assert households.mechanisms(town().listed, town())[0].remark is None
     one = town(meters=meters, household_strata=["secondary_substation_id"])
-    with pytest.raises(InputError, match=r"household_strata.*makes one stratum of all listed meters"):
+    with pytest.raises(InputError, match=r"household_strata.*puts all listed meters into one stratum"):
         households.mechanisms(one.listed, one)
-    with pytest.raises(InputError, match=r"names 'circuit', which is no column.*\(dwelling\)"):
+    with pytest.raises(InputError, match=r"names 'circuit', which is not a column.*\(dwelling\)"):
         given = town(household_strata=["circuit"])
         households.mechanisms(given.listed, given)
 
@@ -207,7 +207,7 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"household_strata": ["tariff"]}, r"household_strata.*names 'tariff', which is no column.*\(dwelling\)"),
+        ({"household_strata": ["tariff"]}, r"household_strata.*names 'tariff', which is not a column.*\(dwelling\)"),
         ({"household_holidays": "XX"}, r"household_holidays.*is 'XX', of which no holidays are known"),
     ],
 )

@@ -352,7 +352,7 @@ def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_ev
     released(ledger, listed("a", "b", epsilon=1.9), LIMIT)
     refused(ledger, listed("a", "b", name="more", epsilon=1.0), WIDE, "limit of epsilon 2 at")
     day = interval_of(date(2026, 3, 1), date(2026, 3, 1), "Europe/London")
-    with pytest.raises(InputError, match="without being the same time"):
+    with pytest.raises(InputError, match="but is not the same period"):
         ledger.raise_limit(BUDGET, ["a"], (day,), WIDE)
     ledger.raise_limit(BUDGET, ["a"], (YEAR,), WIDE)
     assert kinds(ledger)[-1] == RAISED

@@ -115,7 +115,7 @@ def test_an_empty_and_a_broken_ledger(tmp_path, capsys):
     assert "Nothing has been released" in (tmp_path / "new.html").read_text()
     (tmp_path / "text").write_text("no ledger " * 100)
     assert main(["ledger", "draw", str(tmp_path / "text"), "--to", str(tmp_path / "no.html")]) == 1
-    assert "is no ledger, or damaged" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
+    assert "is not a ledger, or is damaged" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
 
 
 def test_the_page_never_takes_the_place_of_the_ledger(tmp_path, capsys):

@@ -128,7 +128,7 @@ def examine(
         if _unread_stamps(again.batches) < unread:
             given["time_format"], first = other, again
             to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
-            said.append(f"stamps further down fit {other} alone")
+            said.append(f"stamps further down fit only {other}")
     batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals or layout.by_clock else clock_evidence(batches)
@@ -165,8 +165,8 @@ def examine(
     lost = feed_in_lost(trial, LogScale(low_kwh=0))
     if layout.by_clock is None and go_by_clock(trial) is None:
         to_check.append(
-            "hours are taken to count what has passed since midnight, to 23 or 25 when clocks change; if they go by "
-            f"the clock (an hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
+            "hours are assumed to count from midnight, to 23 or 25 when clocks change; if they follow the clock (an "
+            f"hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
     odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *_rounded_ids(_ids(path, trial)[0], None)]
     odd += remarks(trial, zone, begun)
@@ -176,8 +176,8 @@ def examine(
     if later:
         del given["last_day"]
         to_check.append(
-            f"only the first rows were looked at, to {_days(found)['last_day']}, and later days follow: name the "
-            "last day that is wanted (export.last_day)"
+            f"only the first rows were looked at, up to {_days(found)['last_day']}, and later days follow: set the "
+            "last day you want (export.last_day)"
         )
     return found
 
@@ -200,9 +200,9 @@ def files_written_otherwise(path, settings: ExportSettings, begun: Beginnings) -
         if key == "time_format" and value and alike(value, settings.time_format):
             hint = f"set it to {value!r} if that is meant in all files"
         else:
-            hint += ": bring all files to one form, or study and release their periods apart"
+            hint += ": convert all files to one form, or study and release their periods separately"
         yield InputError(
-            f"{len(numbers):,} of {looked_at} {begins} with rows of which most cannot be used (number "
+            f"{len(numbers):,} of {looked_at} {begins} with rows that mostly cannot be used (number "
             f"{', '.join(places[:_MOST_PLACES])}{more}, in order of names): {_plainly(reason)}",
             file=path,
             field=key and f"export.{key}",
@@ -435,15 +435,18 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
         return trial
     if "unit_column" in given:  # which counts, whatever the unit of the settings is
         to_check.append(
-            f"by the column of units a typical meter uses {daily:.3g} kWh a day: is it right? (export.unit_column)"
+            f"by the column of units, a typical meter uses {daily:.3g} kWh a day: is that right? (export.unit_column)"
         )
         return trial
     unit = likely_unit(daily, trial.settings)
     if named and unit != given["unit"]:
-        to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
+        to_check.append(
+            f"the export says {given['unit']}, but no meter uses that much or that little; {unit} is likely"
+        )
     elif not named:
         to_check.append(
-            f"the unit is not named; {unit} gives the most plausible day, but readings may be power (export.unit)"
+            f"the unit is not named; {unit} gives the most plausible daily use, but readings may be power "
+            "(export.unit)"
         )
     if unit == given["unit"]:
         return trial
@@ -538,7 +541,7 @@ def looked_at(
     if scale is not None:
         odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
     if without:
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that is used{_worth(without, counted)}")
+        odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{_worth(without, counted)}")
         odd += _written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
     some, least = (
@@ -548,7 +551,10 @@ def looked_at(
     if len(missing) and (missing > most_missing).all():
         hint = "name days that most meters were read on, or see quality.max_missing_share"
         empty = InputError(
-            f"no meter has {least}: a study would leave out all", file=path, field="export.first_day", hint=hint
+            f"no meter has {least}: a study would leave all of them out",
+            file=path,
+            field="export.first_day",
+            hint=hint,
         )
         found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
     elif some:
@@ -616,9 +622,9 @@ def _not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | Non
     listed = len(meter_list.circuit_of)
     if without := len(meter_list.circuit_of.keys() - named):
         where = (
-            "have no file of their name"
+            "have no file named after them"
             if trial.settings.meter_column is None
-            else "are not in the first rows, which seem to name all"
+            else "are not in the first rows, which seem to name all meters"
         )
         yield f"{without:,} of {listed:,} listed meters {where}{_worth(without, listed)}"
 
@@ -626,9 +632,10 @@ def _not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | Non
 def _worth(without: int, meters: int) -> str:
     """Return what a release is worth of which so many meters have no readings."""
     if 2 * without > meters:
-        return " (a release would hold noise around a public guess for the most part, and be charged)"
+        return " (a release would mostly hold noise around a public guess, and still be charged)"
     if without > (1 - USABLE) * meters:
-        return f" (a release would be off by more than it says, which holds if {USABLE:.0%} of the meters have some)"
+        of_meters = f"{USABLE:.0%} of the meters have usable readings"
+        return f" (a release would be off by more than it states, because it assumes that {of_meters})"
     return ""
 
 
@@ -637,10 +644,10 @@ def _rounded_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     listed = set() if meter_list is None else meter_list.circuit_of.keys()
     for ids, what in ((named, "in the export"), (listed, "on the list")):
         if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):
-            yield f"of the ids {what}, {of:,} look like 1.23E+17 and may stand for several meters each: {AS_TEXT}"
+            yield f"{of:,} of the ids {what} look like 1.23E+17, and each may stand for several meters: {AS_TEXT}"
     without_rows = listed - named
     if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
-        yield f"{of:,} of the meters in the export are on the list with a rounded id, as it seems: {AS_TEXT}"
+        yield f"{of:,} of the meters in the export seem to be on the list under a rounded id: {AS_TEXT}"
 
 
 def _written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:
@@ -655,10 +662,10 @@ def _written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterLis
 
     known = set(map(bare, named - meter_list.circuit_of.keys()))
     if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
-        yield f"{alike:,} listed meters are in the export with other zeros in front, blanks, signs or capitals"
+        yield f"{alike:,} listed meters are in the export with different leading zeros, blanks, signs or capitals"
     for column in columns_beside(path, trial.settings):
         if not meter_list.circuit_of.keys().isdisjoint(map(plain_id, column.tokens)):
-            yield f"ids of the list stand in the column '{column.name}' (export.meter_column)"
+            yield f"ids from the list are in the column '{column.name}' (export.meter_column)"
 
 
 def _by_itself(
@@ -709,7 +716,7 @@ def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> 
         for key, value in found.items()
         if value != here[key]
     ]
-    return [f"by its first rows, set {', '.join(texts)}"] if texts else []
+    return [f"going by its first rows, set {', '.join(texts)}"] if texts else []
 
 
 def format_words(settings: Mapping) -> str:
@@ -786,5 +793,5 @@ def config_text(path, found: Finding) -> str:
         low, high = NET_CLIP_KWH_PER_HOUR
         config["profiles"] = {"log_scale": {"kind": SIGNED}, "clip_kwh_per_hour": [low, high]}
     remarks = [f"# To be checked: {sentence}\n" for sentence in found.to_check]
-    remarks.append(f"# {chosen} chosen by the readings: for a release choose them without looking at any.\n")
+    remarks.append(f"# {chosen} chosen from the readings: for a release, choose them without looking at any.\n")
     return "".join(remarks) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)

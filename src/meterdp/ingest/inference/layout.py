@@ -207,7 +207,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         if repeated:
             begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
             names = ", ".join(f"'{table.header[position]}'" for position in repeated)
-            out.said.append(f"{names} is the hour that the clock repeats, so the others are hours of the clock")
+            out.said.append(f"{names} is the hour that the clock repeats, so the others follow the clock, too")
         _days_of_25_hours({day for day, entry in cells if re.search("[1-9]", entry)}, begin_us, out)
     among = [table.header[p] for p in range(min(intervals), max(intervals)) if p not in intervals]
     if among:
@@ -493,7 +493,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         chosen = (ids or texts or [None])[0]
     if chosen is None:
         out.settings["meter_column"] = None
-        out.said.append("no column names a meter: every file is one meter, called like the file")
+        out.said.append("no column names a meter: every file is one meter, named after the file")
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
     others = [c for c in named if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
@@ -604,7 +604,7 @@ def _unit(table: Table, out: Layout) -> None:
         if others := sorted(tokens - {unit}):
             out.said.append(f"rows in {', '.join(others)} are converted")
         if no_energy := sorted(w for w in column.tokens if measures_no_energy(w)):
-            out.said.append(f"rows in {', '.join(no_energy)} are no energy and left out")
+            out.said.append(f"rows in {', '.join(no_energy)} are not energy and are left out")
         tokens = {unit}
     else:
         energy = out.settings.get("energy_column", "kwh")

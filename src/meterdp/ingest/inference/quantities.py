@@ -211,9 +211,9 @@ def _not_measured(rows: Rows) -> list[str]:
         if states:
             shown = f" {' and '.join(map(repr, states))}" if _entries_of(column) else ""
             said.append(
-                f"rows in which '{column.name}' has the entry{shown} are nearly all zero, others of the same meters "
-                "are not: if they stand for readings that are missing, keep the others (export.keep_rows); in a "
-                "power cut a zero is right"
+                f"rows in which '{column.name}' has the entry{shown} are nearly all zero, while other rows of the "
+                "same meters are not: if they stand for missing readings, keep only the others (export.keep_rows); "
+                "in a power cut, zero is right"
             )
     return said
 
@@ -275,7 +275,7 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
                 f"holds factors{_entries_of(column)}, and readings are not multiplied by them",
                 file=path,
                 field=column.name,
-                hint="multiply the readings before, or rename the column if that is done",
+                hint="multiply the readings first, or rename the column if that has been done",
             )
     parts = [] if of_days else parts_of(settings.energy_column, table.header)
     if parts:
@@ -292,8 +292,8 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
             "looks like one more interval and is not read",
             file=path,
             field=name,
-            hint="rename it, or number the columns, and if it is for the hour that the clock repeats, call it like "
-            "the hour with an X behind its number: HE01, HE02, HE02X",
+            hint="rename it, or number the columns; if it is for the hour that the clock repeats, give it that "
+            "hour's name with an X after the number: HE01, HE02, HE02X",
         )
 
 
@@ -335,8 +335,8 @@ def columns_not_read(path, settings: ExportSettings) -> list[str]:
         return []
     more = f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else ""
     return [
-        f"not read: {', '.join(said[:_MOST_NAMED])}{more}; if one says that a reading is missing, estimated or no "
-        "consumption, name the rows that count (export.keep_rows)"
+        f"not read: {', '.join(said[:_MOST_NAMED])}{more}; if one of these marks readings as missing, estimated or "
+        "not consumption, name the rows that count (export.keep_rows)"
     ]
 
 
@@ -369,7 +369,7 @@ def _units_not_read(path, columns: list[Column], settings: ExportSettings) -> In
         f"names units{_entries_of(odd)}, and all numbers would be read in {settings.unit}",
         file=path,
         field=odd.name,
-        hint="name it in export.unit_column, and what it says of the readings in export.unit: then numbers are "
+        hint="name it in export.unit_column, and its entry for the readings in export.unit: then numbers are "
         "converted, and rows of other quantities are left out",
     )
 

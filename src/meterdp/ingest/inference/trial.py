@@ -135,7 +135,7 @@ class Trial:
         most = int(minutes.max()) // settings.interval_minutes + 1
         if most * settings.interval_minutes <= _DAY_MINUTES // 2 and 60 % (_DAY_MINUTES / most) == 0:
             yield InputError(
-                f"numbers the intervals of a day up to {most}, so they have {_DAY_MINUTES // most} minutes, and the "
+                f"numbers the intervals of a day up to {most}, so each has {_DAY_MINUTES // most} minutes, but the "
                 f"setting says {settings.interval_minutes}",
                 file=path,
                 field="export.interval_minutes",
@@ -413,7 +413,7 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
     return (
         f"{lost / given:.1%} of readings are below {below}: {where} are moved to the lower bound, or dropped if "
         "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
-        f"profiles.clip_kwh_per_hour to bounds that hold it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
+        f"profiles.clip_kwh_per_hour to bounds with room for it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
     )
 
 
@@ -436,8 +436,8 @@ def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> st
         return None
     of = int((counted < (1 - _NOTICEABLE_ENERGY) * energy).sum())
     return (
-        f"{lost:.0%} of the energy is above what a release counts of a meter, {' and '.join(limits)}: it comes from "
-        f"{of:,} of {len(energy):,} meters; leave large users out of the list, or release them apart"
+        f"{lost:.0%} of the energy is above the most a release counts for a meter ({' and '.join(limits)}); it comes "
+        f"from {of:,} of {len(energy):,} meters: leave large users off the list, or release them separately"
     )
 
 
@@ -454,16 +454,16 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
     if skipped and not settings.counts_intervals:
         yield (
             f"{skipped:,} readings name an hour that the clock of {zone} skips: unless they only fill a gap, stamps "
-            "are in UTC or standard time (export.stamp_time_zone), or homes in another zone (export.time_zone)"
+            "are in UTC or standard time (export.stamp_time_zone), or homes are in another zone (export.time_zone)"
         )
     elif go_by_clock(trial):
         yield (
-            f"hours go by the clock of {zone} and do not count what has passed since midnight: "
-            f"{hours_hint(settings)}, or readings from a change of clocks to midnight are an hour off"
+            f"hours follow the clock of {zone} instead of counting from midnight: {hours_hint(settings)}, or "
+            "readings from a clock change to midnight will be an hour off"
         )
     elif skipped:
         yield (
-            f"{skipped:,} readings are of an hour that their day does not have by the clock of {zone}: "
+            f"{skipped:,} readings are for an hour that their day does not have on the clock of {zone}: "
             "is that the zone of the homes (export.time_zone)?"
         )
     per_day = 24 * 60 // settings.interval_minutes
@@ -473,8 +473,8 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
         at = np.searchsorted(clock_changes(zone).utc_us, trial.starts_us[[0, -1]], side="right")
         if (np.diff(offsets[at[0] : at[1] + 1]) != 0).any():
             yield (
-                "no column is for the hour that the clock repeats: columns are taken to count what has passed since "
-                "midnight; if they are hours of the clock, call them 00:00, 01:00 and so on (export.wide_columns)"
+                "no column is for the hour that the clock repeats, so columns are assumed to count from midnight; "
+                "if they follow the clock, name them 00:00, 01:00 and so on (export.wide_columns)"
             )
 
 
@@ -513,9 +513,9 @@ def _other_intervals(trial: Trial) -> Iterator[str]:
     if own and others:  # all alike is a matter of the settings
         yield (
             f"of {len(judged) + trial.finer:,} meters, {own:,} have a reading every {minutes} minutes and "
-            f"{', '.join(others)}: a study leaves the others out, as most of their readings are missing or of a part "
-            "of an interval; export them apart, keep the rows of one interval (export.keep_rows), or bring all to "
-            "the longest"
+            f"{', '.join(others)}: a study leaves the others out, as most of their readings are missing or cover "
+            "only part of an interval; export them separately, keep the rows of one interval (export.keep_rows), or "
+            "convert all to the longest"
         )
 
 

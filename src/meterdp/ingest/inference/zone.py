@@ -97,7 +97,7 @@ class ClockEvidence:
                 f"stamps follow the {names} rule: set it to the zone of the homes, such as {self.zones[0]}, or "
                 "export.stamp_time_zone to that of the stamps"
             )
-        what = "has an hour twice that the clock of {} does not repeat"
+        what = "repeats an hour that the clock of {} does not repeat"
         if not doubled:
             what = "holds readings in an hour that the clock of {} skips"
         return what.format(time_zone), hint, doubled
@@ -126,7 +126,8 @@ class ClockEvidence:
             said.append(
                 "stamps show no daylight-saving jump: standard time or UTC"
                 if len(self.unlike_zones) == len(CLOCKS)
-                else f"stamps show no daylight-saving jump by the {names} rule, and of no other the period tells: "
+                else f"stamps show no daylight-saving jump by the {names} rule, and the period cannot tell about "
+                "others: "
                 "standard time, UTC or a local clock without a change"
             )
         else:
