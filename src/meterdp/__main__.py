@@ -10,44 +10,44 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-# What is imported stays: looking through it for garbage again and again takes an eighth of a check.
+# What is imported stays: scanning it for garbage again and again takes an eighth of a check.
 gc.set_threshold(100_000)
 
 from meterdp import __version__  # noqa: E402
 from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 
-# What each command does. It stands in meterdp.cli.<name> or .<group>; "" is what a group is for.
+# What each command does; its code is in meterdp.cli.<name> or .<group>. "" says what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
-    "check": "what an export contains, what looks wrong, and a configuration that reads it; takes seconds",
+    "check": "show what an export contains and what looks wrong, and propose a configuration; takes seconds",
     "config": {
         "": "bring the configuration of an earlier version up to date",
         "upgrade": "rewrite settings that were renamed or removed, and keep everything else",
     },
-    "plan": "how good a release about a number of meters would be, from public numbers alone",
-    "ask": "ask a finished study for the error of a guarantee, or the guarantee of an error",
+    "plan": "estimate how good a release would be for a number of meters, from public numbers alone",
+    "ask": "ask a finished study what error a guarantee costs, or what guarantee an error buys",
     "release": {
-        "": "check a release before it is made; verify and convert one that was",
-        "check": "list everything that would be refused, or what will be charged; reads no readings",
-        "verify": "check that a folder is as it was released, and print its guarantee",
-        "extract": "write the file of one household from released forecasts of many",
-        "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
+        "": "check a release before it is made; verify and convert it afterwards",
+        "check": "list every reason to refuse a release, or what it will be charged; reads no readings",
+        "verify": "check that a released folder is unchanged, and print its guarantee",
+        "extract": "write one household's file from released forecasts of many",
+        "convert": "convert released profiles to files for OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {
         "": "draw years of synthetic households from a release, at no privacy cost",
         "draw": "write readings of any number of synthetic households, for the released period or any year",
     },
-    "score": "how close synthetic households are to real ones, in numbers a planner uses",
+    "score": "measure how close synthetic households are to real ones, in numbers a planner uses",
     "ledger": {
-        "": "what has been released and what it cost",
-        "show": "list every charge and what all cost together",
-        "draw": "write a page with every charge, and figures",
-        "verify": "check that every event, list of meters and stored file is as it was written",
-        "raise": "state another limit for the meters of a list",
+        "": "show and check what has been released and what it cost; raise limits",
+        "show": "list every charge and the total",
+        "draw": "write an HTML page with every charge, and figures",
+        "verify": "check that every event, list of meters and stored file is unchanged",
+        "raise": "set another limit for the meters on a list",
         "migrate": "convert the ledger of an earlier version",
     },
     "audit": {
-        "": "scan files for secrets; show what attacks found",
-        "leaks": "scan every file of a folder for meter ids and other secrets",
+        "": "scan files for secrets; show what the attacks of `make audit` found",
+        "leaks": "scan every file in a folder for meter ids and other secrets",
         "show": "show the lower bounds of `make audit` beside the claims",
     },
     "node": "run one node of a mixture that several parties fit without sharing readings",
@@ -57,7 +57,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error a user can correct is one sentence."""
     given = sys.argv[1:] if words is None else list(words)
-    parser = argparse.ArgumentParser(prog="meterdp", description="Private smart-meter studies.")
+    parser = argparse.ArgumentParser(prog="meterdp", description="Smart-meter studies and private releases.")
     parser.add_argument("--version", action="version", version=f"meterdp {__version__}")
     _add(parser, COMMANDS, given, ())
     arguments = parser.parse_args(given)
@@ -79,7 +79,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _add(parser: argparse.ArgumentParser, table: Mapping, words: Sequence[str], group: tuple[str, ...]) -> None:
-    """Add the commands of a table to a parser, and to the one that ``words`` name what it takes."""
+    """Add the commands of a table to a parser, and arguments to the one command that ``words`` name."""
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, entry in table.items():
         if not name:

@@ -1,7 +1,6 @@
 """What the command ``meterdp`` does: a module per command or group of commands, found by :mod:`meterdp.__main__`.
 
-A module has ``COMMANDS`` by name. Only that of a command that is run is imported, and what takes long to import it
-imports in ``run``.
+A module has ``COMMANDS`` by name. Only the module of the command being run is imported; slow imports are in ``run``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> 
 
 
 def refuse_configuration(argument: str) -> None:
-    """Refuse a configuration that stands where an export or a list is meant."""
+    """Refuse a configuration given where an export or a list is meant."""
     if argument.endswith((".yaml", ".yml")):
         hint = "write --config before each configuration, as in --config my.yaml --config more.yaml"
         raise InputError("looks like a configuration, which needs --config before it", file=argument, hint=hint)

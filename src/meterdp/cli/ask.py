@@ -9,13 +9,11 @@ from meterdp.cli import Command
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     question = parser.add_mutually_exclusive_group(required=True)
-    question.add_argument("--epsilon", type=float, help="ask for the smallest error at this epsilon")
-    question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
+    question.add_argument("--epsilon", type=float, help="find the smallest error at this epsilon")
+    question.add_argument("--error-kwh", type=float, help="find the guarantee at this error per interval, kWh")
     parser.add_argument("--delta", type=float, default=1e-5, help="delta of the guarantee (1e-5)")
-    parser.add_argument("--design", help="one noise design instead of all of the study")
-    parser.add_argument(
-        "--results", metavar="FOLDER", default="results", help="results_dir of the study that is asked (results)"
-    )
+    parser.add_argument("--design", help="only this noise design; by default all of the study")
+    parser.add_argument("--results", metavar="FOLDER", default="results", help="results_dir of the study (results)")
 
 
 def _ask(arguments: argparse.Namespace) -> int:

@@ -12,9 +12,9 @@ from meterdp.errors import InputError
 
 
 def _leaks_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="what is to be published, e.g. results/release")
-    parser.add_argument("--secrets", metavar="FILE", help="CSV with the columns name, kind, value")
-    parser.add_argument("--meters", metavar="FILE", help="list of meters, each of which is a secret")
+    parser.add_argument("folder", help="folder to scan, e.g. results/release")
+    parser.add_argument("--secrets", metavar="FILE", help="CSV of secrets with the columns name, kind, value")
+    parser.add_argument("--meters", metavar="FILE", help="list of meters: no meter id on it may be found")
     parser.add_argument(
         "--as",
         dest="folder_is",
@@ -23,7 +23,7 @@ def _leaks_takes(parser: argparse.ArgumentParser) -> None:
         help="what the folder is: a release, where nothing may be found; all results; the ledger's; or .snakemake",
     )
     parser.add_argument(
-        "--config", metavar="FILE", help="study/config.yaml of the study, for its log scale; a plain log if not given"
+        "--config", metavar="FILE", help="study/config.yaml of the study, for its log scale; by default a plain log"
     )
 
 
@@ -55,7 +55,7 @@ def _leaks(arguments: argparse.Namespace) -> int:
 
 def _show_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("results/audit"), help="what `make audit` wrote (results/audit)"
+        "folder", nargs="?", type=Path, default=Path("results/audit"), help="folder of `make audit` (results/audit)"
     )
 
 

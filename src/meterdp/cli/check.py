@@ -22,9 +22,9 @@ EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "export", nargs="?", help="file, folder or zip with the readings; by default that of the configuration"
+        "export", nargs="?", help="file, folder or zip with the readings; by default the configuration's"
     )
-    words = "configuration(s) of a study: say only whether they describe the export"
+    words = "configuration(s) of a study; only checks whether they describe the export"
     take_configurations(parser, words, default=[])
     parser.add_argument("--time-zone", metavar="ZONE", help="IANA zone of the homes, e.g. Europe/Zurich")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed configuration to a new file")
@@ -32,7 +32,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unless-read",
         type=Path,
         metavar="FILE",
-        help="with --config: do nothing if this file, written when the export was read, is newer than both",
+        help="with --config: do nothing if this file, written when the export was read, is newer than both inputs",
     )
 
 

@@ -12,8 +12,8 @@ from meterdp.errors import InputError
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="folder of released households")
     parser.add_argument("--n", type=int, default=100, help="how many households (%(default)s)")
-    parser.add_argument("--year", type=int, help="a calendar year; else the period of the release")
-    parser.add_argument("--stratum", help="draw only from strata of this name, such as 'flat' or 'flat, panels'")
+    parser.add_argument("--year", type=int, help="calendar year to draw; by default the period of the release")
+    parser.add_argument("--stratum", help="draw only from strata with this name, such as 'flat' or 'flat, panels'")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other households (%(default)s)")
     parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="Parquet file to write")
 

@@ -1,4 +1,4 @@
-"""``meterdp ledger``: print, draw and verify a ledger, and state other limits for its meters."""
+"""``meterdp ledger``: print, draw and verify a ledger, and set other limits for its meters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         default=Path("meterdp-ledger.sqlite"),
-        help="the ledger, release.ledger of the configuration (meterdp-ledger.sqlite)",
+        help="file of the ledger, as in release.ledger (meterdp-ledger.sqlite)",
     )
 
 
@@ -64,10 +64,10 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _raise_takes(parser: argparse.ArgumentParser) -> None:
-    words = "configuration(s) of a release: names the ledger, the meters and the budget period"
+    words = "configuration(s) of a release, for the ledger, list of meters and budget period"
     take_configurations(parser, words, required=True)
-    parser.add_argument("--epsilon", type=float, required=True, help="what each meter may spend in all from now on")
-    parser.add_argument("--delta", type=float, help="the delta it is stated at (release.cap_delta)")
+    parser.add_argument("--epsilon", type=float, required=True, help="epsilon each meter may spend in all")
+    parser.add_argument("--delta", type=float, help="delta of this limit (release.cap_delta)")
 
 
 def _raise(arguments: argparse.Namespace) -> int:

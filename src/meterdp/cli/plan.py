@@ -22,23 +22,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "meters",
         nargs="*",
-        help="number of listed meters, or the file with the list; by default that of the configuration",
+        help="number of meters, or a file that lists them; by default the configuration's list",
     )
     take_configurations(parser, "configuration(s) of a study, later ones on top", default=[])
-    parser.add_argument("--epsilon", type=float, help="of each release, instead of the configuration's")
+    parser.add_argument("--epsilon", type=float, help="epsilon of each release, instead of the configuration's")
     parser.add_argument(
         "--what",
         nargs="+",
         choices=names_in("publish.kinds.KINDS"),
-        help="what to release; by default what the configuration says, or everything",
+        help="kinds of release; by default the configuration's, or all",
     )
     parser.add_argument(
         "--feeders",
         type=int,
         metavar="F",
-        help=f"number of feeders; by default {METERS_PER_FEEDER} meters are on each",
+        help=f"number of feeders; by default the list's, or one per {METERS_PER_FEEDER} meters",
     )
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the errors for other sizes, too, as SVG")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="SVG to draw, with errors for other sizes, too")
 
 
 def _plan(arguments: argparse.Namespace) -> int:

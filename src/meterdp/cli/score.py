@@ -9,15 +9,15 @@ from meterdp.cli import Command
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "readings as Parquet or CSV: household, start of the interval in UTC, energy in kWh"
+    words = "readings of real homes, Parquet or CSV: household, start of the interval in UTC, energy in kWh"
     parser.add_argument("real", type=Path, help=words)
-    parser.add_argument("synthetic", type=Path, help="the same for synthetic households, over the same intervals")
+    parser.add_argument("synthetic", type=Path, help="synthetic households in the same form, over the same intervals")
     parser.add_argument(
         "--others",
         type=Path,
-        help="the same for real homes from which the synthetic ones were not made, for an attack",
+        help="other real homes in the same form, not used for the synthetic ones: adds an attack",
     )
-    parser.add_argument("--time-zone", default="UTC", help="of the homes (%(default)s)")
+    parser.add_argument("--time-zone", default="UTC", help="IANA zone of the homes (%(default)s)")
     parser.add_argument(
         "--holidays", metavar="COUNTRY", help="country whose public holidays are days off, such as CH"
     )

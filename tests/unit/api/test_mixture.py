@@ -170,7 +170,7 @@ def test_the_examples_of_the_guide_run_and_bounds_and_clipping_cost_what_it_says
     errors = [abs(float(one)) for one in re.findall(r"mean (\S+) standard", off)]
     assert errors[0] > 3 * errors[1] > 3 * errors[2] > 0, "more components help"
     two, one = (GaussianMixture(k, random_state=0).fit(names["kwh"]).score(names["kwh"]) for k in (2, 1))
-    assert f"Two classes without privacy have {two:.2f}, one has {one:.2f}." in guide
+    assert f"Without privacy, two classes score {two:.2f} and one scores {one:.2f}." in guide
     cost = {high: two - float(at) for high, at in re.findall(r"\(0, ([\d.]+)\) (\S+) at ε = 1,", table)}
     assert cost["3"] < 0.01 and cost["6"] > 0.6 * (two - one), "a second class is lost"
     assert np.round(names["kwh"].mean(axis=0), 1).tolist() == [0.5, 0.6]
