@@ -34,6 +34,7 @@ _MOST_METERS = 200
 _STEP_READINGS = 1 << 17
 _LONGEST_US = (1 << 43) - 1  # more than three months, so that meter and step are one number
 _MINUTES_PER_DAY = 24 * 60
+_OFTEN = 20
 # A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
 _RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
 
@@ -77,7 +78,8 @@ def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart)
     step = minutes_apart() if worst == "off_grid_stamp" else None
     if worst == "off_grid_stamp" and 0 < rows["finer_interval"] < rows["used"]:
         hint = (
-            "some meters are read more often: export them apart, or keep the rows of one interval (export.keep_rows)"
+            "some meters are read more often: set export.shortest_interval_minutes to add their readings up, or keep "
+            "the rows of one interval (export.keep_rows)"
         )
     elif step and step != settings.interval_minutes:
         hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
@@ -195,12 +197,18 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
 
 
 def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | None:
-    """Return the most frequent distance of neighbouring stamps of most meters, minutes; None without two of them.
+    """Return the most frequent distance of neighbouring stamps of most meters, minutes; None without two of them."""
+    return steps_minutes(settings, batches)[0]
+
+
+def steps_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> tuple[float | None, list[float]]:
+    """Return what :func:`step_minutes` does, and all distances that some meter has often, rising.
 
     Of a batch the first ``_STEP_READINGS`` tell, and each meter that is in it counts once.
     """
     clock, number = Clock(settings), NameIndex({}, grow=True)
     found: dict[int, int] = {}
+    often: set[float] = set()
     for batch in batches:
         batch = batch.first(_STEP_READINGS)
         meter = number(batch.meter_ids, batch.meter)
@@ -212,7 +220,8 @@ def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | 
             meter, starts = meter[order], starts[order]
         steps = np.where(np.diff(meter) == 0, np.minimum(np.diff(starts), _LONGEST_US - 1), 0)
         of_meter, count = np.unique(meter[1:][steps > 0] * _LONGEST_US + steps[steps > 0], return_counts=True)
+        often |= {of % _LONGEST_US / 60_000_000 for of in of_meter[count >= _OFTEN].tolist()}
         usual = {of // _LONGEST_US: of % _LONGEST_US for of in of_meter[np.argsort(count, kind="stable")].tolist()}
         for step in usual.values():
             found[step] = found.get(step, 0) + 1
-    return max(found, key=found.get) / 60_000_000 if found else None
+    return (max(found, key=found.get) / 60_000_000 if found else None), sorted(often)

@@ -252,23 +252,26 @@ class ExportSettings:
                 if getattr(self, name) is not None:
                     _refuse(name, "cannot be read from a column per meter", "leave it out")
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether readings of shorter intervals can be added up: every row has a stamp, and all the same unit."""
+        by_stamp = self.format in ("long_csv", "parquet") and not (self.numbers_rows or self.hours_rows)
+        return by_stamp and self.unit_column is None
+
     def _check_shortest(self) -> None:
         name, shortest = "shortest_interval_minutes", self.shortest_interval_minutes
         if shortest is None:
             return
-        if (
-            not isinstance(shortest, int)
-            or not 0 < shortest < self.interval_minutes
-            or self.interval_minutes % shortest
-        ):
+        divides = isinstance(shortest, int) and shortest > 0 and self.interval_minutes % shortest == 0
+        if not divides or shortest == self.interval_minutes:
             _refuse(name, "is no part of export.interval_minutes", "give a shorter interval that divides it, or none")
-        if self.format not in ("long_csv", "parquet") or self.numbers_rows or self.hours_rows:
-            own = self.format in SELF_DESCRIBED
-            why = f"{self.format} is added up without it" if own else "readings are not added up by number or column"
-            _refuse(name, f"does not go with this export: {why}", "leave it out")
         if self.unit_column is not None:
             hint = "keep the rows of one unit with export.keep_rows, and name it in export.unit"
             _refuse(name, "does not go with export.unit_column", hint)
+        if self.format in SELF_DESCRIBED:
+            _refuse(name, f"is not needed: {self.format} says which intervals are parts", "leave it out")
+        if not self.adds_up:
+            _refuse(name, "needs a stamp in every row", "leave it out")
 
     @classmethod
     def from_config(cls, mapping: Mapping) -> ExportSettings:

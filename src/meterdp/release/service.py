@@ -172,8 +172,9 @@ class ReleaseService:
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
         export |= _kept_rows(export.pop("keep_rows"))
-        if export["encoding"] == "utf-8":  # which earlier versions took for granted
-            del export["encoding"]
+        for key, taken_for_granted in (("encoding", "utf-8"), ("shortest_interval_minutes", None)):
+            if export[key] == taken_for_granted:  # by earlier versions, which knew no such setting
+                del export[key]
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property

@@ -319,6 +319,7 @@ _LAYOUT = {
     "stamp": "start",
     "unit": "kWh",
     "interval_minutes": 15,
+    "shortest_interval_minutes": None,
 }
 
 

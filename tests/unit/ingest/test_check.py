@@ -432,10 +432,38 @@ def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, caps
     frame = readings(meters=10)
     hourly = frame["meter_id"].isin(["M000", "M001", "M002"]) & (frame["utc"].dt.minute == 30)
     plain(frame[~hourly]).to_csv(tmp_path / "e.csv", index=False)
-    words = "of 10 meters, 7 have a reading every 30 minutes and 3 every 60"
+    words = "of 10 meters, 7 have a reading every 30 minutes and 3 have a reading every 60 minutes"
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
     assert code == 0 and words in said
+    assert "set export.interval_minutes to 60 and export.shortest_interval_minutes to 30 to add" in said
+    added_up = {"time_zone": ZONE, "interval_minutes": 60, "shortest_interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=added_up)
+    assert code == 0 and "To be checked" not in said
     assert main(["check", str(tmp_path / "e.csv")]) == 0 and words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("switched", [2, 10])
+@pytest.mark.parametrize("listed", [False, True])
+def test_meters_that_change_to_shorter_intervals_are_told_and_added_up(tmp_path, capsys, switched, listed):
+    """The last tenth of the period, which by its share of all rows alone nobody would notice."""
+    frame = readings(meters=10, days=50)
+    late = (frame["utc"] >= frame["utc"].max() - pd.Timedelta(days=5)) & (frame["meter_id"] < f"M{switched:03d}")
+    whole = frame["utc"].dt.minute == 0
+    plain(frame[whole | late]).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 60}
+    if listed:
+        (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+        days = frame["local"].str[:10]
+        export |= {"meters": str(tmp_path / "meters.csv"), "first_day": days.min(), "last_day": days.max()}
+    words = f"{switched} are read more often, if only at times"
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert words in said and "export.shortest_interval_minutes" in said
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export | {"shortest_interval_minutes": 30})
+    assert code == 0 and "To be checked" not in said
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "  shortest_interval_minutes: 30\n" in said
+    assert said.count("some meters are read every 30 minutes: their readings are added up") == 2
 
 
 @pytest.mark.parametrize(
@@ -600,12 +628,15 @@ def test_meters_that_are_read_more_often_are_told_and_do_not_count(tmp_path, cap
     plain(frame).to_csv(tmp_path / "e.csv", index=False)
     export = {"time_zone": ZONE, "interval_minutes": 30, "max_unusable_share": 0.2}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert f"of 20 meters, {20 - often} have a reading every 30 minutes and {often} more often" in said
-    assert code == (often > 1) and ("some meters are read more often: export them apart" in said) == (often > 1)
+    assert f"of 20 meters, {20 - often} have a reading every 30 minutes and {often} are read more often" in said
+    assert code == (often > 1) and ("some meters are read more often: set export.shortest_" in said) == (often > 1)
     result = ingested(tmp_path / "e.csv", ExportSettings(**{**export, "max_unusable_share": 1.0}))
-    assert result.energy_kwh[some].isna().all(axis=None) and not result.energy_kwh.drop(columns=some).isna().any(
-        axis=None
-    )
+    others = result.energy_kwh.drop(columns=some)
+    assert result.energy_kwh[some].isna().all(axis=None) and not others.isna().any(axis=None)
+    result = ingested(tmp_path / "e.csv", ExportSettings(**export, shortest_interval_minutes=10))
+    frame["utc"] = frame["utc"].dt.floor("30min")
+    energy = frame.pivot_table(index="utc", columns="meter_id", values="kwh", aggfunc="sum")
+    np.testing.assert_allclose(result.energy_kwh.to_numpy(), energy[[*result.energy_kwh]].to_numpy())
 
 
 def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there(tmp_path, capsys):

@@ -269,7 +269,8 @@ CASES = [
             "m 2021-10-31T01:00 1", "m 2021-10-31T02:00 2", "m 2021-10-31T02:00 3", "m 2021-10-31T03:00 4",
             *(f"n 2021-10-31T{t} {k}" for k, t in enumerate(("01:30", "02:00", "02:30", "02:00", "02:30", "03:00"))),
         ),
-        {"used": 6, "part_of_sum": 2, "sum_incomplete": 1, "finer_interval": 1}, {"m": [1, 2, 3, 4], "n": [NAN, 3, 7, NAN]}, 10,
+        {"used": 6, "part_of_sum": 2, "sum_incomplete": 1, "finer_interval": 1},
+        {"m": [1, 2, 3, 4], "n": [NAN, 3, 7, NAN]}, 10,
         {"shortest_interval_minutes": 30},
     ),
     Case(

@@ -24,7 +24,7 @@ from meterdp.ingest.batch import NO_STAMP, Batch, plain_id
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.fields import hours_hint
-from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes
+from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes, steps_minutes
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.quantities import SeveralRowsError, columns_beside, columns_not_read
 from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
@@ -143,7 +143,7 @@ def examine(
         else:
             _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
-        _set_interval(path, given, batches)
+        _set_interval(path, given, batches, to_check)
     if _names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
@@ -381,9 +381,10 @@ def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> No
         )
 
 
-def _set_interval(path, given: dict, batches: list[Batch]) -> None:
-    """Take the interval from the distance of neighbouring stamps."""
-    step = step_minutes(_settings(given, given["time_zone"]), batches[:_STEP_BATCHES])
+def _set_interval(path, given: dict, batches: list[Batch], to_check: list[str]) -> None:
+    """Take the interval from the distance of neighbouring stamps, and that of meters that are read more often."""
+    settings = _settings(given, given["time_zone"])
+    step, steps = steps_minutes(settings, batches[:: -(-len(batches) // _STEP_BATCHES)])
     if step is None or (given.get("format") in ("nem12", "green_button") and step in INTERVALS):
         return
     if step >= _MINUTES_PER_DAY:
@@ -399,6 +400,10 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
             hint="ask for such intervals, or sum the readings to them",
         )
     given["interval_minutes"] = int(step)
+    shorter = [int(one) for one in steps if one in INTERVALS and one < step and step % one == 0]
+    if shorter and settings.adds_up:
+        given["shortest_interval_minutes"] = min(shorter)
+        to_check.append(f"some meters are read every {min(shorter)} minutes: their readings are added up")
 
 
 def _names_times(settings: ExportSettings) -> bool:

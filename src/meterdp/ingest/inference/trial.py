@@ -26,7 +26,7 @@ from meterdp.ingest.dense import (
     count_reasons,
 )
 from meterdp.ingest.fields import hours_hint
-from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes
+from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes, steps_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
 from meterdp.ingest.ingest import Survey, fill, household_numbers, left_out_of, refuse_unusable, survey_export
@@ -74,7 +74,7 @@ class Trial:
     energy_kwh: np.ndarray  # (H, T) on the grid, meters in order of their ids
     batches: list[Batch]
     whole: bool  # whether these are all readings of the export
-    finer: int = 0  # meters that are read between the intervals, so that no reading of theirs counts
+    in_parts: np.ndarray | None = None  # (M,) bool: meters with readings of parts of intervals that are not added up
 
     @property
     def starts_us(self) -> np.ndarray:
@@ -351,8 +351,8 @@ def try_out(
         fill(path, settings, read, survey, household_numbers(survey)[1], chunks)
         [(_, energy_kwh)] = chunks.arrays()
     refuse_unusable(path, settings, survey, chunks)
-    finer = int((np.isnan(energy_kwh).all(axis=1) & (chunks.row_counts[:, BETWEEN] > 0)).sum())
-    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, finer)
+    in_parts = chunks.row_counts[:, BETWEEN] >= _FEWEST_GAPS
+    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, in_parts)
 
 
 def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
@@ -504,19 +504,29 @@ def go_by_clock(trial: Trial) -> bool | None:
 
 
 def _other_intervals(trial: Trial) -> Iterator[str]:
-    usual = np.array([_usual_gap(row) for row in trial.energy_kwh])
-    judged = usual[usual > 0]
-    minutes, own = trial.settings.interval_minutes, int((judged == 1).sum())
-    lengths, counts = np.unique(judged[judged > 1], return_counts=True)
-    others = [f"{n:,} every {gap * minutes:,}" for gap, n in zip(lengths, counts, strict=True)]
-    others += [f"{trial.finer:,} more often"] if trial.finer else []
-    if own and others:  # all alike is a matter of the settings
-        yield (
-            f"of {len(judged) + trial.finer:,} meters, {own:,} have a reading every {minutes} minutes and "
-            f"{', '.join(others)}: a study leaves the others out, as most of their readings are missing or cover "
-            "only part of an interval; export them separately, keep the rows of one interval (export.keep_rows), or "
-            "convert all to the longest"
-        )
+    """Meters that are read more often than others, or less."""
+    settings, usual = trial.settings, np.array([_usual_gap(row) for row in trial.energy_kwh])
+    usual[trial.in_parts] = 0
+    minutes, more_often = settings.interval_minutes, int(trial.in_parts.sum())
+    lengths, counts = np.unique(usual[usual > 0], return_counts=True)
+    own = int(counts[lengths == 1].sum())
+    longer = [(gap * minutes, n) for gap, n in zip(lengths.tolist(), counts.tolist(), strict=True) if gap > 1]
+    if not more_often and not (own and longer):  # all alike is a matter of the settings
+        return
+    there = [f"{n:,} have a reading every {length:,} minutes" for length, n in [(minutes, own), *longer] if n]
+    there += [f"{more_often:,} are read more often, if only at times"] if more_often else []
+    longest = max([minutes, *(length for length, _ in longer)])
+    steps = [step for step in steps_minutes(settings, trial.batches)[1] if step < longest and longest % step == 0]
+    said = (
+        f"of {counts.sum() + more_often:,} meters, {' and '.join(there)}: a study leaves out what is missing or "
+        "covers only part of an interval; "
+    )
+    if settings.adds_up and steps and 60 % longest == 0:
+        add_up = [f"export.interval_minutes to {longest}"] if longest > minutes else []
+        add_up.append(f"export.shortest_interval_minutes to {min(steps):g}")
+        yield f"{said}set {' and '.join(add_up)} to add the shorter ones up"
+    else:
+        yield f"{said}export them separately, or convert all to the longest"
 
 
 def _usual_gap(row: np.ndarray) -> int:
