@@ -108,7 +108,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
     elif arguments.unless_read is None:
-        print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
+        if look.coverage:
+            print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
         study = f"a study can run{', but look at this first:' if odd else '.'}"
         study = study if look.somebody else "a study would be empty, so look at this first:"
         print(f"The settings describe {path} ({look.meters}): {study}")

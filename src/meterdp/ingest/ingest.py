@@ -39,7 +39,7 @@ from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
 from meterdp.ingest.members import Member, label
-from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.meter_list import USABLE, MeterList
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import LONGEST_EXPORT_DAYS, ExportSettings
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
@@ -47,6 +47,11 @@ from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, M
 _DAY_US = 24 * 3600 * 1_000_000
 MEMORY_BYTES = 2 << 30
 _ROWS_PER_WRITE = 1 << 19
+# Not how many: a log may not count.
+_FEW_METERS = (
+    f"export: fewer than {USABLE:.0%} of the listed meters have any reading in these days, so a release would be off "
+    "by more than it states. If ids or days are a mistake, stop now (Ctrl-C): nothing has been charged for it yet"
+)
 
 
 def ingest(
@@ -121,7 +126,7 @@ def ingest(
         pool = stack.enter_context(ThreadPoolExecutor(threads))
 
         def write_shards() -> Iterator[None]:
-            sample, every = [], sample_step(len(rank))
+            sample, every, with_readings = [], sample_step(len(rank)), 0
             for number, (first, energy_kwh) in enumerate(chunks.arrays()):
                 sample.append(energy_kwh[-first % every :: every].copy())  # a view would keep the whole chunk
                 if number == last:
@@ -133,8 +138,11 @@ def ingest(
                 ]
                 if months is not None:
                     months.add(first, energy_kwh)
+                with_readings += np.isfinite(energy_kwh).any(axis=1).sum()
                 for job in jobs:
                     yield job.result()
+            if survey.listed and with_readings < USABLE * len(rank):
+                print(_FEW_METERS, file=sys.stderr)
 
         for _ in progress(write_shards(), "readings, shards written", len(parts)):
             pass

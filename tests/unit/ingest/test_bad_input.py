@@ -311,3 +311,40 @@ def test_settings_from_the_configuration():
             ExportSettings.from_config(days)
     with pytest.raises(InputError, match=r"'export.last_day': is more than 20 years after export.first_day; split"):
         ExportSettings.from_config({"first_day": "2000-01-01", "last_day": "2020-01-16"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"shortest_interval_minutes": 15}, "is no part of export.interval_minutes"),
+        ({"shortest_interval_minutes": 10}, "is no part of export.interval_minutes"),
+        (
+            {"interval_minutes": 60, "shortest_interval_minutes": 15, "unit_column": "u"},
+            "does not go with export.unit_",
+        ),
+        (
+            {"interval_minutes": 60, "shortest_interval_minutes": 15, "format": "nem12"},
+            "nem12 says which intervals are",
+        ),
+        (
+            {"interval_minutes": 60, "shortest_interval_minutes": 15, "format": "wide_csv"},
+            "needs a stamp in every row",
+        ),
+    ],
+)
+def test_a_shortest_interval_that_is_no_part_or_cannot_be_added_up(settings, words):
+    with pytest.raises(InputError, match=f"'export.shortest_interval_minutes': .*{words}"):
+        ExportSettings(**settings)
+
+
+@pytest.mark.parametrize(("without", "said"), [(3, False), (4, True)])
+def test_listed_meters_that_the_export_lacks_are_said_without_their_number(tmp_path, capsys, without, said):
+    """Of 60 listed meters more than one in twenty; before anything is charged, as reading comes first."""
+    rows = [(f"M{m:02d}", f"2025-01-01 00:{q:02d}", "1") for m in range(60 - without) for q in (0, 15)]
+    period = {"time_zone": "UTC", "first_day": "2025-01-01", "last_day": "2025-01-01", "meters": "list.csv"}
+    settings = ExportSettings.from_config(period)
+    ingested(write_csv(tmp_path / "e.csv", rows), settings, listed=[f"M{m:02d}" for m in range(60)])
+    printed = capsys.readouterr().err
+    assert ("fewer than 95% of the listed meters have any reading" in printed) == said and str(
+        60 - without
+    ) not in printed

@@ -1031,6 +1031,25 @@ def few_looked_at(monkeypatch):
     monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 15)
 
 
+def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_path, capsys, few_looked_at):
+    """A folder of months, of which the first is not asked for; with wrong ids it is said all the same."""
+    frame = plain(readings(meters=10))
+    (tmp_path / "export").mkdir()
+    march = frame["interval_start"] < "2025-04-01"
+    frame[march].to_csv(tmp_path / "export/1.csv", index=False)
+    frame[~march].to_csv(tmp_path / "export/2.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
+    export |= {"first_day": "2025-04-01", "last_day": "2025-04-06"}
+    (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    assert code == 0 and "have no reading" not in said and "100" not in said
+    assert "the first rows lie outside these days: only the whole export tells" in said and "a study can run" in said
+    (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *map(str, range(10))]))
+    assert (
+        "of 10 listed meters, 10 have no reading" in checked(tmp_path, capsys, tmp_path / "export", export=export)[1]
+    )
+
+
 @pytest.mark.parametrize(
     ("order", "files", "follow"),
     [

@@ -22,7 +22,7 @@ from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch, plain_id
 from meterdp.ingest.clock import clock_changes
-from meterdp.ingest.dense import REASONS, USED
+from meterdp.ingest.dense import REASONS, STAMP_OUTSIDE_PERIOD, USED
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes, steps_minutes
 from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
@@ -484,7 +484,7 @@ class Look:
     odd: list[str] = field(default_factory=list)  # what else is to be checked
     meters: str = ""  # how many there are
     somebody: bool = True  # whether any of them has a reading
-    coverage: str = ""  # which days there are, and how much is missing
+    coverage: str = ""  # which days there are, and how much is missing, if that is known
 
 
 def looked_at(
@@ -545,7 +545,11 @@ def looked_at(
         odd.append(str(wrong_offset))
     if scale is not None:
         odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
-    if without:
+    other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
+    known = trial.whole or counted > without or not other_days
+    if not known:
+        odd.append("the first rows lie outside these days: only the whole export tells which meters have readings")
+    elif without:
         odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{_worth(without, counted)}")
         odd += _written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
@@ -567,11 +571,12 @@ def looked_at(
     if without or many_contradict(trial):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{begun.of:,} files; " if begun.of > 1 else ""
-    meters += f"{counted:,} {what}, {counted - without:,} of them with readings"
+    meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
         where = "the export" if every else "the first rows"
         meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
-    return Look(found, odd, meters, counted > without, _coverage_of_first(trial, export["time_zone"]))
+    coverage = _coverage_of_first(trial, export["time_zone"]) if known else ""
+    return Look(found, odd, meters, counted > without or not known, coverage)
 
 
 def _coverage_of_first(trial: Trial, zone: str) -> str:
