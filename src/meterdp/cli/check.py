@@ -84,7 +84,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.unless_read is None:
             print("No export is named, so one will be simulated: a study can run.")
         return 0
-    from meterdp.ingest.inference.examine import Look, looked_at
+    from meterdp.ingest.inference.look import Look, looked_at
 
     source = " + ".join(map(str, arguments.config))
     config, problems = looked_through(given, schema, source)

@@ -125,7 +125,7 @@ def to_check_in_export(config: Mapping) -> list[str]:
     Where the list of meters is public nothing of it may end a run, so how to stop is said as well.
     """
     from meterdp.core.log_scale import LogScale
-    from meterdp.ingest.inference.examine import looked_at
+    from meterdp.ingest.inference.look import looked_at
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.feeders import most_daily_kwh
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from meterdp.ingest.inference.examine import looked_at
+from meterdp.ingest.inference.look import looked_at
 from tests.unit.ingest.made_up import pack
 
 ZONE = "Europe/London"

@@ -22,7 +22,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.ingest.fields import Field, Rejects, StampParser
-from meterdp.ingest.inference.examine import looked_at
+from meterdp.ingest.inference.look import looked_at
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.meter_list import MeterList, read_meter_list, write_meter_list
 from meterdp.ingest.readers.csv_rows import CsvRows

@@ -1,14 +1,11 @@
-"""Look at an export that no one has described: settings that read it, what is in it, and what looks wrong.
-
-Whether its first readings contradict given settings. ``meterdp check`` prints both.
-"""
+"""Look at an export that no one has described: settings that read it, what is in it, and what looks wrong."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import available_timezones
@@ -20,15 +17,16 @@ import yaml
 from meterdp.core.log_scale import SIGNED, LogScale
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
-from meterdp.ingest.batch import NO_STAMP, Batch, plain_id
+from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
-from meterdp.ingest.dense import REASONS, STAMP_OUTSIDE_PERIOD, USED
+from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes, steps_minutes
-from meterdp.ingest.inference.layout import ENDS_SAID, UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.quantities import SeveralRowsError, columns_beside, columns_not_read
-from meterdp.ingest.inference.stamps import evidence_against, first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import HEAD_BYTES, head_of, kind_of, read_table, sample_of, samples_of, some_rows
+from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
+from meterdp.ingest.inference.listed import ids_of, rounded_ids
+from meterdp.ingest.inference.quantities import SeveralRowsError, columns_not_read
+from meterdp.ingest.inference.stamps import first_and_last_us, stamp_evidence
+from meterdp.ingest.inference.table import HEAD_BYTES, kind_of, read_table, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     NET_CLIP_KWH_PER_HOUR,
@@ -36,23 +34,17 @@ from meterdp.ingest.inference.trial import (
     FirstReadings,
     Trial,
     begin_files,
-    begin_strictly,
     contradicting_rows,
+    coverage,
     feed_in_lost,
-    first_batches,
     first_refusal,
     go_by_clock,
     goes_on,
-    large_use,
-    many_contradict,
-    names_in,
-    outside,
     read_strictly,
     remarks,
     try_out,
 )
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
-from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, read_meter_list, rounded
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -73,7 +65,6 @@ _TOTAL = re.compile(
 _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
-_DISTINGUISH_ROWS = ("unit_column", "keep_rows")
 # Settings that a reason why rows cannot be used is about.
 _ABOUT = {"stamp_unreadable": ("time_format",), "value_unreadable": ("decimal", "thousands")}
 _MOST_PLACES = 4
@@ -109,7 +100,7 @@ def examine(
     is nothing we read, or cannot be read under any settings we know; names what it is. Of each file ``rows`` are
     looked at as well, or some that contradict others.
     """
-    layout = _layout(path, known or {}, rows)
+    layout = layout_of(path, known or {}, rows)
     given, said, to_check = layout.settings, layout.said, layout.to_check
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
@@ -144,7 +135,7 @@ def examine(
             _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches, to_check)
-    if _names_times(first_settings):
+    if names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     if rows is None and (contradicting := contradicting_rows(trial)):
@@ -168,7 +159,7 @@ def examine(
             "hours are assumed to count from midnight, to 23 or 25 when clocks change; if they follow the clock (an "
             f"hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
-    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *_rounded_ids(_ids(path, trial)[0], None)]
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *rounded_ids(ids_of(path, trial)[0], None)]
     odd += remarks(trial, zone, begun)
     odd += [lost] if lost else []
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
@@ -275,7 +266,7 @@ def _settings(given: dict, zone: str) -> ExportSettings:
     return ExportSettings.from_config({**given, "time_zone": zone})
 
 
-def _layout(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None = None) -> Layout:
+def layout_of(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None = None) -> Layout:
     """Return the layout of any kind of file; see :func:`examine`."""
     kind, head = kind_of(path)
     if kind == "csv":
@@ -406,7 +397,7 @@ def _set_interval(path, given: dict, batches: list[Batch], to_check: list[str]) 
         to_check.append(f"some meters are read every {min(shorter)} minutes: their readings are added up")
 
 
-def _names_times(settings: ExportSettings) -> bool:
+def names_times(settings: ExportSettings) -> bool:
     """Whether every row has a stamp of its own."""
     of_meters = settings.format == "wide_csv" and settings.wide_layout == "meters"
     by_number = settings.counts_intervals or settings.hours_rows
@@ -476,259 +467,6 @@ def _days(found: Finding) -> dict:
     return {"first_day": first.isoformat(), "last_day": last.isoformat()}
 
 
-@dataclass(frozen=True)
-class Look:
-    """What the first readings say about settings."""
-
-    findings: list[InputError]  # what contradicts the settings; with a public list of meters nothing may end a run
-    odd: list[str] = field(default_factory=list)  # what else is to be checked
-    meters: str = ""  # how many there are
-    somebody: bool = True  # whether any of them has a reading
-    coverage: str = ""  # which days there are, and how much is missing, if that is known
-
-
-def looked_at(
-    path,
-    export: dict,
-    scale: LogScale | None = None,
-    most_missing: float = 1.0,
-    most_daily_kwh: float | None = None,
-) -> Look:
-    """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
-    names, the share of its readings that a household of a study may lack, and the most that feeder totals count of a
-    meter, if any are asked for.
-
-    Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
-    """
-    settings = ExportSettings.from_config(export)
-    meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
-    if settings.format in ("long_csv", "wide_csv") and meter_list is None:
-        head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
-    begun = begin_files(path, settings, meter_list)
-    unread, files = begun.unread, len(begun.files)
-    if unread and len(unread) == files:  # by their headers alone, and no row of anybody
-        raise unread[0]
-    by_itself = _by_itself(path, settings)
-    odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
-    odd += columns_not_read(path, settings)
-    if others := outside(settings, begun):
-        odd.append(
-            f"{others:,} of {files:,} files begin with readings outside export.first_day to export.last_day, which "
-            "do not count"
-        )
-    otherwise = [*files_written_otherwise(path, settings, begun)]
-    if meter_list is not None:
-        trial = try_out(path, settings, *first_batches(path, settings), meter_list)
-        found = [*otherwise, *trial.findings(path)]
-        odd += [f"counted as missing: {error}" for error in first_refusal(path, trial)]
-    else:
-        try:
-            begin_strictly(path, settings)  # the header, before all rows are read
-            trial = try_out(path, settings, *first_batches(path, settings))
-        except InputError as error:
-            return Look([error], odd)
-        found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
-    named, every = _ids(path, trial)
-    counted, without, what = _meters(trial, meter_list)
-    odd += [*_not_there(trial, named if every else None, meter_list), *_rounded_ids(named, meter_list)]
-    odd += remarks(trial, export["time_zone"], begun)
-    if unread and meter_list is not None:
-        odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
-    elif unread:
-        found = [*unread[:1], *found]
-    wrong_offset = _wrong_offset(path, by_itself, settings)
-    if wrong_offset is None:
-        odd += _other_stamps(by_itself, trial, export["time_zone"])
-    elif meter_list is None:
-        found = [*found, wrong_offset]
-    else:
-        odd.append(str(wrong_offset))
-    if scale is not None:
-        odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
-    other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
-    known = trial.whole or counted > without or not other_days
-    if not known:
-        odd.append("the first rows lie outside these days: only the whole export tells which meters have readings")
-    elif without:
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{_worth(without, counted)}")
-        odd += _written_otherwise(path, trial, named, meter_list)
-    missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
-    some, least = (
-        int(((missing > most_missing) & (missing < 1)).sum()),
-        f"{1 - most_missing:.0%} of the readings of these days",
-    )
-    if len(missing) and (missing > most_missing).all():
-        hint = "name days that most meters were read on, or see quality.max_missing_share"
-        empty = InputError(
-            f"no meter has {least}: a study would leave all of them out",
-            file=path,
-            field="export.first_day",
-            hint=hint,
-        )
-        found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
-    elif some:
-        odd.append(f"of {counted:,} {what}, {some:,} have fewer than {least}, and a study leaves them out")
-    if without or many_contradict(trial):
-        odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    meters = f"{begun.of:,} files; " if begun.of > 1 else ""
-    meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
-    if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
-        where = "the export" if every else "the first rows"
-        meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
-    coverage = _coverage_of_first(trial, export["time_zone"]) if known else ""
-    return Look(found, odd, meters, counted > without or not known, coverage)
-
-
-def _coverage_of_first(trial: Trial, zone: str) -> str:
-    """Return how much is missing in the period, or of an export of which only the start was read, up to there."""
-    begin, end = 0, len(trial.starts_us)
-    given = np.flatnonzero(~np.isnan(trial.energy_kwh).all(axis=0))
-    if not trial.whole and len(given):
-        begin, end = int(given[0]), int(given[-1]) + 1
-    days = [text[:10] for text in local_text(trial.starts_us[[begin, end - 1]].astype("datetime64[us]"), zone)]
-    return _coverage(trial, begin, end, *days) + ("" if trial.whole else " (first rows only)")
-
-
-def _coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
-    empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
-    if not trial.whole:  # files of days that were not read say nothing
-        looked_at &= ~empty.all(axis=0)
-    missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
-    missing = np.where((~empty).any(axis=1), missing, 1)
-    # A meter of which no row is read, as none is of its kind, says nothing of the days.
-    missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
-    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
-
-
-def _meters(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
-    """Return how many meters there are, how many of them have no reading, and what they are called.
-
-    Of the first rows only those that are named there count, of a whole export all that are listed.
-    """
-    counted, without = len(trial.energy_kwh), int(np.isnan(trial.energy_kwh).all(axis=1).sum())
-    every = trial.whole
-    if meter_list is not None and (every or meter_list.circuit_of.keys().isdisjoint(names_in(trial.batches))):
-        every, more = True, len(meter_list.circuit_of) - counted
-        counted, without = counted + more, without + more
-    what = ("listed " if meter_list is not None else "") + "meters" + ("" if every else " in the first rows")
-    return counted, without, what
-
-
-def _ids(path, trial: Trial) -> tuple[set[str], bool]:
-    """Return the meters that are known to be in an export, and whether these are all: where every file is of one
-    meter its files tell, where no meter begins in the second half of what was read its first rows.
-    """
-    if trial.settings.meter_column is None:
-        return {plain_id(file.meter_id) for file in files_of(path)}, True
-    half = len(trial.batches) // 2
-    before, after = names_in(trial.batches[:half]), names_in(trial.batches[half:])
-    return before | after, trial.whole or (len(after) > 1 and after <= before)
-
-
-def _not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed meters are not in an export of which all meters are known but not all readings."""
-    if meter_list is None or named is None or trial.whole:
-        return
-    listed = len(meter_list.circuit_of)
-    if without := len(meter_list.circuit_of.keys() - named):
-        where = (
-            "have no file named after them"
-            if trial.settings.meter_column is None
-            else "are not in the first rows, which seem to name all meters"
-        )
-        yield f"{without:,} of {listed:,} listed meters {where}{_worth(without, listed)}"
-
-
-def _worth(without: int, meters: int) -> str:
-    """Return what a release is worth of which so many meters have no readings."""
-    if 2 * without > meters:
-        return " (a release would mostly hold noise around a public guess, and still be charged)"
-    if without > (1 - USABLE) * meters:
-        of_meters = f"{USABLE:.0%} of the meters have usable readings"
-        return f" (a release would be off by more than it states, because it assumes that {of_meters})"
-    return ""
-
-
-def _rounded_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many ids of the export or of the list went through a spreadsheet."""
-    listed = set() if meter_list is None else meter_list.circuit_of.keys()
-    for ids, what in ((named, "in the export"), (listed, "on the list")):
-        if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):
-            yield f"{of:,} of the ids {what} look like 1.23E+17, and each may stand for several meters: {AS_TEXT}"
-    without_rows = listed - named
-    if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
-        yield f"{of:,} of the meters in the export seem to be on the list under a rounded id: {AS_TEXT}"
-
-
-def _written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed ids are in the export in capitals or with other zeros in front, blanks or signs, as
-    spreadsheets make, and which other column has them.
-    """
-    if meter_list is None:
-        return
-
-    def bare(name: str) -> str:
-        return re.sub(r"[\W_]", "", name).lstrip("0").lower()
-
-    known = set(map(bare, named - meter_list.circuit_of.keys()))
-    if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
-        yield f"{alike:,} listed meters are in the export with different leading zeros, blanks, signs or capitals"
-    for column in columns_beside(path, trial.settings):
-        if not meter_list.circuit_of.keys().isdisjoint(map(plain_id, column.tokens)):
-            yield f"ids from the list are in the column '{column.name}' (export.meter_column)"
-
-
-def _by_itself(
-    path, settings: ExportSettings, rows: Mapping[str, Sequence[int]] | None = None
-) -> Layout | InputError:
-    """Return what an export looks like if only the rows that are read are known, or why it looks like none."""
-    try:
-        return _layout(path, {"keep_rows": settings.keep_rows or {}}, rows)
-    except InputError as error:
-        return error
-
-
-def _wrong_offset(path, by_itself: Layout | InputError, settings: ExportSettings) -> InputError | None:
-    """Return the error if stamps carry offsets that are not those of the zone of the settings."""
-    offsets = by_itself.offsets if isinstance(by_itself, Layout) else None
-    against = offsets and offsets.against(settings.time_zone)
-    return against and InputError(against[0], file=path, field="export.time_zone", hint=against[1])
-
-
-def _other_stamps(by_itself: Layout | InputError, trial: Trial, time_zone: str) -> Iterator[str]:
-    """Say that stamps look like the ends of intervals where the settings say starts, or the other way round."""
-    settings, sentence = trial.settings, None
-    found = by_itself.settings if isinstance(by_itself, Layout) else {}
-    same = all(found.get(key, getattr(settings, key)) == getattr(settings, key) for key in ("time_column", "format"))
-    if same and "stamp" in found and not settings.numbers_rows:
-        if found["stamp"] != settings.stamp:
-            sentence = next(said for said in by_itself.said if said in ENDS_SAID)
-    elif _names_times(settings):
-        zones = {"of_stamps": settings.time_zone, "of_homes": time_zone}
-        minutes, column = settings.interval_minutes, settings.time_column
-        against = evidence_against(settings.stamp, trial.batches, minutes, column, **zones)
-        sentence = against and against.sentence
-    if sentence:
-        wrong = "if that is wrong, every reading is off by an interval"
-        yield f"{sentence}, but export.stamp says {settings.stamp}: {wrong}"
-
-
-def _other_columns(by_itself: Layout | InputError, settings: ExportSettings) -> list[str]:
-    """Return what the export by itself looks like, if other columns than those of the settings distinguish rows."""
-    if isinstance(by_itself, InputError):
-        return [str(by_itself)]
-    kept = {column: list(entries) for column, entries in (settings.keep_rows or {}).items()}
-    here = {"unit_column": settings.unit_column, "keep_rows": kept}
-    found = {key: by_itself.settings[key] for key in _DISTINGUISH_ROWS if key in by_itself.settings}
-    plain = {"default_flow_style": True, "width": 1000, "allow_unicode": True}
-    texts = [
-        f"export.{key} to {yaml.safe_dump(value, **plain).splitlines()[0]}"
-        for key, value in found.items()
-        if value != here[key]
-    ]
-    return [f"going by its first rows, set {', '.join(texts)}"] if texts else []
-
-
 def format_words(settings: Mapping) -> str:
     form = settings.get("format", "long_csv")
     if form == "wide_csv" and settings.get("wide_layout") == "meters":
@@ -771,7 +509,7 @@ def _period(found: Finding) -> list[str]:
     begin, end, kept, kept_whole = found.period
     meters, slots = found.trial.energy_kwh.shape
     days = _days(found).values()
-    said = ["  " + _coverage(found.trial, begin, end, *days)]
+    said = ["  " + coverage(found.trial, begin, end, *days)]
     if (begin, end) != (0, slots):
         said.append(
             f"  {kept:,} of {meters:,} meters have enough of them for a study; over all {_days_of(found.trial)} days "

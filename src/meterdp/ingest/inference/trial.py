@@ -369,6 +369,18 @@ def names_in(batches: list[Batch]) -> set[str]:
     return {plain_id(name) for batch in batches for name in batch.meter_ids}
 
 
+def coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
+    """Say how much of a typical meter's readings is missing between two slots of the days that are named."""
+    empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
+    if not trial.whole:  # files of days that were not read say nothing
+        looked_at &= ~empty.all(axis=0)
+    missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
+    missing = np.where((~empty).any(axis=1), missing, 1)
+    # A meter of which no row is read, as none is of its kind, says nothing of the days.
+    missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
+    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
+
+
 def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]:
     """Return what somebody who knows the export should look at, as sentences; ``time_zone`` is that of the homes."""
     zone = time_zone or trial.settings.time_zone
