@@ -1,6 +1,7 @@
 # From cleaned readings to how much households use, when, how high they peak together, and which classes cause the peak.
 # Needs:  private/{log_load,quality.parquet,labels.parquet,meters.parquet}, and the public list of meters if there is one.
-# Gives:  study/{total_load,consumption_quantiles,peak_hours,class_load,group_use,coincidence,example_households}.parquet.
+# Gives:  study/{total_load,consumption_quantiles,peak_hours,class_load,group_use,group_profiles,coincidence,
+#         example_households}.parquet.
 
 
 rule consumption:
@@ -16,6 +17,7 @@ rule consumption:
         peak_hours=STUDY / "peak_hours.parquet",
         class_load=STUDY / "class_load.parquet",
         group_use=STUDY / "group_use.parquet",
+        group_profiles=STUDY / "group_profiles.parquet",
         coincidence=STUDY / "coincidence.parquet",
         example_households=STUDY / "example_households.parquet",
     log:

@@ -27,7 +27,7 @@ def opened(path: Path):
     if not path.is_file():
         raise InputError("is not there", file=path, hint="give the path of the ledger; the first release makes it")
     if not is_ledger(path):
-        raise InputError("is no ledger, or damaged", file=path, hint="give the path of the ledger")
+        raise InputError("is not a ledger, or is damaged", file=path, hint="give the path of the ledger")
     return Ledger(path)
 
 

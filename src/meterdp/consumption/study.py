@@ -19,6 +19,7 @@ from meterdp.consumption.tables import (
     COINCIDENCE,
     CONSUMPTION_QUANTILES,
     EXAMPLE_HOUSEHOLDS,
+    GROUP_PROFILES,
     GROUP_USE,
     PEAK_HOURS,
     TOTAL_LOAD,
@@ -175,7 +176,10 @@ def study_rows(found: Consumption) -> dict[str, Rows]:
     if found.calendar is None:
         return {
             table.name: {name: [] for name in table.schema.names}
-            for table in (TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS, CLASS_LOAD, GROUP_USE, COINCIDENCE)
+            for table in (
+                *(TOTAL_LOAD, CONSUMPTION_QUANTILES, PEAK_HOURS),
+                *(CLASS_LOAD, GROUP_USE, GROUP_PROFILES, COINCIDENCE),
+            )
         }
     return {
         TOTAL_LOAD.name: _total_load(found),
@@ -183,6 +187,7 @@ def study_rows(found: Consumption) -> dict[str, Rows]:
         PEAK_HOURS.name: _peak_hours(found.each),
         CLASS_LOAD.name: _class_load(found),
         GROUP_USE.name: _group_use(found),
+        GROUP_PROFILES.name: _group_profiles(found),
         COINCIDENCE.name: _coincidence(found),
     }
 
@@ -262,6 +267,20 @@ def _group_use(found: Consumption) -> Rows:
             }
         )
     return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}
+
+
+def _group_profiles(found: Consumption) -> Rows:
+    months = found.calendar.local_day.astype("datetime64[D]").astype("datetime64[M]").astype(int) % 12
+    cell, cells = 24 * months + found.calendar.minute_of_day // 60, 24 * 12
+    parts = []
+    for (column, entry), kw in zip(found.entries, found.entry_kw, strict=True):
+        known = np.isfinite(kw)
+        total, count = np.bincount(cell[known], kw[known], cells), np.bincount(cell[known], minlength=cells)
+        there = np.flatnonzero(count)
+        named = (np.full(len(there), word, dtype=object) for word in (column, entry))
+        parts.append((*named, there // 24 + 1, there % 24, count[there], total[there] / count[there]))
+    columns = map(np.concatenate, zip(*parts, strict=True)) if parts else ([] for _ in GROUP_PROFILES.schema.names)
+    return dict(zip(GROUP_PROFILES.schema.names, columns, strict=True))
 
 
 def _coincidence(found: Consumption) -> Rows:

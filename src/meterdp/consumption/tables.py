@@ -78,6 +78,20 @@ GROUP_USE = Table(
     ),
 )
 
+GROUP_PROFILES = Table(
+    "group_profiles",
+    "study",
+    "When the same groups of households use energy: by month and by hour of the day.",
+    (
+        Column("list_column", TEXT, "", "column of the list"),
+        Column("entry", TEXT, "", "what the list says of the households"),
+        Column("month_local", INT, "1", "local month, 1 to 12, of all years of the period"),
+        Column("hour_of_day_local", INT, "h", "local hour of the day"),
+        Column("interval_count", COUNT, "1", "intervals in which any of them was read"),
+        Column("mean_kw", REAL, "kW", "mean power of a household in these intervals"),
+    ),
+)
+
 COINCIDENCE = Table(
     "coincidence",
     "study",

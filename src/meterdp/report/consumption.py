@@ -15,6 +15,7 @@ from meterdp.consumption.tables import (
     CLASS_LOAD,
     COINCIDENCE,
     CONSUMPTION_QUANTILES,
+    GROUP_PROFILES,
     GROUP_USE,
     PEAK_HOURS,
     TOTAL_LOAD,
@@ -28,9 +29,12 @@ from meterdp.report.pages import CONSUMPTION, Grid, Tables, figure, grid_of, pri
 from meterdp.report.style import (
     BLACK,
     BLUE,
+    GREEN,
     GREY,
     LIGHT_GREY,
     ORANGE,
+    PURPLE,
+    SKY,
     VERMILION,
     canvas,
     legend_below,
@@ -52,6 +56,9 @@ _SEASONS = ((12, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
 _DAYS_OF_SEASON = 14
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
+# Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
+_MOST_COLUMNS = 3
+_ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
 _HOURS = np.arange(0, 25, 6)
 
 
@@ -321,6 +328,59 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
 
 
 GRIDS = {"groups": groups_grid}
+
+
+@figure(
+    GROUP_PROFILES,
+    category=CONSUMPTION,
+    may_be_empty=True,
+    look_for=("Where lines cross, groups differ in when they use energy, not only in how much."),
+    alternative="Mean power by hour of the day and daily energy by month, a line for each group of households.",
+)
+def use_of_groups(data: pd.DataFrame, output) -> None:
+    """Draw the mean power of groups by hour of the day, and their daily energy by month."""
+    columns = list(data["list_column"].unique())[:_MOST_COLUMNS]
+    with canvas(output, "When do groups of households use electricity?", 0.5 + 2.9 * max(len(columns), 1)) as drawing:
+        grid = panels(drawing, 2 * max(len(columns), 1), 2)
+        for number, column in enumerate(columns):
+            left, right = grid[2 * number : 2 * number + 2]
+            of_column = data[data["list_column"] == column]
+            by_hour, by_month = (_mean_of(of_column, by) for by in ("hour_of_day_local", "month_local"))
+            for place, entry in enumerate(by_hour):
+                line = {"color": _ENTRY_COLOURS[place % len(_ENTRY_COLOURS)], "label": entry}
+                line["linestyle"] = "-" if place < len(_ENTRY_COLOURS) else "--"
+                left.plot(by_hour.index + 0.5, by_hour[entry], **line)
+                right.plot(by_month.index, 24 * by_month[entry], marker="o", markersize=4, **line)
+            _strips_of(left, [*by_hour.index, 24], by_hour, [f"{hour:02d}:00" for hour in by_hour.index], "kW")
+            months = [f"{date(2000, month, 1):%B}" for month in by_month.index]
+            edges = [*(by_month.index - 0.5), by_month.index[-1] + 0.5]
+            _strips_of(right, edges, 24 * by_month, months, "kWh a day")
+            left.set(
+                title=f"{column}: at what hour?", xlabel="hour of the day", ylabel="kW per household", xlim=(0, 24)
+            )
+            left.set_xticks(_HOURS)
+            right.set(title=f"{column}: in which months?", ylabel="kWh a day per household")
+            right.set_xticks(by_month.index, [name[0] for name in months])
+            right.set_xlim(edges[0], edges[-1])
+            for axes in (left, right):
+                axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            left.legend(fontsize=8)
+
+
+def _mean_of(data: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the mean power of every entry (columns) by hour or month (rows), over all intervals."""
+    energy = data.assign(energy=data["mean_kw"] * data["interval_count"])
+    sums = energy.pivot_table(["energy", "interval_count"], by, "entry", aggfunc="sum")
+    return sums["energy"] / sums["interval_count"]
+
+
+def _strips_of(axes: Axes, edges: Sequence, values: pd.DataFrame, names: Sequence[str], unit: str) -> None:
+    texts = [
+        f"{name}: " + ", ".join(f"{entry} {significant(value)} {unit}" for entry, value in row.dropna().items())
+        for name, (_, row) in zip(names, values.iterrows(), strict=True)
+    ]
+    show_strips(axes, edges, texts)
+
 
 # --- coincidence and who causes the peak ----------------------------------------------------------------------------
 

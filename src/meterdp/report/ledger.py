@@ -39,6 +39,7 @@ def budget_over_time(statements: Sequence[Statement], output) -> None:
     from matplotlib.dates import AutoDateLocator
 
     with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as drawing:
+        drawing.get_layout_engine().set(h_pad=0.08)  # dates of one panel stand clear of the title below
         for axes, statement in zip(panels(drawing, len(statements), 1), statements, strict=True):
             when = [datetime.fromisoformat(e.event["at_utc"]) for e in statement.entries]
             # A first release is one point in time; days around it make it a date.

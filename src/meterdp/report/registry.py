@@ -26,6 +26,7 @@ FIGURES: tuple[Figure, ...] = (
     consumption.load_by_hour,
     consumption.load_over_period,
     consumption.peaks_together,
+    consumption.use_of_groups,
     densities.marginal_densities,
     fidelity.fidelity,
     periods.synthetic_homes,

@@ -43,7 +43,6 @@ _RC = {
     "figure.autolayout": False,
     "figure.constrained_layout.use": False,  # not as the user's matplotlibrc says
     "figure.dpi": 72,  # as SVG is saved, so that text is measured at the size at which it is drawn
-    "figure.constrained_layout.h_pad": 0.08,  # dates of one panel stand clear of the title below
     "svg.fonttype": "path",
     "svg.hashsalt": "meterdp",
     "font.family": "DejaVu Sans",

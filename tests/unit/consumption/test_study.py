@@ -134,6 +134,17 @@ def test_groups_of_the_list_are_told_with_their_peaks_and_patterns(rows, long):
         assert classes[row.component] == classes.max()
 
 
+def test_groups_of_the_list_are_told_by_month_and_hour(rows, long):
+    own = long.dropna().assign(entry=long["home"].map(dict(zip(NUMBERS, TARIFF, strict=True))))
+    of_start = own[own["entry"] != ""].groupby(["entry", "start"])["kw"].mean().reset_index()
+    local = of_start["start"].dt.tz_convert("Europe/Berlin")
+    expected = of_start.groupby(["entry", local.dt.month.rename("month"), local.dt.hour.rename("hour")])["kw"]
+    found = rows["group_profiles"].set_index(["entry", "month_local", "hour_of_day_local"])
+    assert set(found["list_column"]) == {"tariff"} and found.index.tolist() == expected.mean().index.tolist()
+    np.testing.assert_allclose(found["mean_kw"], expected.mean(), atol=MILLIWATT)
+    assert found["interval_count"].tolist() == expected.size().tolist()
+
+
 def test_columns_with_one_or_many_entries_make_no_groups():
     ids = [f"m{number}" for number in range(30)]
     columns = {

@@ -423,6 +423,18 @@ def group_use() -> pd.DataFrame:
     )
 
 
+def group_profiles() -> pd.DataFrame:
+    """Of a year: flats peak in the evening, houses use more in winter."""
+    rows = [
+        (entry, month, hour, 30, level * (1 + winter * np.cos(np.pi * (month - 1) / 6)) * (1 + (hour == peak)))
+        for entry, level, winter, peak in (("flat", 0.35, 0.1, 19), ("house", 0.9, 0.7, 6))
+        for month in range(1, 13)
+        for hour in range(24)
+    ]
+    names = ["entry", "month_local", "hour_of_day_local", "interval_count", "mean_kw"]
+    return pd.DataFrame(rows, columns=names).assign(list_column="dwelling")[["list_column", *names]]
+
+
 def coincidence(sizes=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1421)) -> pd.DataFrame:
     peak = np.array([1.7 + 5.1 / size**0.6 for size in sizes])
     columns = {"home_count": sizes, "group_count": [min(20, 1421 // size) for size in sizes], "peak_kw": peak}
