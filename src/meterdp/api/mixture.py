@@ -127,7 +127,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Seed of ``noise="study"``, 0 if none is given. Safe noise has none, also not for `sample`, and refuses one.
     ledger : path-like, optional
         SQLite file that is charged before noise is drawn; it is made if it does not exist. The same request (all
-        public parameters here and the number of records) gets the mixture of the first time and costs nothing. It can
+        public parameters here and the number of records) gets the mixture of the first time and costs nothing;
+        another order of `meters` makes no other request, other meters do. It can
         be a ledger of the workflow: releases about the same meters and budget period add up.
     population : str
         Public name of the people behind the records, a label.
@@ -143,7 +144,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         counts for every meter of the ledger.
     records : str
         Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
-        others of the same name and days get the mixture of the first.
+        others of the same name, days and meters get the mixture of the first.
     cap_epsilon, cap_delta : float, default=4.0, 1e-5
         What population and budget period may spend in all.
 

@@ -19,6 +19,7 @@ from meterdp.mechanisms.proven.mechanism import calibrate_ball
 from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID
+from meterdp.release import records
 
 RNG = np.random.default_rng(1)
 X = np.vstack([RNG.normal([1, 4], [0.3, 0.5], (1200, 2)), RNG.normal([3.5, 2], [0.6, 0.3], (800, 2))])
@@ -344,13 +345,16 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     )
     assert np.array_equal(same_people.fit(X).covariances_, first.covariances_)
     assert not np.array_equal(clone(mixture).set_params(records="other").fit(X).means_, first.means_)
-    with pytest.raises(ValueError, match=r"^field 'epsilon': would spend more .* '2026' .*; ask for less"):
+    with pytest.raises(ValueError, match=r"^field 'epsilon': would spend more .* '2026' .*; use a smaller epsilon"):
         clone(mixture).set_params(epsilon=1.5).fit(X)
     with pytest.raises(ValueError, match=r"^field 'budget_period': does not hold all days"):
         clone(mixture).set_params(budget_period="2027").fit(X)
     with pytest.raises(ValueError, match=r"^field 'X': has fewer than 50"):
         clone(mixture).fit(X[:40])
-    assert len(Ledger(public["ledger"]).events()) == 4, "two were charged, each is stored"
+    events = Ledger(public["ledger"]).events()
+    assert len(events) == 4, "two were charged, each is stored"
+    named = ["artefact", "bounds", "days", "entries", "mechanism", "mechanism_version", "public", "records"]
+    assert sorted(events[0]["words"]) == named, "without meters as ledgers have known it longest"
 
 
 @pytest.mark.parametrize("meters", [None, [f"m{n}" for n in range(len(X))]])
@@ -368,3 +372,27 @@ def test_the_same_days_in_five_spellings_are_charged_once_or_add_up(tmp_path, me
                 clone(mixture).set_params(records=f"r{number}", **change).fit(X)
     charged = [event["mu"] for event in Ledger(tmp_path / "l").events() if event["kind"] == "charged"]
     assert epsilon_for(float(np.linalg.norm(charged)), 1e-5) < 4.0
+
+
+def test_other_meters_are_another_release_and_a_list_of_an_earlier_version_is_known(tmp_path, monkeypatch):
+    """The second people got the first ones' mixture for nothing."""
+    first, second = ([f"{town}{n}" for n in range(len(X))] for town in "ab")
+    path = tmp_path / "l"
+    mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **NAMED | {"ledger": path, "cap_epsilon": 1.3})
+
+    def fit(meters, records="r"):
+        return clone(mixture).set_params(meters=meters, records=records).fit(X).means_
+
+    def charged():
+        return [event for event in Ledger(path).events() if event["kind"] == "charged"]
+
+    with monkeypatch.context() as earlier:  # when requests named no list
+        earlier.setattr(records, "DIGESTS", ())
+        before = fit(first)
+    assert np.array_equal(fit(first[::-1]), before) and len(charged()) == 1
+    found = fit(second)
+    assert not np.array_equal(found, before) and len(charged()) == 2, "within the limit: they are other people"
+    assert np.array_equal(fit([f"B {n}" for n in range(len(X))]), found) and len(charged()) == 2
+    for meters, asked in (([first[0], *second[1:]], "r"), (first, "more"), (second, "more")):
+        with pytest.raises(ValueError, match="would spend more on its meters"):
+            fit(meters, records=asked)
