@@ -30,6 +30,7 @@ from meterdp.api.arguments import (
 )
 from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
+from meterdp.mechanisms.proven.noise_error import noise_errors
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import DrawnGuarantee, Limit, PrivacyBudget
@@ -49,8 +50,9 @@ class FitGuarantee(DrawnGuarantee):
     """What one fit claims; ``print`` it to read it as a sentence."""
 
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
-    # Noise of each entry of the mean of a component of average size, in standard deviations of that component, and of
-    # each of its variances, as a share of it: from public numbers alone, so without the bias of clipping.
+    # What noise moves two in three entries of the mean of a component of average size by at most, in standard
+    # deviations of that component, and two in three of its variances, as a share of them: from public numbers alone,
+    # so without the bias of clipping.
     mean_error: float
     variance_error: float
 
@@ -159,9 +161,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Rounds of private EM.
     guarantee_ : FitGuarantee
         What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
-        ``family``, ``covers``, ``for_release``, and how far noise alone is expected to move a component of average
-        size: ``mean_error``, each entry of its mean, in its standard deviations, and ``variance_error``, each of its
-        variances, as a share of it. Clipping adds a bias that neither more records nor a larger epsilon removes: it
+        ``family``, ``covers``, ``for_release``, and how far noise alone moves a component of average size, as runs on
+        a public Gaussian tell: ``mean_error``, in its standard deviations, is what two in three entries of its mean
+        are off by at most, and ``variance_error`` the same of its variances, as a share of them. They say nothing of
+        components that are not found. Clipping adds a bias that neither more records nor a larger epsilon removes: it
         draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
         if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
@@ -193,7 +196,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations and a variance by about 0.0073 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0056 standard deviations and a variance by about 0.016 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -268,14 +271,15 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
+        mean_error, variance_error = noise_errors(mechanism)
         self.guarantee_ = FitGuarantee.of(
             mechanism.guarantee,
             mechanism.public.sound.grid,
             covers=covers,
-            mean_error=mechanism.mean_error,
-            variance_error=mechanism.variance_error,
+            mean_error=mean_error,
+            variance_error=variance_error,
         )
-        if mechanism.variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
+        if variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
             warnings.warn(
                 f"so few records for this epsilon that covariances can be mostly noise: {self.guarantee_._noise}; "
                 "use fewer components, more records or a larger epsilon",

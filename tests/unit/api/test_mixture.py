@@ -108,6 +108,8 @@ def test_the_guarantee_is_that_of_the_mechanism(safe):
     [
         (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 0.3, "bounds": (-1, 4)}, True),
         (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 3, "bounds": (-1, 4)}, False),
+        (RNG.normal(1.5, 0.2, (200, 3)), {"bounds": (0, 3)}, True),  # a third of the variances are off by twice
+        (RNG.normal(1.5, 0.2, (300, 1)), {"bounds": (0, 3)}, False),
         (RNG.gamma(4, 0.1, (5000, 3)), {"n_components": 3, "bounds": (0, 3)}, False),  # that of the README
     ],
 )
