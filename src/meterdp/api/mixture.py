@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -81,7 +81,10 @@ _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
 _SAID = {
     "Complex data not supported": ("Complex data not supported", "use real numbers"),
-    "Reshape your data": ("is not a table", "Reshape your data: one row a record, also where there is only one"),
+    "Reshape your data": (
+        "is not a table ('Reshape your data', in the words of scikit-learn)",
+        "give one row a record, also where there is only one, and one column a feature, such as X[:, None]",
+    ),
     "dim 3": ("is not a table", "give one row a record"),
     "parse data": ("is sparse", "give a dense table"),
 }
@@ -437,14 +440,14 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     def _days(self) -> tuple[date, date]:
         try:
-            first, last = map(day_of, self.days)
+            first, last = (day_of(day.date() if _is_midnight(day) else day) for day in self.days)
         except (TypeError, ValueError):
             first, last = date.max, date.min
         require(
             first <= last,
             "days",
             "are not a first and a last day",
-            "give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
+            "give those of the readings behind the records, without times, such as ('2025-01-06', '2025-02-02')",
         )
         return first, last
 
@@ -472,7 +475,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         if self.meters is None:
             return None
         meters = tuple(self.meters) if isinstance(self.meters, Iterable) and not isinstance(self.meters, str) else ()
-        names = {plain_name(meter) for meter in meters if isinstance(meter, str) and _is_text(meter)} - {""}
+        texts = all(isinstance(meter, str) for meter in meters)
+        require(texts, "meters", "are not all texts", "give ids as texts, such as [str(meter) for meter in meters]")
+        names = {plain_name(meter) for meter in meters if _is_text(meter)} - {""}
         require(
             len(names) == len(meters) == n,
             "meters",
@@ -532,7 +537,9 @@ def _refused(error: Exception) -> Refused:
         if part in said:
             return Refused(problem, field="X", hint=hint)
     if any(part in said for part in _OF_THE_TABLE):
-        return Refused(said.rstrip().rstrip("."), field="X", hint="give one row a record, and the columns of the fit")
+        return Refused(
+            " ".join(said.split()).rstrip("."), field="X", hint="give one row a record, and the columns of the fit"
+        )
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
@@ -572,6 +579,11 @@ def _unmasked(x):
     if not np.ma.isMA(x) or not np.ma.is_masked(x):
         return x
     return np.where(np.ma.getmaskarray(x), np.nan, x.data)
+
+
+def _is_midnight(day) -> bool:
+    """Whether a day is written as its first moment, without a zone, as pandas does."""
+    return isinstance(day, datetime) and day.tzinfo is None and day.time() == time()
 
 
 def _is_text(value: str) -> bool:

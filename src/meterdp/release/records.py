@@ -94,7 +94,13 @@ def release_records(
         # Earlier versions named no list: what they drew is of these people only if it was charged to them.
         unlisted = {name: one for name, one in request.parameters.items() if name not in DIGESTS}
         request = ledger.named(request, unlisted, same_meters=True)
-    (files,) = release([Part(request, released)], x, ledger, budget.limit)
+    try:
+        (files,) = release([Part(request, released)], x, ledger, budget.limit)
+    except InputError as error:
+        if budget.meters is not None or error.field != request.setting:
+            raise
+        hint = f"{error.hint}, or give the meters of each fit: without them it counts for every meter of the ledger"
+        raise InputError(error.problem, hint=hint, file=error.file, field=error.field) from None
     return _of_json(files[FILE])
 
 
