@@ -102,6 +102,9 @@ def fit_arma(
 ) -> ArmaFits:
     """Fit an ARMA(p, q) to every meter by exact maximum likelihood, gaps allowed.
 
+    The likelihood is that of deviations from the sample mean, which is not part of the search. The first call in a
+    new installation compiles for some twenty seconds.
+
     A fit never fails: if no ARMA fit is admissible, it is an autoregression or a mean, and ``status`` says so. The AR
     part is stationary and the MA part invertible by a margin. **Nothing here is differentially private**:
     coefficients and forecasts are as sensitive as the readings.
@@ -122,7 +125,7 @@ def fit_arma(
     bounds_kwh : (float, float), optional
         Energies are clipped to them before the log is taken; the lower one is positive. Needed for ``kwh``.
     mean : {"estimated", "zero"}
-        Zero if the level was subtracted together with a pattern.
+        The sample mean, or zero if the level was subtracted together with a pattern.
     fit : {"likelihood", "forecast"}
         The likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle, as the
         workflow: a higher likelihood is not a better forecast.

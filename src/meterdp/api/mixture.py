@@ -82,7 +82,7 @@ _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records
 _SAID = {
     "Complex data not supported": ("Complex data not supported", "use real numbers"),
     "Reshape your data": (
-        "is not a table ('Reshape your data', in the words of scikit-learn)",
+        "is not a table (scikit-learn: 'Reshape your data')",
         "give one row a record, also where there is only one, and one column a feature, such as X[:, None]",
     ),
     "dim 3": ("is not a table", "give one row a record"),

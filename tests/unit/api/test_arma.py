@@ -38,6 +38,11 @@ def test_likelihood_and_forecasts_are_those_of_statsmodels(fits):
         assert model.fit(disp=0).llf <= fits.log_likelihood[i] + 1e-2
 
 
+def test_the_mean_is_that_of_the_sample_as_documented(fits):
+    """And not the one of largest likelihood."""
+    assert np.array_equal(fits.mean, np.nanmean(SERIES, axis=1))
+
+
 def test_fits_are_those_of_the_workflow(repository):
     """With its settings for a forecast; the season is the caller's."""
     config = studied(complete({}, load_schema(repository / "workflow/schemas/config.schema.yaml"))["forecast"])
