@@ -46,7 +46,8 @@ def refusals() -> Iterator[None]:
     except InputError as error:
         field = error.field and _PARAMETER.get(error.field, error.field.removeprefix("release."))
         file = None if error.file == "config" else error.file
-        raise Refused(error.problem, hint=error.hint, file=file, row=error.row, field=field) from None
+        problem, hint = (said.replace("release.cap_", "cap_") for said in (error.problem, error.hint))
+        raise Refused(problem, hint=hint, file=file, row=error.row, field=field) from None
 
 
 # More rounds, starts or steps than anybody waits for.

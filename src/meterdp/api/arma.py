@@ -5,6 +5,7 @@ The compiled search of :mod:`meterdp.forecasting`, as the workflow runs it (Rama
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,8 @@ from meterdp.forecasting.distribution import forecast_means, forecast_std
 
 # The square of a larger one, or of many of them together, is more than a float64 holds.
 MOST_READING = 1e100
+# Natural logs that are all positive, as those of watt-hours are, lie between these: from 3 Wh to 160 kWh.
+_LOWEST_LOG, _LARGEST_LOG = 1, 12
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +102,9 @@ def fit_arma(
 ) -> ArmaFits:
     """Fit an ARMA(p, q) to every meter by exact maximum likelihood, gaps allowed.
 
+    The likelihood is that of deviations from the sample mean, which is not part of the search. The first call in a
+    new installation compiles for some twenty seconds.
+
     A fit never fails: if no ARMA fit is admissible, it is an autoregression or a mean, and ``status`` says so. The AR
     part is stationary and the MA part invertible by a margin. **Nothing here is differentially private**:
     coefficients and forecasts are as sensitive as the readings.
@@ -114,11 +120,12 @@ def fit_arma(
     order : (int, int)
         p and q, 0 to 24 each.
     unit : {"log_kwh", "kwh"}
-        Whether readings are logs (any base and origin will do), or energies whose natural log is fitted.
+        Whether readings are logs (any base and origin will do), or energies whose natural log is fitted. Logs that
+        look like energies bring a warning; so does an array of more meters than readings.
     bounds_kwh : (float, float), optional
         Energies are clipped to them before the log is taken; the lower one is positive. Needed for ``kwh``.
     mean : {"estimated", "zero"}
-        Zero if the level was subtracted together with a pattern.
+        The sample mean, or zero if the level was subtracted together with a pattern.
     fit : {"likelihood", "forecast"}
         The likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle, as the
         workflow: a higher likelihood is not a better forecast.
@@ -161,6 +168,7 @@ def fit_arma(
         _check_whole(number, field, usual)
     with refusals():
         settings = ArmaSettings(order=_order(order), mean=mean, fit=fit, starts=starts, iteration_limit=max_iter)
+    _warn_of_likely_mistakes(rows, scale, table=hasattr(readings, "columns"))
     log = rows if scale is None else scale.clipped_log(rows)
     fits = tuple(fit_households(log, settings, threads))
     p, q = settings.order
@@ -205,6 +213,27 @@ def _rows(readings) -> tuple[np.ndarray, tuple]:
         "use NaN where a reading is missing, and another unit if all are so large",
     )
     return rows, tuple(readings.columns) if table else tuple(range(len(rows)))
+
+
+def _warn_of_likely_mistakes(rows: np.ndarray, scale: LogScale | None, *, table: bool) -> None:
+    """Warn of what may be meant and mostly is not: an array the other way round, energies passed as logs."""
+    n, t = rows.shape
+    if n > t and not table:
+        warnings.warn(
+            f"field 'readings': an array has one row a meter, so these are {n:,} meters with {t:,} readings each; "
+            "transpose it if a row is an interval",
+            UserWarning,
+            stacklevel=3,
+        )
+    seen = rows[~np.isnan(rows)]
+    low, high = (seen.min(), seen.max()) if seen.size else (0, 0)
+    if scale is None and low >= 0 < high and not _LOWEST_LOG < low <= high < _LARGEST_LOG:
+        warnings.warn(
+            "field 'unit': the readings, none of which is negative, look like energies and are fitted as logs; "
+            "use unit='kwh' with bounds_kwh if they are energies",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _in_equal_steps(table) -> bool:

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from meterdp.api.arguments import (
 )
 from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.mechanisms.proven.mechanism import Box, calibrate_ball
+from meterdp.mechanisms.proven.noise_error import noise_errors
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import DrawnGuarantee, Limit, PrivacyBudget
@@ -49,8 +50,9 @@ class FitGuarantee(DrawnGuarantee):
     """What one fit claims; ``print`` it to read it as a sentence."""
 
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
-    # Noise of each entry of the mean of a component of average size, in standard deviations of that component, and of
-    # each of its variances, as a share of it: from public numbers alone, so without the bias of clipping.
+    # What noise moves two in three entries of the mean of a component of average size by at most, in standard
+    # deviations of that component, and two in three of its variances, as a share of them: from public numbers alone,
+    # so without the bias of clipping.
     mean_error: float
     variance_error: float
 
@@ -79,7 +81,10 @@ _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records
 # What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
 _SAID = {
     "Complex data not supported": ("Complex data not supported", "use real numbers"),
-    "Reshape your data": ("is not a table", "Reshape your data: one row a record, also where there is only one"),
+    "Reshape your data": (
+        "is not a table (scikit-learn: 'Reshape your data')",
+        "give one row a record, also where there is only one, and one column a feature, such as X[:, None]",
+    ),
     "dim 3": ("is not a table", "give one row a record"),
     "parse data": ("is sparse", "give a dense table"),
 }
@@ -127,7 +132,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Seed of ``noise="study"``, 0 if none is given. Safe noise has none, also not for `sample`, and refuses one.
     ledger : path-like, optional
         SQLite file that is charged before noise is drawn; it is made if it does not exist. The same request (all
-        public parameters here and the number of records) gets the mixture of the first time and costs nothing. It can
+        public parameters here and the number of records) gets the mixture of the first time and costs nothing;
+        another order of `meters` makes no other request, other meters do. It can
         be a ledger of the workflow: releases about the same meters and budget period add up.
     population : str
         Public name of the people behind the records, a label.
@@ -143,7 +149,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         counts for every meter of the ledger.
     records : str
         Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
-        others of the same name and days get the mixture of the first.
+        others of the same name, days and meters get the mixture of the first.
     cap_epsilon, cap_delta : float, default=4.0, 1e-5
         What population and budget period may spend in all.
 
@@ -158,9 +164,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Rounds of private EM.
     guarantee_ : FitGuarantee
         What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
-        ``family``, ``covers``, ``for_release``, and how far noise alone is expected to move a component of average
-        size: ``mean_error``, each entry of its mean, in its standard deviations, and ``variance_error``, each of its
-        variances, as a share of it. Clipping adds a bias that neither more records nor a larger epsilon removes: it
+        ``family``, ``covers``, ``for_release``, and how far noise alone moves a component of average size, as runs on
+        a public Gaussian tell: ``mean_error``, in its standard deviations, is what two in three entries of its mean
+        are off by at most, and ``variance_error`` the same of its variances, as a share of them. They say nothing of
+        components that are not found. Clipping adds a bias that neither more records nor a larger epsilon removes: it
         draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
         if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
@@ -192,7 +199,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations and a variance by about 0.0073 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0056 standard deviations and a variance by about 0.016 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -267,14 +274,15 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
+        mean_error, variance_error = noise_errors(mechanism)
         self.guarantee_ = FitGuarantee.of(
             mechanism.guarantee,
             mechanism.public.sound.grid,
             covers=covers,
-            mean_error=mechanism.mean_error,
-            variance_error=mechanism.variance_error,
+            mean_error=mean_error,
+            variance_error=variance_error,
         )
-        if mechanism.variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
+        if variance_error > MOST_VARIANCE_ERROR and self.noise == "safe":
             warnings.warn(
                 f"so few records for this epsilon that covariances can be mostly noise: {self.guarantee_._noise}; "
                 "use fewer components, more records or a larger epsilon",
@@ -432,14 +440,14 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     def _days(self) -> tuple[date, date]:
         try:
-            first, last = map(day_of, self.days)
+            first, last = (day_of(day.date() if _is_midnight(day) else day) for day in self.days)
         except (TypeError, ValueError):
             first, last = date.max, date.min
         require(
             first <= last,
             "days",
             "are not a first and a last day",
-            "give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
+            "give those of the readings behind the records, without times, such as ('2025-01-06', '2025-02-02')",
         )
         return first, last
 
@@ -467,7 +475,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         if self.meters is None:
             return None
         meters = tuple(self.meters) if isinstance(self.meters, Iterable) and not isinstance(self.meters, str) else ()
-        names = {plain_name(meter) for meter in meters if isinstance(meter, str) and _is_text(meter)} - {""}
+        texts = all(isinstance(meter, str) for meter in meters)
+        require(texts, "meters", "are not all texts", "give ids as texts, such as [str(meter) for meter in meters]")
+        names = {plain_name(meter) for meter in meters if _is_text(meter)} - {""}
         require(
             len(names) == len(meters) == n,
             "meters",
@@ -527,7 +537,9 @@ def _refused(error: Exception) -> Refused:
         if part in said:
             return Refused(problem, field="X", hint=hint)
     if any(part in said for part in _OF_THE_TABLE):
-        return Refused(said.rstrip().rstrip("."), field="X", hint="give one row a record, and the columns of the fit")
+        return Refused(
+            " ".join(said.split()).rstrip("."), field="X", hint="give one row a record, and the columns of the fit"
+        )
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
@@ -567,6 +579,11 @@ def _unmasked(x):
     if not np.ma.isMA(x) or not np.ma.is_masked(x):
         return x
     return np.where(np.ma.getmaskarray(x), np.nan, x.data)
+
+
+def _is_midnight(day) -> bool:
+    """Whether a day is written as its first moment, without a zone, as pandas does."""
+    return isinstance(day, datetime) and day.tzinfo is None and day.time() == time()
 
 
 def _is_text(value: str) -> bool:

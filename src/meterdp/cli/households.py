@@ -15,7 +15,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--year", type=int, help="calendar year to draw; by default the period of the release")
     parser.add_argument("--stratum", help="draw only from strata with this name, such as 'flat' or 'flat, panels'")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other households (%(default)s)")
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="Parquet file to write")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="new Parquet file to write")
 
 
 def _draw(arguments: argparse.Namespace) -> int:
@@ -26,6 +26,8 @@ def _draw(arguments: argparse.Namespace) -> int:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
     if arguments.year is not None and not 1970 <= arguments.year <= 2200:
         raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
+    if arguments.to.exists():
+        raise InputError("is there already", file=arguments.to, hint="name a new file")
     without_seasons = draw_years(
         arguments.folder,
         arguments.to,

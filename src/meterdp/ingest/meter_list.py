@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -84,8 +84,14 @@ def read_meter_list(path) -> MeterList:
 def digest_of_meters(meter_list: bytes, groups: tuple[str | None, ...] = ()) -> str:
     """Return SHA-256 of who is on a list, and of the group of each; another order or column is no other list."""
     meters = parse_meter_list(meter_list).meter_ids
-    said = json.dumps([meters, groups]) if groups else "\n".join(meters)
-    return hashlib.sha256(said.encode()).hexdigest()
+    if not groups:
+        return digest_of_names(meters)
+    return hashlib.sha256(json.dumps([meters, groups]).encode()).hexdigest()
+
+
+def digest_of_names(meters: Iterable[str]) -> str:
+    """Return SHA-256 of names of meters in any order."""
+    return hashlib.sha256("\n".join(sorted(meters)).encode()).hexdigest()
 
 
 def plain_list(meter_list: bytes) -> bytes:

@@ -87,12 +87,18 @@ class Ledger:
             self._checked(file, requests, limit)
             return [request for request in requests if file.entries.known(request.key)["archive"] is None]
 
-    def named(self, request: Request, former: Mapping) -> Request:
-        """Return a request under its former parameters if the ledger knows it by them."""
+    def named(self, request: Request, former: Mapping, *, same_meters: bool = False) -> Request:
+        """Return a request under its former parameters if the ledger knows it by them.
+
+        ``same_meters`` is for former parameters that do not name the list: the charge must be for its meters alone.
+        """
         if not self.path.exists():
             return request
         with self._opened() as file:
             before = replace(request, parameters=former)
+            if same_meters:
+                same = file.entries.lists_of(before.key) == {file.add_list(before.meters, before.former_lists)[0]}
+                return before if same else request
             return before if file.entries.known(before.key)["attempts"] else request
 
     def nearest(self, request: Request) -> tuple[str, list[str]] | None:

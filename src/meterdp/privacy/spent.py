@@ -400,6 +400,10 @@ class Entries:
         """Return how often a request was charged, the digest of what was stored for it, and if that was published."""
         return self.state["requests"].get(request, _NEW_REQUEST)
 
+    def lists_of(self, request: str) -> set[str | None]:
+        """Return the lists of meters for which a request was ever charged; None stands for all meters."""
+        return {one["meters"] for one in self.state["charges"] if one.get("request") == request}
+
     def standing_attempt(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> int:
         """Return the last attempt of a request whose charge stands for these meters in these periods, 0 if none."""
         return max(

@@ -15,18 +15,20 @@ import numpy as np
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
+from meterdp.ingest.meter_list import digest_of_names
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.mechanism import Box, Proven
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files
+from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
 from meterdp.privacy.periods import Interval
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release, release_unrecorded
 from meterdp.release.mixture import parameters_of
-from meterdp.release.service import Calibrated, as_json, request_parameters
+from meterdp.release.service import DIGESTS, Calibrated, as_json, request_parameters
 
 # Counts up when the same parameters would give another release.
 VERSION = 1
@@ -37,8 +39,8 @@ FILE = "mixture.json"
 class LibraryBudget:
     """Where a release of records is charged, and under which public names.
 
-    Records are known by ``records``, which says what they are, and their days alone: others under the same names and
-    settings get the release of the first.
+    Records are known by ``records``, which says what they are, their days and the list of meters alone: others under
+    the same names, list and settings get the release of the first.
     """
 
     ledger: object
@@ -87,7 +89,18 @@ def release_records(
         budget.periods,
         setting="epsilon",
     )
-    (files,) = release([Part(request, released)], x, Ledger(budget.ledger), budget.limit)
+    ledger = Ledger(budget.ledger)
+    if budget.meters is not None:
+        # Earlier versions named no list: what they drew is of these people only if it was charged to them.
+        unlisted = {name: one for name, one in request.parameters.items() if name not in DIGESTS}
+        request = ledger.named(request, unlisted, same_meters=True)
+    try:
+        (files,) = release([Part(request, released)], x, ledger, budget.limit)
+    except InputError as error:
+        if budget.meters is not None or error.field != request.setting:
+            raise
+        hint = f"{error.hint}, or give the meters of each fit: without them it counts for every meter of the ledger"
+        raise InputError(error.problem, hint=hint, file=error.file, field=error.field) from None
     return _of_json(files[FILE])
 
 
@@ -102,6 +115,8 @@ class ReleasedRecords(Calibrated):
 
     @property
     def parameters(self) -> dict:
+        meters = self.budget.meters
+        listed = {} if meters is None else dict.fromkeys(DIGESTS, digest_of_names(map(plain_name, meters)))
         return request_parameters(
             "mixture_of_records",
             self.mechanism.name,
@@ -111,6 +126,7 @@ class ReleasedRecords(Calibrated):
             days=list(self.budget.days),
             entries=list(self.names),
             bounds=[list(self.box.low), list(self.box.high)],
+            **listed,
         )
 
     def answer(self, x: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Mixture:

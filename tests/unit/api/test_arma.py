@@ -1,5 +1,8 @@
 """ARMA fits of the public face: statsmodels' likelihood and forecasts, and the workflow's own fits."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +38,11 @@ def test_likelihood_and_forecasts_are_those_of_statsmodels(fits):
         assert model.fit(disp=0).llf <= fits.log_likelihood[i] + 1e-2
 
 
+def test_the_mean_is_that_of_the_sample_as_documented(fits):
+    """And not the one of largest likelihood."""
+    assert np.array_equal(fits.mean, np.nanmean(SERIES, axis=1))
+
+
 def test_fits_are_those_of_the_workflow(repository):
     """With its settings for a forecast; the season is the caller's."""
     config = studied(complete({}, load_schema(repository / "workflow/schemas/config.schema.yaml"))["forecast"])
@@ -45,6 +53,37 @@ def test_fits_are_those_of_the_workflow(repository):
         assert ours.status[i] == theirs.status
         assert ours.ar[i] == pytest.approx(theirs.ar, rel=1e-9) and ours.ma[i] == pytest.approx(theirs.ma, rel=1e-9)
         assert ours.log_likelihood[i] == pytest.approx(theirs.log_likelihood, rel=1e-12)
+
+
+KWH = np.exp(SERIES[:, :100] - 1)
+
+
+@pytest.mark.parametrize(
+    ("readings", "warned"),
+    [
+        (KWH, "field 'unit': .* look like energies"),
+        (1000 * KWH, "field 'unit': .* look like energies"),
+        (pd.DataFrame(KWH.T), "field 'unit': .* look like energies"),
+        (np.log(KWH).T, r"field 'readings': .* these are 100 meters with 3 readings each; transpose"),
+        (np.log(KWH), None),
+        (np.log(1000 * KWH), None),  # of watt-hours
+        (pd.DataFrame(np.log(KWH)), None),  # 100 meters, as its columns say
+        (0 * KWH, None),
+    ],
+)
+def test_energies_as_logs_and_an_array_the_other_way_round_bring_a_warning(readings, warned):
+    """Both were fitted without a word."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        meterdp.fit_arma(readings, (1, 0), starts=1)
+        assert [one.filename for one in said] == [__file__] * (warned is not None)
+    assert warned is None or re.match(warned, str(said[0].message))
+
+
+def test_energies_in_their_unit_bring_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        meterdp.fit_arma(KWH, (1, 0), unit="kwh", bounds_kwh=(0.01, 100), starts=1)
 
 
 HOURS = pd.date_range("2025-03-01", periods=700, freq="h", tz="Europe/London")  # a clock change is among them

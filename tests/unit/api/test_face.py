@@ -130,7 +130,7 @@ def test_the_library_works_without_the_extras(tmp_path):
     """Oracle of the curve, which numba compiles where it is there: the same call here."""
     done = without_extras(
         "import meterdp, numpy as np\n"
-        "kwh = np.random.default_rng(0).gamma(4, 0.1, (500, 2))\n"
+        "kwh = np.random.default_rng(0).gamma(4, 0.1, (2000, 2))\n"
         "one = dict(population='a', budget_period='2025', days=('2025-01-06', '2025-02-02'), time_zone='UTC')\n"
         "for more in ({}, dict(ledger='ledger.sqlite', records='profiles', **one)):\n"
         "    fit = meterdp.PrivateGaussianMixture(2, epsilon=1, bounds=(0, 3), **more).fit(kwh)\n"

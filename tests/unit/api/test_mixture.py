@@ -19,6 +19,7 @@ from meterdp.mechanisms.proven.mechanism import calibrate_ball
 from meterdp.privacy.guarantee import FOR_RELEASE, STUDY_MODE
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID
+from meterdp.release import records
 
 RNG = np.random.default_rng(1)
 X = np.vstack([RNG.normal([1, 4], [0.3, 0.5], (1200, 2)), RNG.normal([3.5, 2], [0.6, 0.3], (800, 2))])
@@ -107,6 +108,8 @@ def test_the_guarantee_is_that_of_the_mechanism(safe):
     [
         (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 0.3, "bounds": (-1, 4)}, True),
         (RNG.normal(1, 0.3, (500, 4)), {"n_components": 3, "epsilon": 3, "bounds": (-1, 4)}, False),
+        (RNG.normal(1.5, 0.2, (200, 3)), {"bounds": (0, 3)}, True),  # a third of the variances are off by twice
+        (RNG.normal(1.5, 0.2, (300, 1)), {"bounds": (0, 3)}, False),
         (RNG.gamma(4, 0.1, (5000, 3)), {"n_components": 3, "bounds": (0, 3)}, False),  # that of the README
     ],
 )
@@ -238,13 +241,16 @@ def test_nothing_private_stays_behind(safe):
         ("days", NAMED | {"days": None}),
         ("days", NAMED | {"days": ("b", "a")}),
         ("days", NAMED | {"days": ("2026-01-02", "2026-01-01")}),
-        ("days", NAMED | {"days": ("2026-01-02", datetime(2026, 1, 3))}),
+        ("days", NAMED | {"days": ("2026-01-02", datetime(2026, 1, 3, 12))}),
+        ("days", NAMED | {"days": ("2026-01-02", pd.Timestamp("2026-01-03", tz="Europe/London"))}),
+        ("days", NAMED | {"days": ("2026-01-02", pd.NaT)}),
         ("time_zone", NAMED | {"time_zone": None}),
         ("time_zone", NAMED | {"time_zone": "Europe/Londn"}),
         ("budget_period", NAMED | {"budget_period": "pilot"}),
         ("budget_period", NAMED | {"budget_period": "2025"}),
         ("budget_period", NAMED | {"budget_period": "2026-01-01 to 2026-01-01"}),
         ("meters", NAMED | {"meters": "abc"}),
+        ("meters", NAMED | {"meters": range(len(X))}),
         ("meters", NAMED | {"meters": ["a"] * len(X)}),
         ("meters", NAMED | {"meters": [f"m{n}" for n in range(len(X) - 1)]}),
         ("meters", NAMED | {"meters": [*(f"m{n}" for n in range(len(X) - 1)), "M 0"]}),
@@ -271,6 +277,21 @@ def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
             safe.sample(n_samples)
     with pytest.raises(TypeError, match="sample_weight"):
         clone(safe).fit(X, sample_weight=np.ones(len(X)))
+
+
+def test_refusals_blame_what_is_wrong_in_one_line(tmp_path):
+    table = pd.DataFrame(X, columns=["night", "evening"])
+    for wrong, words in (
+        (lambda: study().fit(X[:, 0]), "give one row a record, .* one column a feature"),
+        (lambda: study().fit(table).predict(table[["evening", "night"]]), "must be in the same order"),
+        (
+            lambda: study(**NAMED | {"ledger": tmp_path / "l", "noise": "safe", "meters": range(len(X))}).fit(X),
+            "not all texts",
+        ),
+    ):
+        with pytest.raises(ValueError, match=words) as refused:
+            wrong()
+        assert "\n" not in str(refused.value)
 
 
 DAYS = pd.date_range("2026-01-01", periods=len(X))
@@ -344,13 +365,21 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     )
     assert np.array_equal(same_people.fit(X).covariances_, first.covariances_)
     assert not np.array_equal(clone(mixture).set_params(records="other").fit(X).means_, first.means_)
-    with pytest.raises(ValueError, match=r"^field 'epsilon': would spend more .* '2026' .*; ask for less"):
+    with pytest.raises(
+        ValueError, match=r"^field 'epsilon': would spend more .* '2026' .*; use a smaller epsilon"
+    ) as refused:
         clone(mixture).set_params(epsilon=1.5).fit(X)
+    assert "raise, and cap_epsilon), or give the meters of each fit" in str(refused.value)
+    with pytest.raises(ValueError, match=r"^field 'delta': .* or cap_delta = 1e-06"):
+        clone(mixture).set_params(cap_delta=1e-6).fit(X)
     with pytest.raises(ValueError, match=r"^field 'budget_period': does not hold all days"):
         clone(mixture).set_params(budget_period="2027").fit(X)
     with pytest.raises(ValueError, match=r"^field 'X': has fewer than 50"):
         clone(mixture).fit(X[:40])
-    assert len(Ledger(public["ledger"]).events()) == 4, "two were charged, each is stored"
+    events = Ledger(public["ledger"]).events()
+    assert len(events) == 4, "two were charged, each is stored"
+    named = ["artefact", "bounds", "days", "entries", "mechanism", "mechanism_version", "public", "records"]
+    assert sorted(events[0]["words"]) == named, "without meters as ledgers have known it longest"
 
 
 @pytest.mark.parametrize("meters", [None, [f"m{n}" for n in range(len(X))]])
@@ -360,6 +389,7 @@ def test_the_same_days_in_five_spellings_are_charged_once_or_add_up(tmp_path, me
     first = clone(mixture).fit(X)
     spellings = [("2026-01-01", "2026-01-31"), ("20260101", "20260131"), ("2026-W01-4", "2026-W05-6")]
     spellings += [(date(2026, 1, 1), "2026W056"), [date(2026, 1, 1), date(2026, 1, 31)]]
+    spellings += [(pd.Timestamp("2026-01-01"), datetime(2026, 1, 31))]
     for days in spellings:
         assert np.array_equal(clone(mixture).set_params(days=days).fit(X).means_, first.means_)
     for change in ({"population": "city"}, {"budget_period": "2026-01"}, {"time_zone": "Asia/Tokyo"}):
@@ -368,3 +398,27 @@ def test_the_same_days_in_five_spellings_are_charged_once_or_add_up(tmp_path, me
                 clone(mixture).set_params(records=f"r{number}", **change).fit(X)
     charged = [event["mu"] for event in Ledger(tmp_path / "l").events() if event["kind"] == "charged"]
     assert epsilon_for(float(np.linalg.norm(charged)), 1e-5) < 4.0
+
+
+def test_other_meters_are_another_release_and_a_list_of_an_earlier_version_is_known(tmp_path, monkeypatch):
+    """The second people got the first ones' mixture for nothing."""
+    first, second = ([f"{town}{n}" for n in range(len(X))] for town in "ab")
+    path = tmp_path / "l"
+    mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **NAMED | {"ledger": path, "cap_epsilon": 1.3})
+
+    def fit(meters, records="r"):
+        return clone(mixture).set_params(meters=meters, records=records).fit(X).means_
+
+    def charged():
+        return [event for event in Ledger(path).events() if event["kind"] == "charged"]
+
+    with monkeypatch.context() as earlier:  # when requests named no list
+        earlier.setattr(records, "DIGESTS", ())
+        before = fit(first)
+    assert np.array_equal(fit(first[::-1]), before) and len(charged()) == 1
+    found = fit(second)
+    assert not np.array_equal(found, before) and len(charged()) == 2, "within the limit: they are other people"
+    assert np.array_equal(fit([f"B {n}" for n in range(len(X))]), found) and len(charged()) == 2
+    for meters, asked in (([first[0], *second[1:]], "r"), (first, "more"), (second, "more")):
+        with pytest.raises(ValueError, match=r"would spend more on its meters.*and cap_epsilon\)\.$"):
+            fit(meters, records=asked)

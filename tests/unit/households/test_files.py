@@ -83,6 +83,10 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     houses, calendar = read_years(tmp_path / "houses.parquet", "UTC")
     assert houses.shape == (3, 365 * 24) and calendar.days[0].year == calendar.days[-1].year == 2027
     draw_years(folder, tmp_path / "flats.parquet", 3, seed=0, stratum="flat")
+    before = (tmp_path / "houses.parquet").read_bytes()
+    assert main([*words, str(tmp_path / "houses.parquet")]) == 1
+    assert "houses.parquet: is there already; name a new file." in capsys.readouterr().err
+    assert (tmp_path / "houses.parquet").read_bytes() == before
     flats, _ = read_years(tmp_path / "flats.parquet", "UTC")
     assert houses.mean() / flats.mean() == pytest.approx(2, rel=0.15)
     assert main([*words[:4], "0", "--to", str(tmp_path / "none.parquet")]) != 0

@@ -15,7 +15,6 @@ radius sqrt(d) around the origin; either map is one of a single record and of pu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +29,6 @@ from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
 from meterdp.mechanisms.proven.marginals import Directions, LinearReference, Marginals, Reference, feature_sum
 from meterdp.mechanisms.proven.plan import (
     POOLED_WEIGHTS,
-    ROUND_RADIUS,
     Plan,
     ProvenSettings,
     make_plan,
@@ -103,28 +101,6 @@ class Proven(Mechanism):
             return 0.0
         seen = self.public.sound.shares.seen_by_colluding / grid
         return sum(step_entries(s, *size) * total_variation(seen * s.noise_std) for s in self.plan.steps)
-
-    @property
-    def mean_error(self) -> float:
-        """Noise of each entry of the mean of a class of average size, in standard deviations of the class.
-
-        In the last round, before it is shrunk; from public numbers alone. The bias of clipping is not in it.
-        """
-        return self._round_radius * self._round_noise / self.domain.round_weights.mean
-
-    @property
-    def variance_error(self) -> float:
-        """The same of each variance, as a share of it."""
-        return self._round_radius**2 * self._round_noise / self.domain.round_weights.moment
-
-    @property
-    def _round_radius(self) -> float:
-        return ROUND_RADIUS * math.sqrt(self.public.dimension)
-
-    @property
-    def _round_noise(self) -> float:
-        """Noise of a record's share of the last sums of a class of average size."""
-        return self.plan.rounds[-1].noise_std * self.plan.classes / self.public.records
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism; marginals are measured for the first draw only: the others tell what a mixture costs."""

@@ -1,0 +1,75 @@
+"""How far noise alone moves a component of average size, from public numbers alone.
+
+By running the mechanism itself on a Gaussian that is the same for everybody. No formula for the noise of the last
+round will do: undoing the clipping multiplies that of a variance by up to four in one dimension, shrinkage takes most
+of it away in many, and with few records the curve that undoes the clipping is far from straight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meterdp.core.noise import StudyNoise, fixed_normals
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.mechanism import measure_with
+
+if TYPE_CHECKING:
+    from meterdp.mechanisms.proven.mechanism import Proven
+
+# Records that stand for the Gaussian, in pairs around its mean, and how many there are to an entry of a record.
+_RECORDS, _RECORDS_PER_ENTRY = 400, 4
+# Runs, and how many entries of all of them together are enough.
+_FEWEST_RUNS, _MOST_RUNS, _ENTRIES = 4, 200, 600
+# Standard deviation of each entry, in units of the radius of the ball over the root of d: bounds four times as far.
+_SPREAD = 0.25
+# Of each entry, in standard deviations from the middle of the ball.
+_MIDDLE = 0.5
+# Noise of the run that tells what the noise of the others moved, as a share of theirs.
+_HARDLY_ANY = 1e-3
+# What so many stay below is one standard deviation if errors are normal, and no few large ones decide it.
+_SHARE = 0.6827
+
+
+@lru_cache(maxsize=64)
+def noise_errors(mechanism: Proven) -> tuple[float, float]:
+    """Return what two in three entries of a mean are off by at most, in standard deviations, and two in three
+    variances, as a share of them.
+
+    The clipping of records that are no Gaussian is not in it. For records in a ball.
+    """
+    public, d = mechanism.public, mechanism.public.dimension
+    half = max(_RECORDS, _RECORDS_PER_ENTRY * d) // 2
+    runs = min(max(_ENTRIES // d, _FEWEST_RUNS), _MOST_RUNS)
+    x = fixed_normals(f"a Gaussian of {2 * half} in {d}", (half, d))
+    x = np.linalg.solve(np.linalg.cholesky(x.T @ x / half), x.T).T  # of unit covariance
+    ball = replace(public.sound.ball, centre=None)
+    scale = _SPREAD * ball.radius / math.sqrt(d)
+    x = scale * (np.concatenate([x, -x]) + _MIDDLE)
+    settings = replace(public.sound, classes=1, ball=ball, grid=0.0, prior=None)
+    public = replace(public, classes=1, records=len(x), sound=settings)
+
+    def run(noise: float, draws: int) -> MixtureDraws:
+        steps = tuple(_of_class(step, noise, mechanism.plan.classes) for step in mechanism.plan.steps)
+        alike = replace(mechanism, public=public, plan=replace(mechanism.plan, classes=1, steps=steps))
+        return alike.run(x, measure_with(StudyNoise(0, "noise errors"), 0.0), draws).mixtures
+
+    share = len(x) / mechanism.public.records
+    noisy, right = run(share, runs), run(_HARDLY_ANY * share, 1)
+    return (
+        float(np.quantile(np.abs(noisy.means - right.means) / scale, _SHARE)),
+        float(np.quantile(np.abs(_variances(noisy) / _variances(right) - 1), _SHARE)),
+    )
+
+
+def _variances(mixtures: MixtureDraws) -> np.ndarray:
+    return np.diagonal(mixtures.covariances, axis1=-2, axis2=-1)
+
+
+def _of_class(step, share: float, classes: int):
+    """Return a step with the noise it has for a class of average size, by the share of records that are run."""
+    return replace(step, noise_std=step.noise_std * share * (classes if step.name.startswith("round") else 1))
