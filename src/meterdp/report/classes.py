@@ -96,4 +96,4 @@ def caution(tables: Tables) -> str | None:
 def few_households(tables: Tables) -> str:
     """Explain the mark of classes with few households, if there are any."""
     sizes, few = tables["class_table"]["household_count"], fewest_households(len(tables["profile_hours"]))
-    return f" “Only” marks fewer than {few} households: read such a profile with care." if (sizes < few).any() else ""
+    return f" “Only” marks fewer than {few} households." if (sizes < few).any() else ""

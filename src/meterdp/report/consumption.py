@@ -253,8 +253,8 @@ def _clock(hour: float) -> str:
     category=CONSUMPTION,
     may_be_empty=True,
     look_for=(
-        "Left: blue hours have a high load, yellow ones a low load; gaps are missing readings. Right: the share of "
-        "the time with at least this load."
+        "Left: blue hours have a high load, yellow a low one; gaps are missing. Right: the share of the time with at "
+        "least this load."
     ),
     alternative="A map of mean power, days across and hours down, and a load-duration curve beside it.",
 )
@@ -334,7 +334,7 @@ GRIDS = {"groups": groups_grid}
     GROUP_PROFILES,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for=("Where lines cross, groups differ in when they use energy, not only in how much."),
+    look_for="Where lines cross, groups also differ in when they use energy.",
     alternative="Mean power by hour of the day and daily energy by month, a line for each group of households.",
 )
 def use_of_groups(data: pd.DataFrame, output) -> None:
