@@ -269,7 +269,7 @@ def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:
                 start = read_table(member.label, stream.read(_MORE_BYTES))
             above = start.skip_rows + 1
             with open_text(member, start.encoding) as stream:
-                # Unpacked streams of pyarrow have no lines of their own.
+                # Unpacked streams of pyarrow have no lines.
                 lines = enumerate(islice(io.BufferedReader(stream, 1 << 20), max(wanted)), start=1)
                 text = b"".join(line for row, line in lines if row <= above or row in wanted)
             yield read_table(member.label, text)
