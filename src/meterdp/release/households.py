@@ -289,7 +289,7 @@ def _files(
             {"guarantee": sentence(guarantee), "synthetic": "yes"},
         ),
     }
-    what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
+    what = "a statistical model of how homes use electricity over a whole period, and synthetic homes drawn from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": made_by.plan.stated}
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     first, last = service.period

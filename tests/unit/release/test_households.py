@@ -205,8 +205,8 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
     [
         (
             {"pump": 320, "stove": 45},
-            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the groups of fewer have only 45 "
-            "together",
+            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the groups of fewer have only "
+            "45 together",
             "to keep pump apart, leave these 45 meters out of the list, or name another column",
         ),
         (
