@@ -181,10 +181,11 @@ class Ledger:
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
             return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
 
-    def reported(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
+    def reported(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float, list[Charge]]:
         """Return what a released folder may say of the budget of its meters: what they have spent by releases that
-        were stored and by all ``requests``, the charges that no other exceeds, and the largest epsilon one more could
-        have. It is the same whichever of the requests is stored first; all are about the same meters and days.
+        were stored and by all ``requests``, the charges that no other exceeds, the largest epsilon one more could
+        have, and what they have spent in all budget periods together. It is the same whichever of the requests is
+        stored first; all are about the same meters and days.
 
         Lost attempts, which come on top, are left out: whether a run died is for the house alone.
         """
@@ -194,8 +195,12 @@ class Ledger:
             one = Entry(first.budget, digest, first.periods, NOTHING, limit)
             planned = _planned(requests, sum((request.charge for request in requests), NOTHING))
             asked = {r.key: replace(one, budget=r.budget, charge=r.charge, planned=planned) for r in requests}
-            entries = file.entries.reported(asked)
-            return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
+            entries, ever = file.entries.reported(asked), replace(one, periods=None)
+            return (
+                spent_of(entries, one, file.lists),
+                remaining(entries, one, file.lists),
+                spent_of(entries, ever, file.lists),
+            )
 
     def spent(self) -> dict[str, list[Charge]]:
         """Return what meters have spent at most by budget period: the charges that no other exceeds."""

@@ -102,6 +102,7 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
         unit=of.privacy["unit"],
         facts=_facts(of),
         worth=expected_errors(manifest),
+        cut_off=manifest.get("feeder_totals", {}).get("cut_off"),
         guarantee=_guarantee(of),
         hides=of.privacy["hides"],
         does_not_hide=of.privacy["does_not_hide"],
@@ -130,6 +131,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("What", manifest["what"]),
         *_started_from(manifest),
         ("Households", f"{manifest['population']}{listed}"),
+        *([("Released apart", manifest["strata"])] if "strata" in manifest else []),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
         ("For whom", RECIPIENTS),
@@ -184,7 +186,7 @@ def _odds(of: Signing) -> dict | None:
     rows.append(("reconstruction", asked, _exactly(RARE), *hit))
     return {
         "caption": "How often an attacker who must guess is right, at most",
-        "header": ("attack", "question", "without the release", "by (ε, δ)", "by the exact curve"),
+        "header": ("attack", "question", "without the release", "by ε and δ (for the board)", "by the exact noise"),
         "rows": rows,
         "words": 2,
         "note": None if of.tried else "No attack on simulated households was measured for this kind of release.",
@@ -211,16 +213,16 @@ def _measured(of: Signing) -> dict | None:
         "caption": f"How often attackers were right on simulated households, at ε = {plain(found.epsilon)} and δ = "
         f"{plain(found.delta)}",
         "header": (
-            *("attack", "without the release", "at most, by the exact curve of this ε"),
+            *("attack", "without the release", "at most, by the exact noise of this ε"),
             *("measured, knowing all others", "measured, from the files"),
         ),
         "rows": rows,
         "words": 1,
         "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
-        f"settings: the case shown is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits are in "
-        "brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is more "
-        f"than is released; the other has only the files.{ABOVE_BOUND if above else ''} Neither this release nor "
-        "its readings were attacked.",
+        f"settings. Of several such tests it is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits "
+        "are in brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is "
+        f"more than is released; the other has only the files.{ABOVE_BOUND if above else ''} Neither this release "
+        "nor its readings were attacked.",
     }
 
 
@@ -239,10 +241,10 @@ def _with_limits(right: float, low: float, high: float) -> str:
 def _which(of: Signing, found: Tried) -> str:
     """Say how a case stands to this release by its epsilon."""
     if found.epsilon == of.privacy["epsilon"]:
-        return "the nearest to this release"
+        return "the one nearest to this release"
     if found.epsilon > of.privacy["epsilon"]:
-        return "the one with the next larger ε"
-    return "the one with the largest ε, which is smaller than that of this release"
+        return "the nearest one that had less noise than this release (a larger ε)"
+    return "the one with the least noise, which is still more than this release has (a smaller ε)"
 
 
 def _spoken(of: Signing) -> list[str]:
@@ -254,18 +256,23 @@ def _spoken(of: Signing) -> list[str]:
             "An attacker who knows the forecasts of two households in a neighbourhood can tell whose file is whose "
             f"at most {bound(stated.naming(2))} of the time; tossing a coin is right 50 % of the time.",
         ]
-    by_curve = "" if of.exact is None else f", and by the exact curve of the noise at most {bound(sharp.naming(2))}"
+    promised, nearer = bound(stated.naming(2)), bound(sharp.naming(2))
+    by_noise = "" if of.exact is None else f", and by the exact noise at most {nearer}"
+    sharper = f" The {nearer} hold for any attacker, too, and are nearer to what can happen." if by_noise else ""
+    tried = " What was measured (second table) is how the attackers did that were tried." if of.tried else ""
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "
-        f"{bound(stated.naming(2))} of the time{by_curve}; without the release, 50 % of the time.",
+        f"{promised} of the time{by_noise}; without the release, 50 % of the time.",
+        f"For the board: {promised}. It follows from ε and δ, which are what is promised, limited and charged, so it "
+        f"can be compared with the limit and with other releases, and holds for any attacker.{sharper}{tried}",
         "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to guess. "
         "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
-        f"all three at most {bound(sharp.of_meters(SEVERAL).naming(2))} of the time, by the same "
-        f"{'(ε, δ)' if of.exact is None else 'curve'} by which it is {bound(sharp.naming(2))} for one meter.",
+        f"all three at most {bound(sharp.of_meters(SEVERAL).naming(2))} of the time; for one meter it is {nearer}, "
+        f"both by {'ε and δ' if of.exact is None else 'the exact noise'}.",
     ]
 
 
@@ -306,9 +313,10 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         "passed" if not above else f"not passed, because more were right than by guessing for {' and '.join(above)}"
     )
     return (
-        f"The test was not run for this release. Of the cases tried, {_which(of, found)} counts here "
-        f"({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = {plain(found.epsilon)}, a "
-        f"program as the intruder): there the test was {verdict}: {'; '.join(said)}. {more}The program names the "
+        f"The test was not run for this release. Of the tests made before, it is {_which(of, found)} that counts "
+        f"here ({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = "
+        f"{plain(found.epsilon)}, a program as the intruder): there the test was {verdict}: {'; '.join(said)}. "
+        f"{more}The program names the "
         "readings that look most like what was released. People may be cleverer, but the guarantee holds for them as "
         "well."
     )
@@ -377,13 +385,14 @@ def _risks(of: Signing) -> dict:
             BLANK,
         ),
         (
-            "Settings were chosen after somebody had looked at the readings",
-            "settings and period are public (manifest.json); only the custodian knows who saw results first",
+            "Settings, list or period were chosen by what the readings or a study of them show",
+            "all of them are public (manifest.json); only the custodian knows how they were chosen",
             BLANK,
         ),
         ("The machine, its logs or its staff leak readings", "none in the released files", BLANK),
     ]
-    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": None}
+    note = "The probabilities are those by ε and δ, as for the board." if of.hides_readings else None
+    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": note}
 
 
 def _limit(of: Signing) -> Bounds:
@@ -402,8 +411,12 @@ def _calendar(of: Signing) -> list[tuple]:
     return [
         (of.day.isoformat(), f"drawn and charged to every listed meter, with ε = {plain(of.privacy['epsilon'])}"),
         *([("budget period", manifest["budget_period"])] if named else []),
-        ("limit for all releases about a meter", f"ε = {plain(most)} at δ = {plain(about.cap_delta)}"),
+        (
+            f"limit for all releases about a meter{' from these readings' * named}",
+            f"ε = {plain(most)} at δ = {plain(about.cap_delta)}",
+        ),
         ("spent so far", _spent(budget, of.day)),
+        *([("spent in other budget periods", _elsewhere(budget))] if named else []),
         *_next(of, budget),
         ("before each release", "repeat the motivated-intruder test if settings change; reread the assessment"),
         ((of.day + REVIEW).isoformat(), "review the assessment at the latest"),
@@ -428,6 +441,17 @@ def _spent(budget: Mapping, day: date) -> str:
         f"ε = {plain(budget['spent_epsilon'])} when this was drawn on {day.isoformat()}, including this release and "
         "what was requested with it; anything released later comes on top (meterdp ledger show)"
     )
+
+
+def _elsewhere(budget: Mapping) -> str:
+    """Say what readings of other budget periods have spent; earlier versions did not state it."""
+    in_all = budget.get("spent_in_all_periods_epsilon")
+    alone = "the numbers here are of this period alone; what is released from readings of other periods comes on top"
+    if in_all is None:
+        return alone
+    if in_all == budget["spent_epsilon"]:
+        return f"nothing by this ledger; {alone}"
+    return f"with them, some meter has spent ε = {plain(in_all)} in all by this ledger; {alone}"
 
 
 def _next(of: Signing, budget: Mapping) -> list[tuple]:

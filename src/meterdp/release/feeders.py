@@ -317,11 +317,18 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
     manifest = service.manifest(
-        "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
+        "how much electricity the meters on each low-voltage feeder used together in every interval, and how many "
+        "meters these are",
+        made_by,
+        HIDES,
+        DOES_NOT_HIDE,
     )
     contradicted = _contradicted(released, mechanism.public)
     expected = made_by.plan.stated | ({"contradicted": contradicted} if contradicted else {})
-    manifest |= {"feeder_totals": _facts(mechanism, window), "expected_error": expected}
+    manifest |= {
+        "feeder_totals": _facts(mechanism, window) | {"cut_off": _cut_off(made_by)},
+        "expected_error": expected,
+    }
     return service.folder(files, manifest, _page(released, made_by), made_by)
 
 
@@ -370,8 +377,7 @@ def _meters_sentence(count: str) -> str:
 
 def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     mechanism, window, service = made_by.mechanism, made_by.window, made_by.service
-    public, plan = mechanism.public, mechanism.plan
-    largest, high = plan.level_limit * public.typical_daily_kwh, service.config["profiles"]["clip_kwh_per_hour"][1]
+    public = mechanism.public
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
@@ -390,12 +396,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
             f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
             "more its total follows the mean of all listed meters",
-            f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
-            f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
-            "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
-            "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-            "charge cars at night, nights are too low and days too high, even for all feeders together. "
-            "Electricity that households fed in is not subtracted",
+            f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=[
@@ -406,6 +407,19 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
+    )
+
+
+def _cut_off(made_by: ReleasedFeeders) -> str:
+    """Say how much of a meter counts at most, and which totals come out wrong for it."""
+    mechanism, high = made_by.mechanism, made_by.service.config["profiles"]["clip_kwh_per_hour"][1]
+    largest = mechanism.plan.level_limit * mechanism.public.typical_daily_kwh
+    return (
+        f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
+        f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
+        "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
+        "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
+        "charge cars at night, nights are too low and days too high, even for all feeders together"
     )
 
 

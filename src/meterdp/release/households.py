@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -64,6 +65,8 @@ DOES_NOT_HIDE = (
 USUAL_KWH_PER_HOUR = 0.5
 # Synthetic households whose readings are released, too.
 _READ = 100
+# Of what a stratum joins so much is named.
+_JOINED = 6
 # Of what the plan does not cover.
 TOGETHER = (
     "these numbers leave out how high many homes peak together (on other homes it came out up to an eighth too low, "
@@ -99,8 +102,36 @@ class ReleasedPopulation(Calibrated):
             return None
         sizes = zip(self.strata, self.mechanism.public.sizes, strict=True)
         said = "; ".join(f"'{name}' of {size:,} meters" for name, size in sizes)
-        joined = f"; '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in self.strata else ""
-        return f"release.household_strata makes {len(self.strata)} strata: {said}{joined}"
+        joined, apart = self._joined
+        more = "".join(f"; {words}" for words in (joined, apart) if words)
+        return f"release.household_strata makes {len(self.strata)} strata: {said}{more}"
+
+    @property
+    def _joined(self) -> tuple[str, str]:
+        """Say what the stratum of the others joins, and how to keep apart what is large enough; empty if nothing."""
+        said = _said(self.service.listed, self.service.config["release"]["household_strata"])
+        found = Counter(one for one, stratum in zip(said, self.groups, strict=True) if stratum == OTHERS)
+        if len(found) < 2:  # the list itself may say 'other'
+            return "", ""
+        named = [f"{name} ({meters:,})" for name, meters in found.most_common()]
+        *first, last = named if len(named) <= _JOINED else (*named[: _JOINED - 1], f"{len(named) - _JOINED + 1} more")
+        joined = f"'{OTHERS}' joins {', '.join(first)} and {last}: a stratum needs {FEWEST_OF_STRATUM} meters"
+        large = [name for name, meters in found.most_common() if meters >= FEWEST_OF_STRATUM]
+        if not large:
+            return joined, ""
+        few = sum(meters for meters in found.values() if meters < FEWEST_OF_STRATUM)
+        apart = f"to keep {large[0]} apart, leave these {few:,} meters out of the list, or name another column"
+        return f"{joined}, and the groups of fewer have only {few:,} together", apart
+
+    @property
+    def strata_words(self) -> str:
+        """Say for readers of the release which strata there are; empty if there is one."""
+        if not (columns := self.service.config["release"]["household_strata"]):
+            return ""
+        sizes = zip(self.strata, self.mechanism.public.sizes, strict=True)
+        strata = ", ".join(f"{name} ({size:,})" for name, size in sizes)
+        joined = "".join(f". {words}" for words in self._joined[:1] if words)
+        return f"by {' and '.join(columns)}: {strata}{joined}"
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -258,19 +289,17 @@ def _files(
             {"guarantee": sentence(guarantee), "synthetic": "yes"},
         ),
     }
-    what = "a Gaussian mixture of what households do over a whole period, and synthetic households sampled from it"
+    what = "a statistical model of how homes use electricity over a whole period, and synthetic homes drawn from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": made_by.plan.stated}
+    manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     first, last = service.period
-    columns = " and ".join(service.config["release"]["household_strata"])
-    strata = ", ".join(f"{name} ({size:,})" for name, size in zip(made_by.strata, public.sizes, strict=True))
-    of_strata = f", for each stratum of so many meters by {columns}: {strata}" if columns else ""
-    joined = f". '{OTHERS}' has those of fewer than {FEWEST_OF_STRATUM} meters" if OTHERS in made_by.strata else ""
+    of_strata = f", for each stratum of so many meters {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         "and how much one day, week or season of a household resembles the next. It holds no household's readings.",
         (
-            f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}{joined}",
+            f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None belongs to anybody. "
             "`meterdp households draw` makes readings for them, or for any number of others, for any year",
             f"A meter without usable readings counts as a home of {24 * np.exp(settings.typical[0]):.2g} kWh a day",

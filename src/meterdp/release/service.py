@@ -270,9 +270,12 @@ class ReleaseService:
         if not ledger.path.exists():  # whoever drew this keeps another, or none
             return stated
         requests = {request.key: request for request in (*self._together, self.request(mechanism))}
-        spent, left = ledger.reported([*requests.values()], self.limit)
-        epsilon = max((epsilon_of(one, self.limit.delta) for one in spent), default=0.0)
-        return stated | {"spent_epsilon": float(f"{epsilon:.4g}"), "left_epsilon": left}
+        spent, left, ever = ledger.reported([*requests.values()], self.limit)
+        epsilon, in_all = (
+            float(f"{max((epsilon_of(one, self.limit.delta) for one in charges), default=0.0):.4g}")
+            for charges in (spent, ever)
+        )
+        return stated | {"spent_epsilon": epsilon, "left_epsilon": left, "spent_in_all_periods_epsilon": in_all}
 
     def folder(
         self, files: Mapping[str, bytes], manifest: Mapping, page: bytes, mechanism: Releasable

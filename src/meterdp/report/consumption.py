@@ -321,7 +321,7 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
             "mean": lambda row: significant(24 * row.mean_kw, 2),
             "share of energy": lambda row: percent(row.share),
             "load is highest at": lambda row: _clock(row.peak_hour_local),
-            "kW each at the peak of all": lambda row: significant(row.at_peak_kw, 2),
+            "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
         },
         words=2,
     )
@@ -399,7 +399,7 @@ def _strips_of(axes: Axes, edges: Sequence, values: pd.DataFrame, names: Sequenc
     ),
     alternative=(
         "Peak power per household over the size of a group, on a logarithmic axis; beside it, for each pattern of "
-        "use, its shares of households, of energy and of the load at the peak."
+        "use, its shares of households, of energy and of the load in the 1 % of the time when that is highest."
     ),
 )
 def peaks_together(
@@ -437,7 +437,7 @@ def peaks_together(
 
 
 def shares_of_classes(classes: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of every class in households, energy and load at the peak; class 0 is left out."""
+    """Return the shares of every class in households, energy and load when that is highest; class 0 is left out."""
     weight = classes["household_count"]
     shares = classes.assign(
         households=weight / weight.sum(),
@@ -454,7 +454,7 @@ def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> N
     looks = {
         "households": ("of households", {"marker": "|", "color": GREY, "markersize": 11, "markeredgewidth": 2}),
         "energy": ("of energy", {"marker": "o", "color": BLUE}),
-        "peak": ("of the load at the peak", {"marker": "D", "color": VERMILION}),
+        "peak": ("of load, highest 1 % of hours", {"marker": "D", "color": VERMILION}),
     }
     for column, (label, style) in looks.items():
         axes.plot(100 * shown[column], place, linestyle="", label=label, **style)

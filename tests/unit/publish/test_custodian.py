@@ -19,6 +19,7 @@ from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.crate import covered_days, days_read
+from meterdp.publish.custodian import custodian_page
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, is_of_a_household
 from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
@@ -84,9 +85,15 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
         return
     sharp = Bounds.exact(privacy).naming(2)
     assert 0.5 < sharp < right and percent(sharp) in words
+    assert f"For the board: {percent(right)}. It follows from ε and δ" in words
+    assert f"The {percent(sharp)} hold for any attacker, too" in words
+    assert "risk measure remaining risk" in words and "are those by ε and δ, as for the board" in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
-    assert f"{found.meters} simulated meters with default settings: the case shown is the nearest to this" in words
+    assert (
+        f"{found.meters} simulated meters with default settings. Of several such tests it is the one nearest to"
+        in words
+    )
     assert f"right on simulated households, at ε = {found.epsilon:g} and δ = 10⁻⁵ attack" in words
     assert "The bounds of this release itself" not in words, "they are the same"
     share, low, high = (100 * number for number in found.right[FOLDER, "reconstruction"])
@@ -96,9 +103,9 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
 @pytest.mark.parametrize(
     ("epsilon", "which", "quoted"),
     [
-        (0.5, "the one with the next larger ε", 1),
-        (2, "the one with the next larger ε", 4),
-        (8, "the one with the largest ε, which is smaller than that of this release", 4),
+        (0.5, "the nearest one that had less noise than this release (a larger ε)", 1),
+        (2, "the nearest one that had less noise than this release (a larger ε)", 4),
+        (8, "the one with the least noise, which is still more than this release has (a smaller ε)", 4),
     ],
 )
 def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_and_it_is_said(
@@ -108,11 +115,10 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=True)
     words = words_of(release_mixture(x, made_by)[CUSTODIAN])
     own = "smaller" if epsilon < quoted else "larger"
-    assert (
-        f"100 simulated meters with default settings: the case shown is {which}. The bounds of this release" in words
-    )
+    assert f"simulated meters with default settings. Of several such tests it is {which}. The bounds" in words
     assert f"The bounds of this release itself, in the table above, are {own}." in words
-    assert f"Of the cases tried, {which} counts here (200 releases of 100 simulated meters at ε = {quoted}, " in words
+    assert f"Of the tests made before, it is {which} that counts here (200 releases of 100 " in words
+    assert f" simulated meters at ε = {quoted}, a program" in words
     assert "a program as the intruder): there the test was passed: membership" in words
     assert ("the custodian has to run the test" in words) == (epsilon > quoted)
 
@@ -138,10 +144,14 @@ def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, e
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
     words, budget = words_of(files[CUSTODIAN]), manifest_of(files)["budget"]
-    assert f"limit for all releases about a meter ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵" in words
+    assert (
+        f"limit for all releases about a meter from these readings ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵"
+        in words
+    )
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
     assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
     assert "readings of 2026-01-01 or later the full limit" in words
+    assert "spent in other budget periods nothing by this ledger; the numbers here are of this period alone" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
 
@@ -156,10 +166,51 @@ def test_the_budget_counts_stored_releases_once_and_no_lost_attempt(tmp_path):
     ledger.drawn(request.key, attempt).remove()  # the run died, and nobody knows what it drew
     manifest = manifest_of(release_mixture(x, second))
     mu = np.hypot(*(one["privacy"]["loss"]["mu"] for one in (first, manifest)))
-    spent, left = ledger.reported([request], limit)
+    spent, left, _ = ledger.reported([request], limit)
     assert [one.mu for one in spent] == pytest.approx([mu])
     assert manifest["budget"]["left_epsilon"] == left > ledger.after([request], limit)[1]
     assert first["budget"]["spent_epsilon"] < manifest["budget"]["spent_epsilon"] < 4
+
+
+def test_what_other_budget_periods_spent_is_on_the_page(tmp_path):
+    """Oracle: Gaussian losses add up by their squares, whatever days they are of."""
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+
+    def made(year, epsilon):
+        settings = SAID | {"budget_period": str(year), "epsilon": epsilon, "cap_epsilon": 8}
+        made_by = town(tmp_path, year=year, simulated=False, sections={"export": {"meters": "list.csv"}}, **settings)
+        return release_mixture(x, made_by)
+
+    losses = [manifest_of(files := made(*one))["privacy"]["loss"]["mu"] for one in ((2024, 2), (2025, 1))]
+    in_all = epsilon_of(Charge(np.hypot(*losses)), 1e-5)
+    budget = manifest_of(files)["budget"]
+    assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3)
+    assert budget["spent_in_all_periods_epsilon"] == pytest.approx(in_all, rel=1e-3)
+    said = f"with them, some meter has spent ε = {budget['spent_in_all_periods_epsilon']:g} in all by this ledger"
+    assert f"spent in other budget periods {said}" in words_of(files[CUSTODIAN])
+
+
+def test_strata_and_what_totals_cut_off_are_on_the_page_of_who_signs():
+    """A lawyer once signed a release by heating, and one of feeders with workshops, without reading either."""
+    privacy = {"adjacency": "replace_one", "epsilon": 1, "delta": 1e-5, "unit": "u", "hides": [], "does_not_hide": []}
+    manifest = {
+        **{"what": "totals", "population": "Town", "simulated_data": False, "meterdp_version": "1", "sha256": {}},
+        **{"period": ["2025-01-01", "2025-12-31"], "budget_period": "2025", "privacy": privacy | {"proof": ["p"]}},
+        "public_parameters": {"export": {"interval_minutes": 60}, "artefact": "feeders", "mechanism": "m"},
+        "expected_error": {"quantities": [], "usable_share": 0.95},
+    }
+    manifest["public_parameters"]["mechanism_version"] = 1
+
+    def page(**more):
+        return words_of(custodian_page({}, manifest | more, ABOUT, DAY))
+
+    said = "by heating: gas (576), other (384). 'other' joins heat pump (339) and stove (45)"
+    assert f"Released apart {said}" in page(strata=said)
+    cut_off = "the total of a feeder with large users is too low"
+    assert f"{cut_off}." in page(feeder_totals={"cut_off": cut_off})
+    assert "Released apart" not in page() and "for this period alone" not in page()
+    assert "spent in other budget periods the numbers here are of this period alone" in page()
+    assert "chosen without using what the readings, or a study of them, show" in page()
 
 
 def test_the_budget_counts_all_that_is_asked_for_together_whichever_is_made_first(tmp_path):

@@ -178,6 +178,8 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     files = released(town(household_strata=["dwelling"]))
     said = files["README.md"].decode()
     assert f"for each stratum of so many meters by dwelling: flat ({N // 2}), house ({N // 2})" in said
+    assert json.loads(files["manifest.json"])["strata"] == f"by dwelling: flat ({N // 2}), house ({N // 2})"
+    assert "strata" not in json.loads(first["manifest.json"])
     assert "strata larger than the smallest" not in said
     assert "strata larger than the smallest (300 meters)" in households.plan_of(1, 1e-5, (300, 900)).sentence
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
@@ -196,6 +198,46 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
         assert all(f"'{name}' of {N // len(named)} meters" in mechanism.remark for name in named)
         assert f"makes {len(named)} strata" in mechanism.remark
     assert households.mechanisms(town().listed, town())[0].remark is None
+
+
+@pytest.mark.parametrize(
+    ("few", "joined", "apart"),
+    [
+        (
+            {"pump": 320, "stove": 45},
+            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the groups of fewer have only "
+            "45 together",
+            "to keep pump apart, leave these 45 meters out of the list, or name another column",
+        ),
+        (
+            {"stove": 210, "pump": 160},
+            "'other' joins stove (210) and pump (160): a stratum needs 300 meters",
+            None,
+        ),
+        (
+            {f"h{n}": 60 - n for n in range(8)},
+            "'other' joins h0 (60), h1 (59), h2 (58), h3 (57), h4 (56) and 3 more: a stratum needs 300 meters",
+            None,
+        ),
+        ({"other": 310}, None, None),
+    ],
+)
+def test_what_is_joined_as_other_is_named_with_how_to_keep_a_large_group_apart(town, few, joined, apart):
+    """Once 'other' was said to have those of fewer than 300 meters, though a larger group had been joined."""
+    said = [name for name, meters in {"heat": 330, **few}.items() for _ in range(meters)]
+    meters = "meter_id,heating\n" + "".join(f"m{n:03d},{name}\n" for n, name in enumerate(said))
+    (mechanism,) = households.mechanisms(
+        town(meters=meters).listed, town(meters=meters, household_strata=["heating"])
+    )
+    others = len(said) - 330
+    expected = f"makes 2 strata: 'heat' of 330 meters; 'other' of {others} meters"
+    assert mechanism.remark.endswith("; ".join(filter(None, [expected, joined, apart])))
+    words = f"by heating: heat (330), other ({others})" + (f". {joined}" if joined else "")
+    assert mechanism.strata_words == words
+
+
+def test_strata_that_cannot_be_made_are_refused(town):
+    meters = "meter_id,secondary_substation_id\n" + "".join(f"m{i:03d},S1\n" for i in range(N))
     one = town(meters=meters, household_strata=["secondary_substation_id"])
     with pytest.raises(InputError, match=r"household_strata.*puts all listed meters into one stratum"):
         households.mechanisms(one.listed, one)

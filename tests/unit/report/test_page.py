@@ -74,6 +74,8 @@ def captions_of(path) -> list[str]:
 
 def test_groups_of_the_list_stand_in_a_table_with_their_share_of_energy(report):
     assert any(words.startswith("Households by what the list of meters says, ") for words in captions_of(report))
+    # It was once called the load at the peak, which is a single hour and higher.
+    assert "kW each in the top 1 % of hours" in words_of(report)
     rows = {row[0]: row[1:] for row in rows_of(report) if row[0].startswith(("dwelling", "tariff"))}
     assert list(rows) == ["dwelling flat", "dwelling house", "tariff day", "tariff night"]
     assert rows["dwelling flat"][1:] == ("900", "7.2", "8.4", "40.2 %", "19:00", "0.60")
