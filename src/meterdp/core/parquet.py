@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import meterdp
-from meterdp.core.tables import Table
+from meterdp.core.tables import STAMP_UTC, Table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 
@@ -86,8 +86,9 @@ def file_metadata(table: Table, metadata: Mapping[str, str] | None = None) -> di
         "meterdp.version": meterdp.__version__,
         "meterdp.description": table.description,
         "meterdp.audience": table.audience,
-        "meterdp.stamps": "UTC, start of interval",
     }
+    if any(column.type == STAMP_UTC for column in table.columns):
+        out["meterdp.stamps"] = "UTC, start of interval"
     if table.audience != "release":
         out["meterdp.release"] = NOT_FOR_RELEASE
     out.update({f"meterdp.{k}": str(v) for k, v in (metadata or {}).items()})

@@ -34,6 +34,14 @@ class About:
     def from_config(cls, release: Mapping) -> About:
         return cls(**{key: release[key] for key in cls.__dataclass_fields__})
 
+    @property
+    def use(self) -> str:
+        """Say who publishes the files, what may be done with them and how to cite them."""
+        who = f"Published by {self.publisher.removesuffix('.')}. " if self.publisher else ""
+        licence = f"Licence: {self.licence}." if self.licence else NO_LICENCE
+        cited = "To cite them, name the publisher, the title of this page and the days of the readings."
+        return f"{who}{licence} {cited}"
+
 
 VERSION = "https://w3id.org/ro/crate/1.2"
 HOUSEHOLDS = "#household-files"

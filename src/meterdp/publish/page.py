@@ -138,11 +138,9 @@ def _odds(privacy: Mapping) -> str | None:
 
 
 def _footer(manifest: Mapping, about: About) -> str:
-    who = f"Published by {about.publisher.removesuffix('.')}. " if about.publisher else ""
-    licence = f"Licence: {about.licence}. " if about.licence else ""
     named = manifest["budget_period"] and not manifest["simulated_data"]
     budget = f"Budget period: {manifest['budget_period']}. " if named else ""
-    return f"{who}{licence}{budget}Made with meterdp {manifest['meterdp_version']}."
+    return f"{about.use} {budget}Made with meterdp {manifest['meterdp_version']}."
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------

@@ -334,6 +334,8 @@ class ReleaseService:
             "same for everybody.",
             "## What can be learnt from it",
             _points(does_not_hide),
+            "## How to use it",
+            About.from_config(self.config["release"]).use,
         ]
         return ("\n\n".join(paragraphs) + "\n").encode()
 

@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
 from meterdp.publish.folder import described, publish
-from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS
+from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS, PAGE
 from meterdp.publish.registry_entry import check_entry, entry_of
 from meterdp.release.service import PLACES
 from tests.unit.groupforecast.made_up import records_of, town
@@ -144,6 +144,8 @@ def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_
     root = entities(files)["./"]
     assert root["license"] == NO_LICENCE and root["description"].startswith("The households are simulated")
     assert "publisher" not in root
+    for page in ("README.md", PAGE):
+        assert NO_LICENCE in files[page].decode() and "To cite them" in files[page].decode()
     basic = yaml.safe_load(files[ENTRY])["deployment"]["basic"]
     assert "do not submit it" in basic["description"] and basic["data_product_region"].endswith("Los_Angeles")
 
