@@ -46,8 +46,8 @@ def holds_if(usable_share: float, assumed: str = "") -> str:
     """Say for which lists of meters the expected errors of a release hold; ``assumed`` is what else it takes."""
     usable = f"at least {round(100 * usable_share)} % of the listed meters have usable readings"
     return (
-        f"{usable}{assumed and f' and {assumed}'}; where some homes use many times the mean, as with night heating, "
-        "errors may be twice as large"
+        f"{usable}{assumed and f' and {assumed}'}; where some customers use many times the mean, such as businesses "
+        "or homes with night heating, errors may be twice as large and means too low"
     )
 
 

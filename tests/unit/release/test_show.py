@@ -70,5 +70,5 @@ def test_a_database_of_another_program_is_left_alone(tmp_path, capsys):
         base.execute("CREATE TABLE events (number INTEGER)")
     path.chmod(0o644)
     before = path.read_bytes(), path.stat().st_mode
-    assert main(["ledger", "show", str(path)]) == 1 and "is no ledger" in capsys.readouterr().err
+    assert main(["ledger", "show", str(path)]) == 1 and "is not a ledger" in capsys.readouterr().err
     assert (path.read_bytes(), path.stat().st_mode) == before and list(tmp_path.iterdir()) == [path]
