@@ -131,7 +131,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("What", manifest["what"]),
         *_started_from(manifest),
         ("Households", f"{manifest['population']}{listed}"),
-        *([("Released apart", manifest["strata"])] if "strata" in manifest else []),
+        *([("Strata", manifest["strata"])] if "strata" in manifest else []),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(named)),
         ("For whom", RECIPIENTS),

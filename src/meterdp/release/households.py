@@ -70,8 +70,8 @@ _JOINED = 6
 # Of what the plan does not cover.
 TOGETHER = (
     "these numbers leave out how high many homes peak together (on other homes it came out up to an eighth too low, "
-    "or somewhat too high, without noise, and lower with strata), how strongly use follows the seasons (less than it "
-    "does, where homes are few) and what sets a group of homes apart, such as those with heat pumps (it is blended "
+    "or somewhat too high, without noise, and lower with strata), how strongly use follows the seasons (too little "
+    "where homes are few) and what sets a group of homes apart, such as those with heat pumps (it is blended "
     "into the rest unless the group is a stratum, release.household_strata)"
 )
 

@@ -205,10 +205,10 @@ def test_strata_and_what_totals_cut_off_are_on_the_page_of_who_signs():
         return words_of(custodian_page({}, manifest | more, ABOUT, DAY))
 
     said = "by heating: gas (576), other (384). 'other' joins heat pump (339) and stove (45)"
-    assert f"Released apart {said}" in page(strata=said)
+    assert f"Strata {said}" in page(strata=said)
     cut_off = "the total of a feeder with large users is too low"
     assert f"{cut_off}." in page(feeder_totals={"cut_off": cut_off})
-    assert "Released apart" not in page() and "for this period alone" not in page()
+    assert "Strata" not in page() and "for this period alone" not in page()
     assert "spent in other budget periods the numbers here are of this period alone" in page()
     assert "chosen without using what the readings, or a study of them, show" in page()
 
