@@ -87,8 +87,8 @@ def file_metadata(table: Table, metadata: Mapping[str, str] | None = None) -> di
         "meterdp.description": table.description,
         "meterdp.audience": table.audience,
     }
-    if any(column.type == STAMP_UTC for column in table.columns):
-        out["meterdp.stamps"] = "UTC, start of interval"
+    if stamps := [f"{column.name}: {column.description}" for column in table.columns if column.type == STAMP_UTC]:
+        out["meterdp.stamps"] = f"UTC; {'; '.join(stamps)}"
     if table.audience != "release":
         out["meterdp.release"] = NOT_FOR_RELEASE
     out.update({f"meterdp.{k}": str(v) for k, v in (metadata or {}).items()})

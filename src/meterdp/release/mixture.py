@@ -305,15 +305,15 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
     shares = ", ".join(f"{100 * share:.0f} %" for share in large)
     if rest := mixture.classes - len(large):
         shares += f", and {rest} below {100 * SHOWN_SHARE:g} % each"
-    title, typical = "Typical load profiles", "the mean of its logarithm"
+    title, typical = "Typical load profiles", "the mean of its natural logarithm"
     if shared is not None and shared.holders == "nodes":
         title = f"{title} of the households of {shared.shares.nodes} parties, among them"
     if scale.kind != LOG:
         typical = "its mean on the scale `log_scale` of `manifest.json`"
     return service.page(
         title,
-        f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
-        "no household's readings.",
+        f"This folder describes how households used electricity between {hours[0][:5]} and {until}, local time, "
+        f"{days}. It holds no household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "

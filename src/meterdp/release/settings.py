@@ -115,13 +115,18 @@ def _feeders(config: Mapping, simulated: bool) -> Iterator[InputError]:
 
 def to_check(config: Mapping) -> list[str]:
     """Say what to look at before a release is charged, though nothing is refused."""
-    release = config["release"]
+    release, said = config["release"], []
+    unnamed = [f"release.{key}" for key in ("publisher", "licence") if release[key] is None]
+    if "release.licence" in unnamed and config["export"]["path"] is not None:
+        are = f"{' and '.join(unnamed)} {'are' if len(unnamed) > 1 else 'is'} not set"
+        said.append(f"To be checked: {are}: whoever gets the files cannot tell whether they may use them")
     daily_kwh, (low, high) = release["feeder_typical_daily_kwh"], COMMON_DAILY_KWH
     if "feeders" not in release["what"] or daily_kwh is None or low <= daily_kwh <= high:
-        return []
+        return said
     return [
+        *said,
         f"To be checked: release.feeder_typical_daily_kwh is {daily_kwh:g}, but homes use {low:g} to {high:g} kWh a "
-        "day on average; if it is the energy of a month or a year, divide it by the number of days"
+        "day on average; if it is the energy of a month or a year, divide it by the number of days",
     ]
 
 

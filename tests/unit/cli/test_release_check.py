@@ -183,6 +183,18 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     )
 
 
+def test_who_forgot_to_name_a_licence_is_reminded_before_the_release(homes, check):
+    """It is written when noise is drawn: what was drawn without one stays without."""
+    homes["release"] |= {"publisher": None, "licence": None}
+    code, said = check(homes)
+    assert code == 0
+    assert "To be checked: release.publisher and release.licence are not set: whoever gets the files cannot" in said
+    homes["release"] |= {"publisher": "Net A/S"}
+    assert "To be checked: release.licence is not set: whoever gets the files cannot" in check(homes)[1]
+    homes["release"] |= {"licence": "https://creativecommons.org/licenses/by/4.0/"}
+    assert "licence" not in check(homes)[1]
+
+
 def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_refused(homes, check):
     """Of 120 homes on 4 feeders; readings count up to 20 kWh an hour."""
     homes["release"] |= {"what": ["feeders"]}

@@ -6,9 +6,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.core.parquet import as_arrow, atomic_path, metadata_of, read_parts, read_table, write_table
+from meterdp.core.parquet import (
+    as_arrow,
+    atomic_path,
+    file_metadata,
+    metadata_of,
+    read_parts,
+    read_table,
+    write_table,
+)
 from meterdp.core.tables import INT, REAL, TEXT, Column, Table
 from meterdp.errors import InputError
+from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp_papers.registry import catalogue
 
 TABLE = Table(
@@ -27,6 +36,14 @@ def test_round_trip_keeps_values_units_and_the_mark(tmp_path):
     assert back.schema.field("energy_kwh").metadata[b"unit"] == b"kWh"
     facts = metadata_of(tmp_path / "a.parquet")
     assert facts["release"] == "not for release" and facts["table"] == "sample" and facts["synthetic"] == "yes"
+    assert "stamps" not in facts, "whoever read of stamps in UTC moved profiles of local hours"
+
+
+def test_metadata_say_of_each_column_of_stamps_what_it_is():
+    """The totals of feeders have ends of intervals, and were once said to have their starts."""
+    ends = {"meterdp.stamps": "UTC; data_collection_log_timestamp: end of the interval"}
+    assert file_metadata(RELEASED_FEEDERS).items() >= ends.items()
+    assert "meterdp.stamps" not in {**file_metadata(RELEASED_PROFILES), **file_metadata(RELEASED_MIXTURE)}
 
 
 @pytest.mark.parametrize(
