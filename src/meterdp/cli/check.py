@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +113,9 @@ def _compare(arguments: argparse.Namespace) -> int:
         study = f"a study can run{', but look at this first:' if odd else '.'}"
         study = study if look.somebody else "a study would be empty, so look at this first:"
         print(f"The settings describe {path} ({look.meters}): {study}")
+        if listed:
+            for sentence in _of_list(export["meters"]):
+                print(sentence)
     for sentence in odd:
         print(f"To be checked: {sentence}")
     if proposed:
@@ -162,6 +165,22 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
             with suppress(InputError):  # said by `meterdp release check`
                 return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))
     return None
+
+
+def _of_list(path) -> Iterator[str]:
+    """Say what the list of meters calls them, and which of its columns the report compares households by."""
+    from meterdp.consumption.study import MOST_ENTRIES, groups_of
+    from meterdp.ingest.meter_list import METER_COLUMN, read_meter_list
+
+    meter_list = read_meter_list(path)
+    groups = groups_of(meter_list.columns, meter_list.meter_ids)
+    others = meter_list.columns.keys() - groups.keys()
+    if meter_list.meter_column != METER_COLUMN:
+        yield f"The ids of the listed meters are in the column '{meter_list.meter_column}' of the list."
+    if groups:
+        yield f"The report compares the groups that the list makes by {', '.join(sorted(groups))}."
+    if others:
+        yield f"It makes no groups by {', '.join(sorted(others))}: a column needs 2 to {MOST_ENTRIES} entries."
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -193,11 +193,15 @@ def _ledger(service):
 
 def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
     """Say what every folder will cost, all of them together, and what would be left."""
+    from meterdp.ingest.meter_list import METER_COLUMN
     from meterdp.privacy.charge import NOTHING, epsilon_of
 
     delta, keys = service.limit.delta, {request.key for request in new}
     period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
-    said = [f"This release covers {len(service.listed.circuit_of):,} listed meters ({service.population}){period}:"]
+    column = service.listed.meter_column
+    column = "" if column == METER_COLUMN else f" in the column '{column}' of the list"
+    meters = f"{len(service.listed.circuit_of):,} listed meters{column}"
+    said = [f"This release covers {meters} ({service.population}){period}:"]
     for together in folders:
         requests = [service.request(mechanism) for mechanism in together]
         charge = sum((request.charge for request in requests if request.key in keys), NOTHING)

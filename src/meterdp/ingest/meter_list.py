@@ -6,6 +6,7 @@ left out and its rows are counted.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
@@ -19,7 +20,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.core.regular import check_file
 from meterdp.errors import InputError
 from meterdp.ingest.batch import plain_id
-from meterdp.ingest.inference.words import CIRCUIT, METER_FIRST
+from meterdp.ingest.inference.words import METER_FIRST, POINT
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.
@@ -34,6 +35,7 @@ AS_TEXT = (
 # The expected error of a release holds if this share of the listed meters has usable readings; the others count as a
 # public default.
 USABLE = 0.95
+_ONCE = "write every meter once, each in its own row"
 _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
 
@@ -46,6 +48,7 @@ class MeterList:
     feeder_of: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     # What further columns of the list say, by column and meter, such as a tariff; public like the rest.
     said_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    meter_column: str = METER_COLUMN  # as the file calls it
 
     @cached_property
     def meter_ids(self) -> list[str]:
@@ -72,9 +75,12 @@ class MeterList:
 def read_meter_list(path) -> MeterList:
     """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.
 
-    Further columns, such as a tariff, are public as well.
+    Without that column the only one whose name says that it is of meters, such as ``Zählpunkt``, names them. Further
+    columns, such as a tariff, are public as well. The file is in UTF-8, in UTF-16 with a mark or, as spreadsheets
+    often save it, in Windows-1252; commas, semicolons or tabs separate its columns.
 
-    Raises ``InputError`` if it has no such column, a row without a meter, a meter twice or none at all.
+    Raises ``InputError`` if it has no such column, a row without a meter, a meter in two rows that differ or none at
+    all.
     """
     path = check_file(path)
     return parse_meter_list(path.read_bytes(), path)
@@ -96,7 +102,7 @@ def digest_of_names(meters: Iterable[str]) -> str:
 
 def plain_list(meter_list: bytes) -> bytes:
     """Return a list with commas, line feeds and no byte order mark, as releases were once named by it."""
-    lines = meter_list.decode("utf-8-sig").splitlines()
+    lines = _text(meter_list).splitlines()
     if _delimiter(lines) == ",":
         return "".join(f"{line}\n" for line in lines).encode()
     out = io.StringIO(newline="")
@@ -114,34 +120,43 @@ def rounded(meter: str) -> set[str]:
 def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     """Return the list that the bytes of a file hold; raises as :func:`read_meter_list`."""
     try:
-        lines = data.decode("utf-8-sig").splitlines()
+        lines = _text(data).splitlines()
         rows = list(csv.reader(lines, strict=True, delimiter=_delimiter(lines)))
     except (UnicodeDecodeError, csv.Error):
-        raise InputError("is not a CSV in UTF-8", file=path, hint="save the list as CSV UTF-8") from None
+        raise InputError("is no CSV file", file=path, hint="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
-    if METER_COLUMN not in header or "" in header or len(set(header)) < len(header):
+    meter_columns = [METER_COLUMN] if METER_COLUMN in header else _of_meters(header)
+    if len(meter_columns) != 1 or "" in header or len(set(header)) < len(header):
+        either = f", which may be {' or '.join(map(repr, meter_columns))}" if len(meter_columns) > 1 else ""
         raise InputError(
             f"is not a list of meters: its header must name {METER_COLUMN}, and no column twice or without a name",
             file=path,
             row=1,
-            hint=_renamed(header)
-            or f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
+            hint=f"call the column with the ids that the export uses {METER_COLUMN}{either}"
+            if meter_columns
+            else f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
         )
+    meter_column = meter_columns[0]
     circuit_of: dict[str, str | None] = {}
     feeder_of: dict[str, tuple[str | None, str | None]] = {}
-    said_of: dict[str, dict[str, str]] = {name: {} for name in header if name not in (METER_COLUMN, *_OPTIONAL)}
+    said_of: dict[str, dict[str, str]] = {name: {} for name in header if name not in (meter_column, *_OPTIONAL)}
     has_feeders = not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header)
+    row_of: dict[str, list[str]] = {}
     for number, row in enumerate(rows[1:], start=2):
-        if not row:
+        if not any(row):
             continue
         fields = dict(zip(header, map(str.strip, row), strict=False))
-        meter = plain_id(fields.get(METER_COLUMN, ""))
-        if not meter or len(row) != len(header) or meter in circuit_of:
-            problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
-            hint = "write every meter once, each in its own row"
-            if meter in circuit_of and (SCIENTIFIC.fullmatch(meter) or _TOO_LONG.fullmatch(meter)):
-                hint += f"; {AS_TEXT}"
-            raise InputError(problem, file=path, row=number, hint=hint)
+        meter = plain_id(fields.get(meter_column, ""))
+        if meter in circuit_of:
+            blurred = SCIENTIFIC.fullmatch(meter) is not None or meter in rounded(meter)
+            if row_of[meter] == row and not blurred:
+                continue
+            differs = "" if row_of[meter] == row else ", and says something else of it"
+            hint = f"{_ONCE}; {AS_TEXT}" if blurred else _ONCE
+            raise InputError(f"names a meter a second time{differs}", file=path, row=number, hint=hint)
+        if not meter or len(row) != len(header):
+            raise InputError("does not name one meter", file=path, row=number, hint=_ONCE)
+        row_of[meter] = row
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
         for name, said in said_of.items():
             said[meter] = fields[name]
@@ -149,24 +164,31 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
             feeder_of[meter] = fields.get(SUBSTATION_COLUMN) or None, fields.get(FEEDER_COLUMN) or None
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
-    return MeterList(circuit_of, feeder_of, said_of)
+    return MeterList(circuit_of, feeder_of, said_of, meter_column)
 
 
-def _renamed(header: Sequence[str]) -> str | None:
-    """Say which columns to rename, where their names tell; without a header a name may be a meter's id."""
-    meters, feeders = (
-        [name for name in header if re.search(words, name, re.IGNORECASE) and not re.search(r"\d{3}", name)]
-        for words in (METER_FIRST, CIRCUIT)
-    )
-    if METER_COLUMN in header or not meters:
-        return None
-    named = [f"{meters[0]!r} {METER_COLUMN}", *([f"{feeders[0]!r} {CIRCUIT_COLUMN}"] if feeders else [])]
-    return f"call {' and '.join(named)}"
+def _of_meters(header: Sequence[str]) -> list[str]:
+    """Return the columns whose names say that they are of meters; none without a header or of mixed separators."""
+    named = [name for name in header if not re.search(r"\d{3}|[;,\t]", name)]
+    for words in (POINT, METER_FIRST):
+        if found := [name for name in named if re.search(words, name, re.IGNORECASE)]:
+            return found
+    return []
+
+
+def _text(data: bytes) -> str:
+    """Return the text of a list, however a spreadsheet saved it; any bytes but a few are Windows-1252."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """Return what separates the fields: a semicolon where spreadsheets write decimal commas."""
-    return ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
+    """Return what separates the fields: a semicolon where spreadsheets write decimal commas, or a tab."""
+    return next((mark for mark in (",", ";", "\t") if lines and mark in lines[0]), ",")
 
 
 def write_meter_list(meter_list: MeterList, path) -> None:

@@ -91,7 +91,8 @@ def test_an_export_that_is_refused_leaks_nothing(tmp_path, capsys, damage):
 
 
 def test_a_list_that_is_refused_leaks_nothing(tmp_path, capsys):
-    (tmp_path / "list.csv").write_text("meter_id\n" + "\n".join([*PLANTED_METERS, PLANTED_METERS[3]]))
+    rows = [f"{meter},{number}\n" for number, meter in enumerate([*PLANTED_METERS, PLANTED_METERS[3]])]
+    (tmp_path / "list.csv").write_text("meter_id,circuit\n" + "".join(rows))
     with pytest.raises(SystemExit), job([], [tmp_path / "results/private/logs/a.log"]):
         read_meter_list(tmp_path / "list.csv")
     assert "a second time" in (tmp_path / "results/private/logs/a.log").read_text()

@@ -55,7 +55,7 @@ def test_what_cannot_be_planned_is_one_sentence(capsys, words, problem):
 
 
 def test_a_list_that_cannot_be_read_is_said_with_its_reason(tmp_path, capsys):
-    (tmp_path / "list.csv").write_text("CUPS\n" + "".join(f"m{i}\n" for i in range(60)))
+    (tmp_path / "list.csv").write_text("customer\n" + "".join(f"m{i}\n" for i in range(60)))
     export = {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "time_zone": "UTC"}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({"export": export}))
     assert main(["plan", "--config", str(tmp_path / "own.yaml")]) == 1

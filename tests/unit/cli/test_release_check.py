@@ -133,7 +133,7 @@ def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
 
 
 def test_a_list_that_cannot_be_read_is_told_together_with_settings(tmp_path, homes, check):
-    (tmp_path / "list.csv").write_text("meter\nM1\nM2\n")
+    (tmp_path / "list.csv").write_text("customer\nM1\nM2\n")
     homes["release"]["population"] = None
     code, said = check(homes)
     assert code == 1 and len(refusals(said)) == 2

@@ -24,7 +24,7 @@ from meterdp.ingest.inference.examine import (
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
-from meterdp.ingest.meter_list import MeterList, parse_meter_list, read_meter_list
+from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
 from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
@@ -527,7 +527,7 @@ def test_a_clock_of_stamps_that_the_user_names_is_not_replaced_by_another(tmp_pa
     plain(frame).to_csv(tmp_path / "e.csv", index=False)
     export = {"time_zone": "Europe/Berlin", "stamp_time_zone": own, "interval_minutes": 30}
     period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
-    (tmp_path / "twice.csv").write_text("meter_id\nM000\nM000\n")
+    (tmp_path / "twice.csv").write_text("meter_id,tariff\nM000,1\nM000,2\n")
     listed = export | period | {"meters": str(tmp_path / "twice.csv")}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=listed)
     assert code == 1 and "a second time" in said and "by itself" not in said
@@ -757,6 +757,34 @@ def test_a_list_of_meters_may_have_semicolons_as_an_export_has():
     assert commas.meter_ids == ["M1", "M2"] and commas.said_of == {"tariff": {"M1": "a", "M2": "b"}}
     with pytest.raises(InputError, match="its header must name meter_id"):
         parse_meter_list(b"meter_id;tariff,zone\nM1;a,b\n")
+
+
+def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_export_gives_meters():
+    said = {"M1": "Wärmepumpe", "M2": "Öffentlich"}
+    text = "Konto;Zählpunktbezeichnung;Tarif\r\n7;M1;Wärmepumpe\r\n8;M2;Öffentlich\r\n8;M2;Öffentlich\r\n;;\r\n"
+    tabs = text.replace(";", "\t")
+    saved = [text.encode(), text.encode("utf-8-sig"), text.encode("cp1252"), tabs.encode("utf-16"), tabs.encode()]
+    for data in saved:
+        meters = parse_meter_list(data)
+        assert meters.meter_column == "Zählpunktbezeichnung" and meters.meter_ids == ["M1", "M2"]
+        assert meters.said_of == {"Konto": {"M1": "7", "M2": "8"}, "Tarif": said}
+        assert digest_of_meters(data) == digest_of_meters(b"meter_id\nM2\nM1\n")
+    with pytest.raises(InputError, match="is no CSV file"):
+        parse_meter_list(b"PK\x03\x04\x81\x8d")
+
+
+def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_groups(tmp_path, frame, capsys):
+    path, settings = written(tmp_path, frame, READ["plain"])
+    meters = sorted(frame["meter_id"].unique())
+    rows = [f"{meter};{'Wärme' if n % 2 else 'Haushalt'};{n} Lane" for n, meter in enumerate(meters, 1)]
+    rows += [f"X{n};Haushalt;{n} Alley" for n in range(8)]
+    (tmp_path / "list.csv").write_bytes("\n".join(["Zählpunkt;Tarif;Straße", *rows]).encode("cp1252"))
+    days = {"first_day": "2025-03-10", "last_day": "2025-03-11"}
+    listed = {"meters": str(tmp_path / "list.csv"), "interval_minutes": 30, "time_zone": ZONE, **days}
+    code, said = checked(tmp_path, capsys, path, export=settings | listed)
+    assert code == 0 and "are in the column 'Zählpunkt' of the list." in said
+    assert "The report compares the groups that the list makes by Tarif." in said
+    assert "no groups by Straße: a column needs 2 to 10 entries" in said
 
 
 def by_hour(start: str, zone: str, columns: str, days: int = 40) -> pd.DataFrame:
@@ -1243,7 +1271,10 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
         return checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
 
     assert "once, each in its own row; a spreadsheet or a program that takes" in said("5,90544E+17", "5,90544E+17")[1]
-    assert "a spreadsheet or" in said(some[0])[1] and "a spreadsheet or" not in said("M1", "M1")[1]
+    assert (
+        "a spreadsheet or" in said(*2 * ["590543520100104000"])[1] and "a spreadsheet or" not in said("M1", "M1")[1]
+    )
+    assert said(some[0])[0] == 0  # the same row twice, and no sign of rounding
     code, text = said("5.90544E+17")
     assert code == 0 and "1 of the ids on the list look like 1.23E+17, and each may stand for several meters" in text
     assert "(4 listed meters, 3 of them with readings; 3 of 6 meters in the export are not on the list)" in text

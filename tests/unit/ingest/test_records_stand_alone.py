@@ -474,10 +474,13 @@ def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
     path.write_text('meter_id;circuit\n="007";north\n="08";\n')
     assert read_meter_list(path).circuit_of == {"007": "north", "08": None}
     for text, problem in (
-        ("meter_id\na\na\n", "row 3: names a meter a second time"),
+        ("meter_id,circuit\na,1\na,2\n", "row 3: names a meter a second time, and says something else of it"),
         ("meter_id,circuit\na\n", "row 2: does not name one meter"),
-        ("meter\na\n", "row 1: is not a list of meters.*; call 'meter' meter_id"),
-        ("PRM;Poste (feeder)\na;b\n", r"call 'PRM' meter_id and 'Poste \(feeder\)' circuit"),
+        (
+            "meter,meter type\na,b\n",
+            "uses meter_id, which may be 'meter' or 'meter type'",
+        ),
+        ("customer\na\n", "row 1: is not a list of meters.*; write one meter per line under meter_id"),
         ("PRM 12345\na\n", r"without a name; write one meter per line under meter_id"),
         ("meter_id\n\n", "lists no meter"),
     ):
