@@ -35,10 +35,15 @@ def _counted(found) -> str:
     return ", ".join(f"{count} {what}" for what, count in found.items())
 
 
+def _show_takes(parser: argparse.ArgumentParser) -> None:
+    _ledger(parser)
+    parser.add_argument("--meter", metavar="ID", help="only what was released about this meter, and what is left")
+
+
 def _show(arguments: argparse.Namespace) -> int:
     from meterdp.release.show import sentence
 
-    print(sentence(opened(arguments.ledger)), end="")
+    print(sentence(opened(arguments.ledger), arguments.meter), end="")
     return 0
 
 
@@ -109,7 +114,7 @@ def _examples(command: str) -> tuple[str, str]:
 
 
 COMMANDS = {
-    "show": Command(_examples("show"), _ledger, _show),
+    "show": Command((*_examples("show"), "meterdp ledger show --meter M00042"), _show_takes, _show),
     "draw": Command(("meterdp ledger draw meterdp-ledger.sqlite --to ledger.html",), _draw_takes, _draw),
     "verify": Command(_examples("verify"), _ledger, _verify),
     "raise": Command(("meterdp ledger raise --config my.yaml --epsilon 8",), _raise_takes, _raise),

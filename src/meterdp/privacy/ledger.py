@@ -116,12 +116,11 @@ class Ledger:
             for event in events:
                 if event["kind"] != CHARGED or event["request"] not in stored:
                     continue
-                words, listed = event["words"], event.get("meters")
+                words, listed = event["words"], _list_of(event, file)
                 same = words.get("artefact") == request.parameters.get("artefact")
                 if not same or event.get("days") != list(request.days):
                     continue
-                # Of an earlier version the list is known by other digests.
-                if not file.lists.share_meters(listed if listed in file.lists.bitmaps else None, meters):
+                if not file.lists.share_meters(listed, meters):
                     continue
                 known = _named({"release": event["account"], **words})
                 known = {name: wanted.get(name) if one in former else one for name, one in known.items()}
@@ -213,6 +212,29 @@ class Ledger:
                 name: [charge for period in periods[name] for charge in most_spent(entries, period, file.lists)]
                 for name in sorted(periods)
             }
+
+    def of_meter(self, meter: str) -> tuple[list[dict], dict[str, tuple[list[Charge], float]], list[Charge]]:
+        """Return the events that count for one meter; by budget period what it has spent, and the largest epsilon, in
+        hundredths, that one more release could have; and what it has spent in all periods together.
+        """
+        with self._opened() as file:
+            own = file.add_list([meter])[0]  # forgotten when the file is closed
+            entries = [e for e in file.entries.entries() if file.lists.share_meters(e.meters, own)]
+            events = [
+                event
+                for event in file.verified()
+                if event["kind"] not in (CHARGED, RAISED) or file.lists.share_meters(_list_of(event, file), own)
+            ]
+            last = {
+                entry.budget.period: replace(entry, meters=own, charge=NOTHING, planned=None, raises=False)
+                for entry in entries
+            }
+            found = {
+                name: (spent_of(entries, one, file.lists), remaining(entries, one, file.lists))
+                for name, one in last.items()
+            }
+            ever = [spent_of(entries, replace(one, periods=None), file.lists) for one in last.values()][-1:]
+            return events, found, *(ever or [[]])
 
     def charge(self, requests: Sequence[Request], limit: Limit) -> dict[str, int]:
         """Charge what is not stored yet, all or nothing; return the number of its attempt by request.
@@ -385,6 +407,12 @@ def _planned(requests: Sequence[Request], charge: Charge) -> Charge:
     for request in requests:
         responses |= counted(request.planned.responses)  # the larger count
     return Charge(0.0, charge.total_variation, as_responses(responses))
+
+
+def _list_of(event: Mapping, file: LedgerFile) -> str | None:
+    """Return the list of a charge or a limit, None for every meter: an earlier version knew it by other digests."""
+    listed = event.get("meters")
+    return listed if listed in file.lists.bitmaps else None
 
 
 def _archived(files: Mapping[str, bytes]) -> bytes:

@@ -79,14 +79,29 @@ def most_by_period(ledger: Ledger) -> list[str]:
     for period, charges in ledger.spent().items():
         if not charges:  # only a limit was raised
             continue
-        spent = ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)
-        lines.append(f"No meter has spent more in '{period}' than {spent}.")
+        lines.append(f"No meter has spent more in '{period}' than {_most(charges)}.")
     return lines
 
 
-def sentence(ledger: Ledger) -> str:
+def _most(charges: Sequence[Charge]) -> str:
+    return ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)
+
+
+def sentence(ledger: Ledger, meter: str | None = None) -> str:
+    """Return what a ledger says of all releases, or of those about one meter, which is not named."""
     lines: list[str] = []
-    events = ledger.events()
+    if meter is None:
+        events, last = ledger.events(), most_by_period(ledger)
+    else:
+        events, by_period, ever = ledger.of_meter(meter)
+        last = [
+            f"This meter has spent {_most(spent)} in '{period}'; "
+            + (f"one more release of epsilon {left:g} would fit." if left else "nothing is left.")
+            for period, (spent, left) in sorted(by_period.items())
+        ]
+        if len(by_period) > 1:
+            last.append(f"In all budget periods together it has spent {_most(ever)}.")
+        last = last or ["No release was about this meter, if its id is written as on the list of a release."]
     for statement in statements(events):
         lines.append(statement.title)
         for entry in statement.entries:
@@ -104,7 +119,7 @@ def sentence(ledger: Ledger) -> str:
                 f"{event['at_utc'][:10]}  limit of epsilon {limit['epsilon']:g} at delta {limit['delta']:g} stated "
                 f"for the meters of '{name.population}' in '{name.period}'"
             )
-    lines += most_by_period(ledger)
+    lines += last
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"
 
 

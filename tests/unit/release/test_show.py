@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,3 +73,58 @@ def test_a_database_of_another_program_is_left_alone(tmp_path, capsys):
     before = path.read_bytes(), path.stat().st_mode
     assert main(["ledger", "show", str(path)]) == 1 and "is not a ledger" in capsys.readouterr().err
     assert (path.read_bytes(), path.stat().st_mode) == before and list(tmp_path.iterdir()) == [path]
+
+
+def charged(ledger, epsilon, meters, period="2026", seconds=(0, 100)):
+    one = request(epsilon, PrivacyBudget("one household", "replace_one", "made-up town", period))
+    words = one.parameters | {"meters": meters}
+    charge = Charge(one.charge.mu)
+    ledger.charge([replace(one, parameters=words, charge=charge, meters=meters, periods=(seconds,))], LIMIT)
+
+
+def test_a_meter_has_spent_what_was_charged_to_lists_it_is_on(tmp_path):
+    """Against the sum over the lists that name it, for ten meters on random lists in two periods."""
+    rng = np.random.default_rng(3)
+    ledger, spent = Ledger(tmp_path / "ledger.sqlite"), np.zeros((2, 10))
+    for _ in range(12):
+        on, period, epsilon = np.flatnonzero(rng.random(10) < 0.4), int(rng.integers(2)), rng.uniform(0.1, 0.6)
+        if on.size:
+            charged(
+                ledger, epsilon, [f"m{n}" for n in on], ("2025", "2026")[period], (200 * period, 200 * period + 100)
+            )
+            spent[period, on] += gaussian.mu_for(epsilon, 1e-5) ** 2
+    before = len(ledger.events())
+    for meter in range(10):
+        events, by_period, ever = ledger.of_meter(f" M{meter}")  # as a list may write it
+        assert sum(event["kind"] == "charged" for event in events) == sum(
+            f"m{meter}" in event["words"]["meters"] for event in events if event["kind"] == "charged"
+        )
+        for name, (charges, left) in by_period.items():
+            mu2 = spent[int(name == "2026"), meter]
+            assert [charge.mu**2 for charge in charges] == pytest.approx([mu2])
+            room = Charge(np.sqrt(gaussian.mu_for(LIMIT.epsilon, 1e-5) ** 2 - mu2))
+            assert left == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
+        assert sum(charge.mu**2 for charge in ever) == pytest.approx(spent[:, meter].sum())
+        assert len(by_period) == np.count_nonzero(spent[:, meter])
+    assert len(ledger.events()) == before and ledger.of_meter("m10")[1:] == ({}, [])
+
+
+def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    charged(ledger, 5.0, ["m1", "m2"])
+    charged(ledger, 1.0, ["m2", "m3"], "2025", (-200, -100))
+
+    def said(meter):
+        assert main(["ledger", "show", str(ledger.path), "--meter", meter]) == 0
+        text = capsys.readouterr().out
+        assert meter not in text
+        return text
+
+    assert "epsilon 5 at" in said("m1") and "in '2026'; nothing is left." in said("m1") and "2025" not in said("m1")
+    assert "one more release of epsilon 4.8" in said("m3") and "all budget periods" not in said("m3")
+    both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
+    assert f"In all budget periods together it has spent epsilon {both:.3g} at" in said("m2")
+    assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
+    ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
+    assert "one more release of epsilon" in said("m1") and "limit of epsilon 8" in said("m1")
+    assert "nothing is left" in said("m2") and "limit of epsilon 8" not in said("m2")
