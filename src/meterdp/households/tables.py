@@ -38,7 +38,7 @@ DRAWN_READINGS = Table(
     (
         Column("household", INT, "1", "synthetic household, from 1; it is no real one"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
-        Column("energy_kwh", REAL, "kWh", "energy of the interval, negative where more is fed in than used"),
+        Column("energy_kwh", REAL, "kWh", "energy of the interval; below zero only if feed-in is counted"),
     ),
     file_name="<drawn>.parquet",
     of_readings=True,

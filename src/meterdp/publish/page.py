@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
 from meterdp.publish.kinds import README, holds_if, is_of_a_household
+from meterdp.publish.loading import HOMEPAGE, code_of, columns_of, kind_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
 # Pictures of a kind; of households' files so many are opened to find different forecasts.
@@ -39,19 +39,14 @@ _IN, _OFF, _PROTECTED, _LEARNT = (
 )
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one kind of release is shown: pictures with a heading, and how its files are loaded in Python."""
-
-    pictures: Callable[[Mapping[str, bytes], Mapping], list[tuple[str, list[Card]]]]
-    code: str
-    convert: str = ""  # a tool that takes it
+# Headings with their pictures.
+Pictures = list[tuple[str, list[Card]]]
 
 
 def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> bytes:
     """Return ``index.html`` of a released folder, from all its other files."""
     title, opening, sections = _read(files[README].decode())
-    look, privacy = LOOKS[_kind(files)], manifest["privacy"]
+    kind, privacy = kind_of(files), manifest["privacy"]
     protected = sections[_PROTECTED]
     text = render(
         TEMPLATE,
@@ -62,14 +57,16 @@ def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> byte
         delta=plain(privacy["delta"]),
         unit=privacy["unit"],
         inside=_points(sections[_IN]),
-        pictures=look.pictures(files, manifest),
+        pictures=LOOKS[kind](files, manifest),
         worth=expected_errors(manifest),
         protected=_points(protected),
         means=[_inline(words) for words in protected if not words.startswith("- ")],
         odds=_odds(privacy),
         learnt=_points(sections[_LEARNT]),
-        code=look.code,
-        convert=look.convert,
+        code=code_of(files),
+        columns=_columns(files),
+        convert="pypsa" if kind == "mixture" else "",
+        homepage=HOMEPAGE,
         footer=_footer(manifest, about),
     )
     return text.encode()
@@ -106,18 +103,19 @@ def expected_errors(manifest: Mapping) -> dict | None:
     if not stated:
         return None
     condition = holds_if(stated["usable_share"], stated.get("assumed", ""))
-    first, then = (_sentence(stated.get(name, "")) for name in ("found", "contradicted"))
+    found = _sentence(stated.get("found", ""))
     rows = [
         (one["of"], *(f"{100 * one[name]:.0f} %" for name in ("error", "error_q95", "guess")))
         for one in stated["quantities"]
     ]
     return {
-        "first": stated.get("first", []),
+        "contradicted": stated.get("contradicted"),
+        "first": [f"{words}." for words in stated.get("first", [])],
         "caption": f"Expected error at ε = {plain(manifest['privacy']['epsilon'])}, from public numbers alone",
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"{first}The errors hold if {condition}. {then}A public guess is made without any readings.",
+        "note": f"{found}The errors hold if {condition}. A public guess is made without any readings.",
     }
 
 
@@ -143,14 +141,22 @@ def _footer(manifest: Mapping, about: About) -> str:
     return f"{about.use} {budget}Made with meterdp {manifest['meterdp_version']}."
 
 
+def _columns(files: Mapping[str, bytes]) -> dict:
+    """Return the table of all columns, as a template takes it."""
+    header = "file", "column", "unit", "meaning"
+    return {
+        "caption": "",
+        "header": header,
+        "rows": columns_of(files),
+        "words": len(header),
+        "note": "",
+    }
+
+
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-def _kind(files: Mapping[str, bytes]) -> str:
-    return next(kind for kind, name in _KNOWN_BY.items() if name is None or name in files)
-
-
-def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     mixture, stated = json.loads(files["mixture.json"]), manifest["log_scale"]
     scale = LogScale(*stated["clipped_to_kwh"], stated["offset_kwh"], stated["scale_kwh"])
     hours = [int(entry[:2]) for entry in mixture["entries"]]
@@ -168,25 +174,38 @@ def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, l
     return [("The largest patterns of use", patterns), ("The first of the synthetic profiles", drawn)]
 
 
-def _households(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
-    from meterdp.households.released import FILE, ReleasedHouseholds  # loads scipy
-
-    released = ReleasedHouseholds.of(files[FILE], Path(FILE))
-    vectors = np.stack(_table(files["household_vectors.parquet"])["vector"].to_numpy(zero_copy_only=False))[:_SHOWN]
-    generator = released.generator(None)
-    kwh = np.concatenate(list(generator.batches(vectors, 0)))
-    calendar = generator.columns.calendar
-    first = int(np.flatnonzero(calendar.slot_of_week == 0)[0])
-    week = kwh[:, first : first + 7 * calendar.slots_per_day]
-    hourly = week.reshape(len(week), -1, calendar.slots_per_hour).sum(axis=2)
+def _households(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
+    """Show a week of the first households whose readings are released."""
+    export = manifest["public_parameters"]["export"]
+    per_day = 24 * 60 // export["interval_minutes"]
+    rows = pq.read_table(
+        pa.BufferReader(files["household_readings.parquet"]), filters=[("household", "<=", _SHOWN)]
+    ).to_pandas()
+    starts = np.unique(rows["interval_start_utc"].dt.tz_localize(None).to_numpy().astype("datetime64[m]"))
+    kwh = rows["energy_kwh"].to_numpy().reshape(-1, len(starts))
+    local = starts + utc_offset_minutes(starts, export["time_zone"])
+    first = _first_week(local, per_day)
+    hourly = kwh[:, first : first + 7 * per_day].reshape(len(kwh), -1, max(per_day // 24, 1)).sum(axis=2)
     shown = [
         card_of_days(f"Synthetic household {n + 1}", f"{significant(one.sum(), 2)} kWh in the week", one, 60)
         for n, one in enumerate(hourly)
     ]
-    return [("A week of the first synthetic households", shown)]
+    day = local[first].astype("datetime64[D]").item()
+    return [(f"The first synthetic households in the week from {day:%A} {day.day} {day:%B %Y}, local time", shown)]
 
 
-def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+def _first_week(local: np.ndarray, per_day: int) -> int:
+    """Return the place of the first Monday's first interval of (T,) local starts whose week has all hours once."""
+    midnights = np.flatnonzero(local == local.astype("datetime64[D]"))
+    # 1970-01-01 was a Thursday.
+    mondays = midnights[(local[midnights].astype("datetime64[D]").astype(int) + 3) % 7 == 0]
+    week = np.timedelta64(7 * 24 * 60, "m")
+    ends = mondays + 7 * per_day
+    whole = [m for m, end in zip(mondays, ends, strict=True) if end < len(local) and local[end] - local[m] == week]
+    return int([*whole, *midnights][0])
+
+
+def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     """Show different forecasts of the first files of households."""
     names = [name for name in sorted(files) if is_of_a_household(name) and name.endswith(".parquet")]
     tables = [_table(files[name]) for name in names[:_OPENED]]
@@ -194,7 +213,7 @@ def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str,
     return _forecast_cards(list(different.values()), tables[0])
 
 
-def _forecast_tables(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+def _forecast_tables(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     """Show the first forecasts of the one table of all."""
     steps = manifest["time"]["steps"]
     table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
@@ -205,7 +224,7 @@ def _forecast_kwh(table: pa.Table) -> np.ndarray:
     return table["expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"].to_numpy()
 
 
-def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> list[tuple[str, list[Card]]]:
+def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> Pictures:
     starts = table["interval_start_utc"].to_numpy()[:2]
     minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
     shown = [
@@ -217,7 +236,7 @@ def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> list[tu
     return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]
 
 
-def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, list[Card]]]:
+def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     table = _table(files["feeders.parquet"]).to_pandas()
     errors = _table(files["feeder_errors.parquet"]).to_pandas().set_index("dataset_id")
     minutes, zone = (
@@ -228,7 +247,7 @@ def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, l
     for feeder, rows in list(table.groupby("dataset_id", sort=False))[:_SHOWN]:
         kwh, name = rows["total_consumption_active_import"].to_numpy() / 1000, f"Feeder {feeder}"
         words = f"{count(rows['aggregated_device_count_active'].iloc[0])} meters, ± "
-        words += f"{significant(errors.loc[feeder, 'standard_error_wh'] / 1000, 2)} kWh"
+        words += f"{significant(errors.loc[feeder, 'standard_error_wh'] / 1000, 2)} kWh (standard error)"
         ends = rows["data_collection_log_timestamp"].dt.tz_localize(None).to_numpy().astype("datetime64[m]")
         starts = ends - np.timedelta64(minutes, "m")
         local = starts + utc_offset_minutes(starts, zone)
@@ -240,7 +259,7 @@ def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> list[tuple[str, l
             mean = np.bincount(hour, kwh) / np.bincount(hour) * (60 / minutes)
             hours.append(card(name, "mean energy of an hour", mean, range(24)))
     if every:
-        return [("Energy of the first feeders in every interval", every)]
+        return [("Energy of the first feeders in every interval, local time", every)]
     ranges = "Energy of the first feeders in an interval: the mean of each day on the range of its intervals"
     return [(ranges, days), ("The average day of the first feeders", hours)]
 
@@ -249,54 +268,10 @@ def _table(data: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
-_KNOWN_BY = {
-    "mixture": "mixture.json",
-    "households": "households.json",
-    "feeders": "feeders.parquet",
-    "forecast tables": "forecasts.parquet",
-    "forecasts": None,
-}
-LOOKS: Mapping[str, Look] = {
-    "mixture": Look(
-        _mixture,
-        """import numpy as np
-import pandas as pd
-
-profiles = np.stack(pd.read_parquet("synthetic_profiles.parquet")["energy_kwh"])
-print(profiles.mean(axis=0))  # mean kWh of each hour""",
-        "pypsa",
-    ),
-    "households": Look(
-        _households,
-        """import pandas as pd
-
-readings = pd.read_parquet("household_readings.parquet")
-kwh = readings.pivot(index="interval_start_utc", columns="household", values="energy_kwh")
-# Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to more.parquet""",
-    ),
-    "forecasts": Look(
-        _forecasts,
-        """from pathlib import Path
-
-import pandas as pd
-
-files = [path for path in Path(".").glob("*.parquet") if len(path.stem) == 16]  # a random name each
-forecast = pd.read_parquet(files[0])""",
-    ),
-    "forecast tables": Look(
-        _forecast_tables,
-        """import pandas as pd
-
-recipients = pd.read_parquet("recipients.parquet")  # which forecast each random name has
-forecast = pd.read_parquet("forecasts.parquet")""",
-    ),
-    "feeders": Look(
-        _feeders,
-        """import pandas as pd
-
-totals = pd.read_parquet("feeders.parquet")
-wh = totals.pivot(
-    index="data_collection_log_timestamp", columns="dataset_id", values="total_consumption_active_import"
-)""",
-    ),
+LOOKS: Mapping[str, Callable[[Mapping[str, bytes], Mapping], Pictures]] = {
+    "mixture": _mixture,
+    "households": _households,
+    "forecasts": _forecasts,
+    "forecast tables": _forecast_tables,
+    "feeders": _feeders,
 }

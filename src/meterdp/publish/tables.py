@@ -60,10 +60,10 @@ RELEASED_READINGS = replace(
 )
 
 _FEEDER = (
-    Column("dataset_id", TEXT, "", "substation and feeder"),
-    Column("secondary_substation_id", TEXT, "", "secondary substation, as the public list of meters names it"),
+    Column("dataset_id", TEXT, "", "the feeder, after its substation where the public list names one"),
+    Column("secondary_substation_id", TEXT, "", "secondary substation by the public list; 'all' if it names none"),
     Column("lv_feeder_id", TEXT, "", "low-voltage feeder, as the public list of meters names it"),
-    Column("aggregated_device_count_active", COUNT, "meters", "meters of the total, listed or measured"),
+    Column("aggregated_device_count_active", COUNT, "meters", "meters in the total: listed ones, or a noisy count"),
 )
 
 # The columns of British low-voltage feeder open data, whose names carry no units.
@@ -74,7 +74,7 @@ RELEASED_FEEDERS = Table(
     (
         *_FEEDER,
         Column(
-            "total_consumption_active_import", COUNT, "Wh", "energy used in the interval, without what was fed in"
+            "total_consumption_active_import", COUNT, "Wh", "energy used in the interval; feed-in is not subtracted"
         ),
         Column("data_collection_log_timestamp", STAMP_UTC, "UTC", "end of the interval"),
     ),

@@ -5,6 +5,8 @@ So whatever policy and ledger refuse is said before anything runs, as is what wi
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -13,7 +15,7 @@ from types import ModuleType
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import MeterList, read_meter_list
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, refusals_of_list
-from meterdp.publish.kinds import KINDS
+from meterdp.publish.kinds import KINDS, MANIFEST
 from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.plan import Plan
 from meterdp.release.service import Releasable, ReleaseService
@@ -61,7 +63,9 @@ def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, fo
     )
     mechanisms = module.mechanisms(service.listed, service)
     records = module.records(files, config, service.listed)
-    _, release_ids = service.release(mechanisms, records, folder)
+    files, release_ids = service.release(mechanisms, records, folder)
+    if wrong := json.loads(files[MANIFEST]).get("expected_error", {}).get("contradicted"):
+        print(f"{Path(folder).name}: {wrong}.", file=sys.stderr)
     return release_ids
 
 

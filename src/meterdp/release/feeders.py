@@ -324,10 +324,9 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         DOES_NOT_HIDE,
     )
     contradicted = _contradicted(released, mechanism.public)
-    expected = made_by.plan.stated | ({"contradicted": contradicted} if contradicted else {})
     manifest |= {
         "feeder_totals": _facts(mechanism, window) | {"cut_off": _cut_off(made_by)},
-        "expected_error": expected,
+        "expected_error": made_by.plan.stated(contradicted),
     }
     return service.folder(files, manifest, _page(released, made_by), made_by)
 
@@ -382,7 +381,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
-    median = " for the feeder in the middle" if many else ""
+    median = " for half of the feeders or more" if many else ""
     alike = "".join(f"{words}." for words in made_by.plan.first)
     return service.page(
         "Electricity used per feeder",
@@ -392,18 +391,17 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
-            f"{_meters_sentence(public.count).capitalize()}",
-            "`feeder_errors.parquet`: the standard error of the totals of every feeder, by these totals "
-            f"{_of_mean_use(released)} the mean use in an interval{median}. There {sizes} feeder: the fewer, the "
-            "more its total follows the mean of all listed meters",
+            f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: a "
+            "spreadsheet that expects semicolons imports it as text",
+            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval, by these totals "
+            f"{_of_mean_use(released)} the mean use in an interval{median}. The errors of a feeder mostly go the "
+            "same way in all its intervals, so that of a sum, such as a day, is nearly the sum of the errors. There "
+            f"{sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[
-            *made_by.plan.said,
-            made_by.plan.basis,
-            *filter(None, [_contradicted(released, public)]),
-        ],
+        expected=made_by.plan.points(),
+        contradicted=_contradicted(released, public),
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
@@ -424,9 +422,9 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
 
 
 def _of_mean_use(released: FeederRelease) -> str:
-    """Say how large the standard error is beside the mean use of the feeder in the middle."""
+    """Say how large the standard error is beside the mean use, of the feeder in the middle."""
     share = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
-    return f"{100 * share:.0f} % of" if share < 1 else "larger than"
+    return f"at most {100 * share:.0f} % of" if share < 1 else "larger than"
 
 
 def _contradicted(released: FeederRelease, public: FeederPublic) -> str | None:

@@ -265,7 +265,7 @@ class GroupForecasts(Calibrated):
             }
         }
         if self.plan is not None:
-            facts["expected_error"] = self.plan.stated
+            facts["expected_error"] = self.plan.stated()
         shape = {c.name: {"unit": c.unit, "means": c.description} for c in RELEASED_SHAPE.columns}
         return Said(
             what="what a household of a group is expected to draw from the grid in every hour of a week, its median "

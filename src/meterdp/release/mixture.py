@@ -38,7 +38,7 @@ from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records, VectorRules, hour_rows
 from meterdp.publish.tables import RELEASED_MIXTURE, RELEASED_PROFILES
-from meterdp.release.plan import Expected, Plan
+from meterdp.release.plan import Expected, Plan, mostly_default
 from meterdp.release.service import (
     HIDES,
     SEVERAL_METERS,
@@ -64,6 +64,9 @@ SOUND = (
     *("level_log_kwh", "hour_correlation", "marginal_share", "grid"),
 )
 SHARED_NOISE = "docs/proofs/shared_noise.md"
+# A synthetic profile whose hours differ less from the public default, as a root mean square of logarithms, is one of
+# a meter without usable readings: no home uses as much in every hour.
+_LIKE_THE_DEFAULT = 0.2
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (
@@ -211,6 +214,8 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     else:
         profiles = sample_reweighted(beside.reference, beside.exponents, n, FreshNumbers())
     energy_kwh = scale.clipped_kwh(profiles)
+    differs = np.sqrt(((profiles - rules.default_record) ** 2).mean(axis=1))
+    wrong = mostly_default(np.mean(differs < _LIKE_THE_DEFAULT), rules.default_kwh_per_hour)
     files = {
         "mixture.parquet": table_bytes(
             RELEASED_MIXTURE,
@@ -242,7 +247,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     what = "a statistical model of when homes use electricity, and synthetic profiles drawn from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {
         "log_scale": scale.stated,
-        "expected_error": made_by.plan.stated,
+        "expected_error": made_by.plan.stated(wrong),
     }
     if shared is not None:
         manifest["privacy"][shared.holders] = shared.sentence
@@ -251,7 +256,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
-    return service.folder(files, manifest, _page(mixture, rules, made_by), made_by)
+    return service.folder(files, manifest, _page(mixture, rules, made_by, wrong), made_by)
 
 
 def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> dict:
@@ -289,7 +294,7 @@ def _started_from(made_by: ReleasedMixture) -> str:
     )
 
 
-def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
+def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong: str | None) -> bytes:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     days = {
@@ -299,7 +304,12 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]
     share = mechanism.public.sound.marginal_share
-    beside = " and reweighted to noisy distributions of single hours, energy and peak" if share else ""
+    beside = (
+        " and reweighted to noisy distributions of single hours, energy and peak, so use them rather than the "
+        "mixture where these count"
+        if share
+        else ""
+    )
     until = hours[-1][-5:].replace("00:00", "24:00")
     large = sorted((share for share in mixture.weights if share >= SHOWN_SHARE), reverse=True)
     shares = ", ".join(f"{100 * share:.0f} %" for share in large)
@@ -319,10 +329,11 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
-            f"sampled from the mixture{beside}. None of them belongs to anybody",
+            f"sampled from the mixture{beside}. None of them is a real one",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=[*made_by.plan.first, *made_by.plan.said, made_by.plan.basis],
+        expected=made_by.plan.points(),
+        contradicted=wrong,
         guarantee=mechanism.guarantee,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

@@ -18,6 +18,8 @@ from meterdp.publish.kinds import holds_if
 # A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
 # more than the second; it is useful if it has at most the third share of the error of a public guess.
 MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
+# A larger share of synthetic households that are the public default contradicts a plan.
+MOST_DEFAULT = 0.2
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
 # What a verdict names and a refusal proposes; sizes of two digits.
@@ -53,7 +55,7 @@ class Plan:
     difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
     assumed: str = ""  # what it takes beside usable readings, as a clause
     useless: tuple[str, ...] = ()  # why it is not useful, whatever its errors, and what to do
-    warning: str = ""  # of what no number says
+    warnings: tuple[str, ...] = ()  # of what no number says
 
     @property
     def too_little(self) -> bool:
@@ -90,13 +92,13 @@ class Plan:
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
             this += ", refused unless release.insist is set"
-        return [this, on, *self._of_feeders, *filter(None, [self.warning])]
+        return [this, on, *self._of_feeders, *self.warnings]
 
     @property
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        said = (*self.useless[:1], often, self.warning)
+        said = (*self.useless[:1], often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 
     @property
@@ -131,18 +133,25 @@ class Plan:
     def basis(self) -> str:
         return f"This follows from public numbers alone ({self.found}), and holds if {holds_if(USABLE, self.assumed)}"
 
-    @property
-    def stated(self) -> dict:
-        """What a manifest says."""
+    def stated(self, contradicted: str | None = None, more: Sequence[str] = ()) -> dict:
+        """Return what a manifest says; ``contradicted`` is what the release itself says against it, and ``more``
+        what else to know before any number.
+        """
+        first = [*self.first, *more]
         return {
             "quantities": [asdict(one) for one in self.expected],
             "absurd": self.absurd,
             "usable_share": USABLE,
             "found": self.found,
             **({"assumed": self.assumed} if self.assumed else {}),
-            **({"first": self.first} if self.first else {}),
+            **({"first": first} if first else {}),
+            **({"contradicted": contradicted} if contradicted else {}),
             "in_words": self.sentence,  # words: keep
         }
+
+    def points(self, more: Sequence[str] = ()) -> list[str]:
+        """Return the same for readers, a sentence each."""
+        return [*self.first, *more, *self.said, self.basis]
 
     def refusals(self, config: Mapping) -> Iterator[InputError]:
         """Yield why a release is not worth its epsilon, if it is not and the configuration does not insist.
@@ -220,6 +229,19 @@ class Plan:
                 return None
 
         return at
+
+
+def mostly_default(share: float, kwh_per_hour: float) -> str | None:
+    """Say that many meters had no usable readings, if so large a share of the synthetic households of a release is
+    the public default. This follows from what is released, so it costs nothing.
+    """
+    if share <= MOST_DEFAULT:
+        return None
+    return (
+        f"{_percent(share)} of the synthetic households are the public default for a meter without usable readings "
+        f"({24 * kwh_per_hour:.3g} kWh a day): about as many of the real ones probably had none, and the "
+        "errors stated here do not hold"
+    )
 
 
 def lines(plans: Sequence[Plan]) -> list[str]:

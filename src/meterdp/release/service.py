@@ -24,6 +24,7 @@ from meterdp.profiles.constants import with_constants
 from meterdp.publish.crate import About
 from meterdp.publish.folder import described, publish
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE
+from meterdp.publish.loading import how_to_load
 from meterdp.release.plan import Plan
 from meterdp.release.settings import SIMULATED, budget_of, check_settings, plain_sentence, touched_periods
 
@@ -281,6 +282,7 @@ class ReleaseService:
         self, files: Mapping[str, bytes], manifest: Mapping, page: bytes, mechanism: Releasable
     ) -> dict[str, bytes]:
         """Return all files of a folder: manifest with checksums, page, and whatever describes them."""
+        page += how_to_load(files).encode()
         spent = {"listed_meters": mechanism.households, "budget": self._budget(mechanism)}
         manifest = as_json({**manifest, **spent, "sha256": checksums(files)})
         files = {**files, "manifest.json": manifest, "README.md": page}
@@ -309,19 +311,21 @@ class ReleaseService:
         covers: str = "",
         means: str | None = None,
         expected: Sequence[str] = (),
+        contradicted: str | None = None,
     ) -> bytes:
         """Return one page that a customer could read.
 
         The name of the households, be it of a place or of people, follows the title; ``inside`` says what is in the
         folder, in Markdown; ``covers``, which files epsilon is of; ``means`` takes the place of what differential
         privacy for a meter's readings means; ``expected`` says how far the release is expected to be off, if that is
-        known.
+        known, and ``contradicted`` why it is off by more.
         """
         low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
             f"# {title}: {self.population}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
+            *([f"**{contradicted}.**"] if contradicted else []),
             "## What is in it",
             _points((*inside, *self._rows, ABOUT)),
             *(("## How far off it is", _points(expected)) if expected else ()),

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,13 @@ from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
 from meterdp.publish.page import LOOKS
 from meterdp.publish.received import verify
-from meterdp.release import forecasts
+from meterdp.release import asked, forecasts
+from meterdp.release.mixture import ReleasedMixture
 from tests import chromium
 from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.release.charged import release_forecasts, release_mixture
+from tests.unit.release.charged import service as charged_service
 
 KINDS = ("mixture", "forecasts", "label", "tables")
 
@@ -53,7 +56,9 @@ EXPECTED = re.compile("in one release of 20|from public numbers alone|far less c
 
 def test_it_says_what_the_readme_says(files):
     words = words_of(files[PAGE])
-    readme = files[README].decode().replace("`", "")
+    readme, loading = files[README].decode().replace("`", "").split("## How to load it\n")
+    for cell in (cell.strip() for line in loading.split("\n") if line.startswith("| ") for cell in line.split("|")):
+        assert cell in words or cell == "---"
     for line in readme.split("\n"):
         # Expected errors are a table on the page.
         if line.strip() and not line.startswith(("#", "**")) and not EXPECTED.search(line):
@@ -94,6 +99,7 @@ def test_the_code_on_it_runs(files, tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(data)
     monkeypatch.chdir(tmp_path)
     code = unescape(re.search(r"<pre><code>(.*?)</code></pre>", files[PAGE].decode(), re.S)[1])
+    assert f"```python\n{code}\n```" in files[README].decode()
     found: dict = {}
     exec(code, found)
     assert len(found.get("profiles", found.get("forecast"))) > 0
@@ -157,7 +163,7 @@ def feeder_cards(first, last, minutes=30, zone="Europe/London"):
     errors = pd.DataFrame({"dataset_id": ["F1"], "standard_error_wh": [500.0]})
     files = {"feeders.parquet": table.to_parquet(), "feeder_errors.parquet": errors.to_parquet()}
     manifest = {"feeder_totals": {"interval_minutes": minutes}, "public_parameters": {"export": {"time_zone": zone}}}
-    return LOOKS["feeders"].pictures(files, manifest)
+    return LOOKS["feeders"](files, manifest)
 
 
 def test_a_week_of_feeders_is_drawn_by_interval_and_a_year_by_day():
@@ -178,3 +184,23 @@ def test_a_week_of_feeders_is_drawn_by_interval_and_a_year_by_day():
     assert [label for _, label in quarter.ticks][:2] == ["1 Jan", "15 Jan"] and len(quarter.ticks) < 8
     (_, (long,)), _ = feeder_cards("2023-01-01", "2025-12-31", 60)
     assert len(long.ticks) == 12
+
+
+def test_a_mixture_of_homes_that_were_hardly_read_says_so_first(tmp_path, capsys, monkeypatch):
+    """The public default in the place of most records; with few such records nothing is said."""
+    rng, default = np.random.default_rng(7), np.log(0.5)
+    for share, month in ((0.03, "01"), (1.0, "02")):
+        log_kwh = np.where(rng.random((300, 1)) < share, default, rng.normal(-1.0, 0.7, (300, 24)))
+        given = charged_service(tmp_path, month, meters=b"meter_id\n" + b"".join(b"m%d\n" % n for n in range(300)))
+        monkeypatch.setattr(asked, "ReleaseService", lambda *_, given=given: given)
+        made_up = SimpleNamespace(
+            mechanisms=lambda listed, service: [ReleasedMixture.configured(300, service, None)],
+            records=lambda *_, log_kwh=log_kwh: log_kwh,
+        )
+        (tmp_path / "list.csv").write_bytes(given.meter_list)
+        asked.run(made_up, {"meters": tmp_path / "list.csv"}, {}, True, tmp_path / "out/release" / month)
+        readme = (tmp_path / "out/release" / month / README).read_text()
+        words = words_of((tmp_path / "out/release" / month / PAGE).read_bytes())
+        said = "of the synthetic households are the public default for a meter without usable readings (12 kWh a day)"
+        for text in (readme.split("## What is in it")[0], words.split("What is in it")[0], capsys.readouterr().err):
+            assert (said in text) == (share == 1.0)

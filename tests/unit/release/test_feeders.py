@@ -105,7 +105,11 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
         assert re.search(contradicted, files[name].decode())
     assert re.search(contradicted, expected_error(json.loads(files["manifest.json"])))
     public = FeederPublic(1, 1e-5, (0, 1, 2), 3, intervals_per_day=4, days=1, typical_daily_kwh=12)
-    for kwh, words, holds in ((0.0, "larger than", False), (3.0, "67 % of", True), (8.0, "25 % of", False)):
+    for kwh, words, holds in (
+        (0.0, "larger than", False),
+        (3.0, "at most 67 % of", True),
+        (8.0, "at most 25 % of", False),
+    ):
         released = FeederRelease(np.full((3, 4), kwh), np.ones(3), np.full(3, 2.0))
         assert feeders._of_mean_use(released) == words
         assert (feeders._contradicted(released, public) is None) == holds

@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 from datetime import date
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -84,6 +86,39 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     page = files["README.md"].decode()
     assert "counts as a home of 12 kWh a day" in page
     assert page.startswith("# Synthetic households: ") and "How far off it is" in page
+
+
+def test_the_page_draws_the_released_readings_and_its_lines_load_them(town, tmp_path, monkeypatch):
+    files = released(town(household_strata=["dwelling"]))
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    page, found = files["index.html"].decode(), {}
+    exec(unescape(re.search(r"<pre><code>(.*?)</code></pre>", page, re.S)[1]), found)
+    week = found["kwh"].tz_convert("Europe/Zurich").loc["2025-01-06":"2025-01-12", 1:6].sum()
+    assert "in the week from Monday 6 January 2025, local time" in page
+    shown = re.findall(r"<h3>Synthetic household (\d)</h3>\s*<p>([\d,.]+) kWh in the week</p>", page)
+    assert [int(number) for number, _ in shown] == [1, 2, 3, 4, 5, 6]
+    assert [float(kwh.replace(",", "")) for _, kwh in shown] == pytest.approx(week.tolist(), rel=0.05)
+    assert found["stratum"].isin(["flat", "house"]).all() and found["stratum"].index.tolist() == [*range(1, 41)]
+
+
+def test_a_release_of_homes_that_were_hardly_read_says_so_first(town, capsys):
+    """What was drawn tells: most synthetic homes are the public default, and what homes do together is noise."""
+    given = town()
+    settings = settings_of(given.config)
+    read = vectors(given)
+    assert "public default" not in released(given, read)["README.md"].decode()
+    nobody = HouseholdRecords.of(
+        np.tile(settings.typical, (N, 1)), np.zeros((N, settings.columns.day_count * BLOCKS)), GRID
+    )
+    other = town(household_epsilon=0.9)
+    files = released(other, nobody)
+    said = "of the synthetic households are the public default for a meter without usable readings (12 kWh a day)"
+    for name in ("README.md", "index.html", "custodian.html", "manifest.json"):
+        assert said in files[name].decode()
+        assert "these do nothing together" in files[name].decode()
+    assert files["README.md"].decode().index(said) < files["README.md"].decode().index("## What is in it")
 
 
 def test_a_released_folder_is_written_for_tools_of_power_flow_as_it_is(town, tmp_path):
@@ -179,7 +214,7 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert [event["kind"] for event in events.events()].count(CHARGED) == 1
     files = released(town(household_strata=["dwelling"]))
     said = files["README.md"].decode()
-    assert f"for each stratum of so many meters by dwelling: flat ({N // 2}), house ({N // 2})" in said
+    assert f"one for each stratum (with its number of meters) by dwelling: flat ({N // 2}), house ({N // 2})" in said
     assert json.loads(files["manifest.json"])["strata"] == f"by dwelling: flat ({N // 2}), house ({N // 2})"
     assert "strata" not in json.loads(first["manifest.json"])
     assert "strata larger than the smallest" not in said

@@ -160,7 +160,7 @@ def test_plan_mechanism_manifest_and_page_say_the_same_numbers(tmp_path):
             [one.error for one in mechanism.plan.expected],
             rel=1e-3,  # the grid takes a little of delta
         )
-        stated = mechanism.plan.stated
+        stated = mechanism.plan.stated()
         assert stated["in_words"] == mechanism.plan.sentence and stated["usable_share"] == 0.95  # words: keep
         assert "95 % of the listed meters" in mechanism.plan.sentence
 
@@ -208,7 +208,7 @@ def test_households_are_planned_by_their_smallest_stratum_as_they_are_released(t
     assert (planned.size, planned.sized) == (400, "listed meters in the smallest of 2 strata")
     service = ReleaseService(given, (tmp_path / "list.csv").read_bytes(), simulated=False)
     [(mechanism,)], _ = asked(service)
-    assert mechanism.plan.stated == planned.stated
+    assert mechanism.plan.stated() == planned.stated()
     [alone] = plans_of_list(config(export=real, release=asked_for), simulated=False)
     assert (alone.size, alone.sized) == (1600, "listed meters") and alone.expected[0].error < planned.expected[
         0

@@ -1,0 +1,86 @@
+"""How to load the files of a released folder in Python, and what every column of its tables means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.publish.kinds import is_of_a_household
+
+# As in pyproject.toml.
+HOMEPAGE = "https://github.com/meterdp/meterdp"
+_KNOWN_BY = {
+    "mixture": "mixture.json",
+    "households": "households.json",
+    "feeders": "feeders.parquet",
+    "forecast tables": "forecasts.parquet",
+    "forecasts": None,
+}
+_CODE = {
+    "mixture": """import numpy as np
+import pandas as pd
+
+profiles = np.stack(pd.read_parquet("synthetic_profiles.parquet")["energy_kwh"])
+print(profiles.mean(axis=0))  # mean kWh of each hour
+mixture = pd.read_parquet("mixture.parquet")
+mean_log_kwh = np.stack(mixture["mean_log_kwh"])  # a row for each component
+covariance = np.stack(mixture["covariance"]).reshape(len(mixture), *2 * mean_log_kwh.shape[1:])""",
+    "households": """import pandas as pd
+
+readings = pd.read_parquet("household_readings.parquet")
+kwh = readings.pivot(index="interval_start_utc", columns="household", values="energy_kwh")
+stratum = pd.read_parquet("household_vectors.parquet").set_index("household")["stratum"].loc[kwh.columns]
+# Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to more.parquet""",
+    "forecasts": """from pathlib import Path
+
+import pandas as pd
+
+files = [path for path in Path(".").glob("*.parquet") if len(path.stem) == 16]  # a random name each
+forecast = pd.read_parquet(files[0])""",
+    "forecast tables": """import pandas as pd
+
+recipients = pd.read_parquet("recipients.parquet")  # which forecast each random name has
+forecast = pd.read_parquet("forecasts.parquet")""",
+    "feeders": """import pandas as pd
+
+totals = pd.read_parquet("feeders.parquet")
+wh = totals.pivot(
+    index="data_collection_log_timestamp", columns="dataset_id", values="total_consumption_active_import"
+)
+error_wh = pd.read_parquet("feeder_errors.parquet").set_index("dataset_id")["standard_error_wh"]""",
+}
+
+
+def kind_of(files: Mapping[str, bytes]) -> str:
+    """Return which kind of release the files of a folder are."""
+    return next(kind for kind, name in _KNOWN_BY.items() if name is None or name in files)
+
+
+def code_of(files: Mapping[str, bytes]) -> str:
+    """Return lines of Python that load the files."""
+    return _CODE[kind_of(files)]
+
+
+def columns_of(files: Mapping[str, bytes]) -> list[tuple[str, str, str, str]]:
+    """Return file, column, unit and meaning of every column; of the files of single households once."""
+    rows, tables = [], sorted(name for name in files if name.endswith(".parquet"))
+    single = [name for name in tables if is_of_a_household(name)]
+    for name in [*(one for one in tables if one not in single), *single[:1]]:
+        called = "<random name>.parquet" if name in single else name
+        for column in pq.read_schema(pa.BufferReader(files[name])):
+            said = {key.decode(): text.decode() for key, text in (column.metadata or {}).items()}
+            unit = said.get("unit", "")
+            rows.append((called, column.name, "" if unit == "1" else unit, said.get("description", "")))
+    return rows
+
+
+def how_to_load(files: Mapping[str, bytes]) -> str:
+    """Return both as a section of a README."""
+    rows = (f"| `{name}` | `{column}` | {unit} | {meaning} |\n" for name, column, unit, meaning in columns_of(files))
+    return (
+        f"\n## How to load it\n\n```python\n{code_of(files)}\n```\n\n"
+        f"Commands that begin with `meterdp` need that program: {HOMEPAGE}\n\n"
+        f"| file | column | unit | meaning |\n| --- | --- | --- | --- |\n{''.join(rows)}"
+    )
