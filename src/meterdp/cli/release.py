@@ -369,7 +369,7 @@ def _convert_takes(parser: argparse.ArgumentParser) -> None:
         type=_day,
         metavar="DAY",
         help="local day on which synthetic profiles begin; if left out, the day the release says they are of, or "
-        "else the first day of its period",
+        "else the first day of its period, or working day where they are of one",
     )
 
 
