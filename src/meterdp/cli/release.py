@@ -315,26 +315,26 @@ def _verify_takes(parser: argparse.ArgumentParser) -> None:
 def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
     from meterdp.publish.crate import covered_days
-    from meterdp.publish.received import BESIDE, MANIFEST, released_folders, verify
+    from meterdp.publish.kinds import CRATE, README
+    from meterdp.publish.received import MANIFEST, expected_error, released_folders, verify
 
-    folders = list(released_folders(arguments.folder))
-    for folder in folders:
-        received = verify(folder)
-        manifest, count = received.manifest, len(received.files)
+    received = [verify(folder) for folder in released_folders(arguments.folder)]
+    for one in received:
+        manifest, count = one.manifest, len(one.files) + len(one.described)
         first, last = covered_days(manifest)
-        print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all match the manifest")
-        print(f"  households: {manifest['population']}, {first} to {last}", end="")
+        print(f"Verified: {one.folder}, {count} files are as they were released")
+        print(f"  {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
-        for guarantee in received.guarantees:
+        for guarantee in one.guarantees:
             print(f"  {guarantee}")
-        if received.expected_error:
-            print("  expected error: " + received.expected_error.replace("; ", ";\n    "))
-        for key, words in (("hides", "protected"), ("does_not_hide", "anybody can learn")):
-            for sentence in manifest["privacy"][key]:
-                print(f"  {words}: {sentence}")
-    print(f"Verified: {len(folders)} released folder{'s' if len(folders) > 1 else ''}.")
-    print("Checksums show whether files were changed after the manifest was written, not who wrote it.")
-    print(f"They do not cover {', '.join(name for name in BESIDE if name != MANIFEST)}.")
+        if error := expected_error(manifest, brief=True):
+            print("  expected error: " + error.replace("; ", ";\n    "))
+        if one.unchecked:
+            print(f"  without a checksum: {', '.join(one.unchecked)}")
+        if one.missing:
+            print(f"  listed in {CRATE}, but not there: {', '.join(one.missing)}")
+    print(f"{README} says what is protected, what anybody can learn and when the expected errors hold.")
+    print(f"Checksums are no signature: whoever changes a file can change {MANIFEST} and {CRATE} with it.")
     return 0
 
 
@@ -369,7 +369,7 @@ def _convert_takes(parser: argparse.ArgumentParser) -> None:
         type=_day,
         metavar="DAY",
         help="local day on which synthetic profiles begin; if left out, the day the release says they are of, or "
-        "else the first day of its period",
+        "else the first day of its period, or working day where they are of one",
     )
 
 

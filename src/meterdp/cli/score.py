@@ -17,17 +17,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="other real homes in the same form, not used for the synthetic ones: adds an attack",
     )
-    parser.add_argument("--time-zone", default="UTC", help="IANA zone of the homes (%(default)s)")
+    parser.add_argument("--time-zone", help="IANA zone of the homes; if left out, that of a release or else UTC")
     parser.add_argument(
         "--holidays", metavar="COUNTRY", help="country whose public holidays are days off, such as CH"
     )
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from meterdp.households.files import lines, score_files
+    from meterdp.households.files import lines, score_files, zone_of
 
-    asked = arguments
-    rows = score_files(asked.real, asked.synthetic, asked.time_zone, asked.holidays, asked.others)
+    asked, zone, said = arguments, arguments.time_zone, ""
+    if zone is None:
+        zone, source = zone_of([asked.real, asked.synthetic]) or ("UTC", None)
+        why = f"of the release of {source}" if source else "as neither file names a time zone (--time-zone)"
+        said = f"Days and hours of the day are those of {zone}, {why}.\n"
+    rows = score_files(asked.real, asked.synthetic, zone, asked.holidays, asked.others)
+    print(said, end="")
     print("\n".join(lines(rows)))
     return 0
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.parquet import open_table
+from meterdp.core.parquet import metadata_of, open_table
 from meterdp.core.regular import check_file, contents
 from meterdp.errors import InputError
 from meterdp.households.configured import days_off
@@ -25,6 +27,10 @@ _MOST_BYTES = 2**30
 HOUSEHOLD = ("household", "meter_id", "household_id", "id")
 START = ("interval_start_utc", "interval_start", "timestamp", "datetime", "date")
 ENERGY = ("energy_kwh", "kwh", "target", "value")
+_NEEDED = (
+    "give readings of homes over many days, a row for each interval: household, interval_start_utc, energy_kwh, as "
+    "in household_readings.parquet or what `meterdp households draw` writes"
+)
 
 
 def draw_years(
@@ -82,11 +88,35 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     return with_floors(rows, floor)
 
 
+def zone_of(paths: Sequence[Path]) -> tuple[str, Path] | None:
+    """Return the time zone of the first of some files whose release names one, and that file.
+
+    Drawn readings carry the manifest of their release; those that were released lie beside it.
+    """
+    for path in paths:
+        beside = path.parent / "manifest.json"
+        try:
+            said = metadata_of(path).get("manifest") if path.suffix == ".parquet" else None
+            manifest = json.loads(contents(beside, _MOST_BYTES, "") if said is None else said)
+            if said is None and path.name not in manifest["sha256"]:
+                continue
+            return ZoneInfo(manifest["public_parameters"]["export"]["time_zone"]).key, path
+        except (OSError, ValueError, LookupError, TypeError, RecursionError, InputError):
+            continue
+    return None
+
+
 def read_years(path, time_zone: str) -> tuple[np.ndarray, Calendar]:
     """Return the readings of a file, (H, T) kWh with NaN where there are none, on its regular calendar."""
-    path = check_file(path)
+    path = Path(path)
+    if path.is_dir():
+        raise InputError("is a folder", file=path, hint=_NEEDED)
+    check_file(path)
     read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
     table = read(path)
+    if "profile" in table.columns:
+        problem = "holds daily profiles, hours of one day without a date, and is no file of readings"
+        raise InputError(problem, file=path, hint=_NEEDED)
     household, start, energy = (_column(table, names, path) for names in (HOUSEHOLD, START, ENERGY))
     stamps = pd.to_datetime(start, utc=True).dt.tz_convert(None).to_numpy("datetime64[m]")
     minutes = np.diff(np.unique(stamps)).min() if len(np.unique(stamps)) > 1 else np.timedelta64(0, "m")
@@ -106,15 +136,15 @@ def _column(table: pd.DataFrame, names: tuple[str, ...], path) -> pd.Series:
     for name in names:
         if name in lower:
             return table[lower[name]]
-    raise InputError(f"has no column {' or '.join(names)}", file=path, hint="name the columns so")
+    raise InputError(f"has no column {' or '.join(names)}", file=path, hint=_NEEDED)
 
 
 def lines(rows: list[Score]) -> Iterator[str]:
     """Yield the scorecard as a table for people."""
     head = ("", "real", "synthetic", "off by", "real against real")
     cells = [
-        (f"{row.statistic} {row.detail}".strip(), f"{_short(row.real)} {row.unit}", _short(row.synthetic),
-         f"{_short(row.error)} {row.error_unit}", _short(row.floor))
+        (f"{row.statistic} {row.detail}".strip(), f"{_short(row.real)} {row.unit if row.unit != '1' else ''}",
+         _short(row.synthetic), f"{_short(row.error)} {row.error_unit}", _short(row.floor))
         for row in rows
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]

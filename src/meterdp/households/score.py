@@ -247,9 +247,9 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     def quantiles(statistic, unit, one, other):
         relative(statistic, QUANTILES, unit, np.quantile(one, QUANTILES), np.quantile(other, QUANTILES))
 
-    def distance(statistic, detail, one, other):
+    def distance(statistic, detail, unit, one, other):
         error = ks_2samp(one, other).statistic
-        rows.append(Score(statistic, detail, "1", np.median(one), np.median(other), float(error), "KS"))
+        rows.append(Score(statistic, detail, unit, np.median(one), np.median(other), float(error), "KS"))
 
     def shape(statistic, one, other):
         error = 100 * np.sqrt(np.mean((other - one) ** 2)) / one.mean()
@@ -258,7 +258,7 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     year, both = HOURS_OF_YEAR, (real.homes, synthetic.homes)
     quantiles("energy, quantiles of homes", "kWh a year", *(homes.mean_kw * year for homes in both))
     quantiles("peak, quantiles of homes", "kW", *(homes.peak_kw for homes in both))
-    distance("hour of the peak", "", *(homes.peak_hour for homes in both))
+    distance("hour of the peak", "", "h", *(homes.peak_hour for homes in both))
     quantiles("load factor, quantiles of homes", "1", *(homes.mean_kw / homes.peak_kw for homes in both))
     sizes = [size for size in real.group_sizes if size in synthetic.group_sizes]
     of_size = [dict(zip(s.group_sizes, s.group_peak_kw, strict=True)) for s in (real, synthetic)]
@@ -271,7 +271,7 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     loads = [np.nanquantile(s.mean_load_kw, levels) for s in (real, synthetic)]
     relative("load duration of all, share of time", DURATIONS, "kW a home", *loads)
     for k, name in enumerate(LAG_NAMES):
-        distance("autocorrelation", name, *(homes.autocorrelation[:, k] for homes in both))
+        distance("autocorrelation", name, "1", *(homes.autocorrelation[:, k] for homes in both))
     shape("monthly energy", real.monthly_kw, synthetic.monthly_kw)
     off = real.columns.is_off
     shape("profile of working days", real.profile(~off), synthetic.profile(~off))

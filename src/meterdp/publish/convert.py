@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -38,6 +38,8 @@ from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_HOUSEHOLDS, RELEAS
 MOST_READINGS = 200_000_000
 # Intervals of a block, of which all homes are in memory at once.
 _BLOCK = 512
+# Month and day of days on which hardly anybody works, in countries of whose public holidays a release says nothing.
+_SELDOM_WORKED = {(1, 1), (12, 24), (12, 25), (12, 26), (12, 31)}
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
     """Read the synthetic profiles or the forecasts of a released folder, such as ``results/release/mixture``.
 
     Or the readings in a file that ``meterdp households draw`` wrote. Synthetic profiles have hours but no day; they
-    begin on ``day``, or else on that the release says they are of (``profiles.date``), or on the first of its period.
+    begin on ``day``, or else on that the release says they are of (``profiles.date``), or on the first of its period;
+    those of a typical working day on the first that is one, as far as is known.
     Forecasts and readings have their own stamps. Refused if the folder is no release, is marked not for release, or
     differs from its manifest; if a file does not carry one; or if ``day`` does not fit.
     """
@@ -167,8 +170,7 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
         day = date.fromisoformat(rules["date"] if own else period[0])
         dated = "is the one the release says they are of" if own else "is the first of the period of the release"
         if rules.get("vector") == "typical_day":
-            day = next(d for n in range(7) if is_working_day(d := day + timedelta(n)))
-            dated = "is the first working day from the period of the release on"
+            day, dated = _working_day(day, public.get("days_off"))
     energy_kwh = np.array(rows["energy_kwh"].to_pylist())
     return _profiles(
         tuple(f"profile_{number:0{width}d}" for number in numbers),
@@ -182,6 +184,21 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
         raw,
         least_kwh=rules["clip_kwh_per_hour"][0],
     )
+
+
+def _working_day(first: date, days_off: Sequence[str] | None) -> tuple[date, str]:
+    """Return the first Monday to Friday from a day on that is no public holiday, as far as is known, and the words.
+
+    ``days_off`` are the public holidays that the release says there are, if any.
+    """
+    off = set(days_off or ())
+    days = (
+        d for n in count() if is_working_day(d := first + timedelta(n)) and (d.month, d.day) not in _SELDOM_WORKED
+    )
+    day = next(d for d in days if d.isoformat() not in off)
+    rule = "Monday to Friday of the period of the release that is not 1 January, 24 to 26 December or 31 December"
+    more = ", nor another public holiday it names" if off else "; other public holidays are not known"
+    return day, f"is {day:%A} {day}, the first {rule}{more}"
 
 
 def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) -> LoadProfiles:

@@ -60,6 +60,7 @@ _SAYS = {
     "manifest.json": "The guarantee, all public parameters and a checksum of every file with data.",
     "README.md": "What is in this folder and how households are protected, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
+    "households.json": "The statistical model from which `meterdp households draw` makes any number of households.",
     "feeders.csv": "The totals of feeders.parquet as text.",
     PAGE: "The same with pictures of the data, and how to load the files.",
     CUSTODIAN: "For whoever signs the release: what an attacker can learn, and drafts of documents.",

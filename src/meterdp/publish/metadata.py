@@ -144,6 +144,8 @@ _CROISSANT_CONTEXT = {
     "transform": "cr:transform",
 }
 _CROISSANT_VERSION = "http://mlcommons.org/croissant/1.0"
+# Not what IANA has registered since: mlcroissant, which loads these files, knows Parquet by this name alone.
+_CROISSANT_PARQUET = "application/x-parquet"
 
 
 def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
@@ -157,7 +159,7 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
             "@type": "cr:FileObject",
             **{key: part[key] for key in ("@id", "name", "description", "contentSize") if key in part},
             "contentUrl": part["@id"],
-            "encodingFormat": part["encodingFormat"],
+            "encodingFormat": _CROISSANT_PARQUET if part["@id"].endswith(".parquet") else part["encodingFormat"],
             "sha256": part["sha256"],
         }
         for part in _parts(files)
@@ -171,7 +173,7 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
                 "@id": HOUSEHOLDS[1:],
                 "name": HOUSEHOLDS[1:],
                 "description": said["description"],
-                "encodingFormat": "application/vnd.apache.parquet",
+                "encodingFormat": _CROISSANT_PARQUET,
                 "includes": f"{'[0-9a-f]' * 16}.parquet",
             }
         )
@@ -187,6 +189,7 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
             "name": title_of(manifest),
             "description": summary(manifest),
             "datePublished": day.isoformat(),
+            "citeAs": _citation(manifest, about, day),
             "version": "1.0.0",
             "url": PAGE,
             "license": about.licence or NO_LICENCE,
@@ -199,6 +202,15 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
             "recordSet": records,
         }
     )
+
+
+def _citation(manifest: Mapping, about: About, day: date) -> str:
+    """Return how to cite a folder: who published it, its title, the days of its readings, and its licence."""
+    by = f"{about.publisher.removesuffix('.')}. " if about.publisher else ""
+    days = " to ".join(days) if all(days := covered_days(manifest)) else ""
+    readings = f"Readings of {days}, released" if days else "Released"
+    licence = f" Licence: {about.licence}." if about.licence else ""
+    return f"{by}{title_of(manifest)}. {readings} {day.isoformat()}.{licence}"
 
 
 def _record_set(data: bytes, source: Mapping) -> dict:
@@ -222,7 +234,7 @@ def _field(table: str, field: pa.Field, source: Mapping) -> dict:
         "@type": "cr:Field",
         "@id": f"{table}/{field.name}",
         "name": field.name,
-        "description": said.get("description", "") + (f", {unit}" if unit else ""),
+        "description": said.get("description", "") + (f", {unit}" if unit not in ("", "1") else ""),
         "dataType": _data_type(values),
         **({"repeated": True} if values is not field.type else {}),
         "source": {**source, "extract": {"column": field.name}},

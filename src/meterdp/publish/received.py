@@ -1,7 +1,8 @@
 """A released folder as whoever receives it sees it: is every file what the manifest declares, and nothing more?
 
-Checksums tell that files were not changed since the manifest was written, not who wrote it. So nothing in a folder is
-trusted: a file is opened only if it is a regular one of a possible size, read once, and its text is cleaned here.
+The manifest has the checksums of files with data, and the RO-Crate those of the manifest and of what is written
+after it. They are no signature: they do not tell who wrote them. So nothing in a folder is trusted: a file is opened
+only if it is a regular one of a possible size, read once, and its text is cleaned here.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, PAGE, README, is_for_release
+from meterdp.publish.kinds import CRATE, CUSTODIAN, DESCRIPTIONS, ENTRY, PAGE, README, is_for_release
 
 MANIFEST = "manifest.json"
-# What a folder may hold beside what its manifest declares: what is written after its checksums.
+# What a folder may hold beside what its manifest declares: what is written after its checksums. The RO-Crate has
+# those of all these but its own; folders of earlier versions have no RO-Crate.
 BESIDE = (MANIFEST, README, *DESCRIPTIONS)
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 # Of a file with data; of a manifest, which has two lines for every household; of the other files beside the data.
@@ -49,24 +51,26 @@ class Received:
 
     folder: Path
     files: tuple[str, ...]  # what the manifest declares
+    described: tuple[str, ...]  # what else is as the RO-Crate says it was
+    unchecked: tuple[str, ...]  # what has no checksum, the RO-Crate itself left out
+    missing: tuple[str, ...]  # what is in the RO-Crate alone
     guarantees: tuple[str, ...]  # of its Parquet files, each once
     manifest: Mapping
 
-    @property
-    def expected_error(self) -> str | None:
-        """How far the release is expected to be off, as its manifest says it; None if it says nothing."""
-        return expected_error(self.manifest)
 
+def expected_error(manifest: Mapping, brief: bool = False) -> str | None:
+    """Return what a manifest says of how far the release is expected to be off, if it says anything.
 
-def expected_error(manifest: Mapping) -> str | None:
-    """Return what a manifest says of how far the release is expected to be off, if it says anything."""
+    ``brief`` leaves out for which homes that holds.
+    """
     stated = manifest.get("expected_error")
     words = stated.get("in_words") if isinstance(stated, dict) else None  # words: keep
     if not isinstance(words, str):
         return None
     contradicted = stated.get("contradicted")
     more = f". {contradicted}" if isinstance(contradicted, str) else ""
-    return words.removeprefix("expected to be off by: ") + more
+    words = words.removeprefix("expected to be off by: ")
+    return (words.partition(". ")[0] if brief else words) + more
 
 
 def read_manifest(folder) -> tuple[bytes, dict]:
@@ -258,8 +262,8 @@ def _in_digits(epsilon, delta) -> tuple[str, str]:
 def verify(folder) -> Received:
     """Check every file of a released folder, such as ``results/release/mixture``.
 
-    Refused if it is none, a declared file is missing or changed, another file is there, or the places that state the
-    guarantee differ.
+    Refused if it is none, a declared file is missing or changed, another file is there, the places that state the
+    guarantee differ, or the RO-Crate has another checksum of what is there beside declared files.
     """
     folder = Path(folder)
     raw, manifest = read_manifest(folder)
@@ -271,12 +275,38 @@ def verify(folder) -> Received:
                 file=shown(str(path)),
                 hint="take it out: it is not part of the release",
             )
-    _check_stated(folder / MANIFEST, raw, None, manifest["privacy"])
     guarantees = [checked(folder, name, manifest)[1] for name in sorted(digests)]
-    for name in BESIDE:
-        if name != MANIFEST and os.path.lexists(folder / name):
-            _check_stated(folder / name, _contents(folder / name), None, manifest["privacy"])
-    return Received(folder, tuple(sorted(digests)), tuple(dict.fromkeys(filter(None, guarantees))), manifest)
+    there, described = [name for name in BESIDE if os.path.lexists(folder / name)], _described(folder)
+    for name in there:
+        data = raw if name == MANIFEST else _contents(folder / name)
+        _check_stated(folder / name, data, None, manifest["privacy"])
+        if name in described and hashlib.sha256(data).hexdigest() != described[name]:
+            raise InputError(
+                f"has another checksum than {CRATE} says",
+                file=folder / name,
+                hint="one of them was changed after the release: copy the released folder again",
+            )
+    return Received(
+        folder,
+        files=tuple(sorted(digests)),
+        described=tuple(name for name in there if name in described),
+        unchecked=tuple(name for name in there if name not in described and name != CRATE),
+        missing=tuple(name for name in described if name not in there),
+        guarantees=tuple(dict.fromkeys(filter(None, guarantees))),
+        manifest=manifest,
+    )
+
+
+def _described(folder: Path) -> dict[str, str]:
+    """Return the checksums that the RO-Crate of a folder has of what is beside the declared files, if any."""
+    path = folder / CRATE
+    if not os.path.lexists(path):
+        return {}
+    try:
+        digests = {one.get("@id"): one["sha256"] for one in json.loads(_contents(path))["@graph"] if "sha256" in one}
+    except _MALFORMED:
+        raise InputError("cannot be read", file=path, hint=RELEASED) from None
+    return {name: digests[name] for name in BESIDE if name in digests}
 
 
 def released_folders(folder) -> list[Path]:

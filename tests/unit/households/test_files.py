@@ -1,5 +1,7 @@
 """Readings drawn from a release as a file, and two files of readings compared."""
 
+import json
+import re
 import shutil
 
 import numpy as np
@@ -8,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.core.parquet import metadata_of, read_table, table_bytes
+from meterdp.core.parquet import metadata_of, read_table, table_bytes, write_table
 from meterdp.errors import InputError
-from meterdp.households.files import draw_years, lines, read_years, score_files
+from meterdp.households.files import draw_years, lines, read_years, score_files, zone_of
 from meterdp.households.mechanism import Population
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.tables import DRAWN_READINGS
@@ -142,14 +144,22 @@ def test_files_of_other_names_and_kinds_are_compared_beside_their_own_halves(tmp
     assert rows["energy, quantiles of homes", "0.5"].floor > 0
     assert main(["score", str(tmp_path / "real.csv"), str(tmp_path / "double.parquet")]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0].split() == ["real", "synthetic", "off", "by", "real", "against", "real"]
-    assert len(out) == len(rows) + 1 == len(list(lines(list(rows.values()))))
+    assert out[0] == "Days and hours of the day are those of UTC, as neither file names a time zone (--time-zone)."
+    assert out[1].split() == ["real", "synthetic", "off", "by", "real", "against", "real"]
+    assert len(out) == len(rows) + 2 == len(list(lines(list(rows.values())))) + 1
+    units = {line[: line.index("  ")]: re.split(" {2,}", line)[1] for line in out[2:]}
+    assert re.fullmatch(r"[\d.]+ h", units["hour of the peak"])
+    assert re.fullmatch(r"[\d.]+ *", units["load factor, quantiles of homes 0.5"]), "no unit is printed of a ratio"
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
         ({"meter": "a", "interval_start": "2025-01-01", "kwh": 1.0}, "has no column household or meter_id"),
+        (
+            {"profile": 1, "energy_kwh": "[0.1, 0.2]"},
+            "holds daily profiles, .* give readings of homes over many days",
+        ),
         ({"household": 1, "interval_start": "2025-01-01", "kwh": 1.0}, "has no regular interval"),
     ],
 )
@@ -157,6 +167,27 @@ def test_files_that_are_no_readings_are_refused(tmp_path, columns, words):
     pd.DataFrame([columns]).to_csv(tmp_path / "odd.csv", index=False)
     with pytest.raises(InputError, match=words):
         read_years(tmp_path / "odd.csv", "UTC")
+
+
+def test_a_folder_is_no_file_of_readings(folder):
+    with pytest.raises(InputError, match="is a folder; give readings of homes"):
+        read_years(folder, "UTC")
+
+
+def test_the_time_zone_is_that_of_a_release_a_file_is_of(tmp_path):
+    """Drawn readings carry their manifest, those released lie beside it; another that lies there is of none."""
+    zone = {"public_parameters": {"export": {"time_zone": "Europe/Copenhagen"}}, "sha256": {"released.parquet": "0"}}
+    columns = {"household": [], "interval_start_utc": [], "energy_kwh": []}
+    for name, manifest in (("drawn", zone), ("released", None), ("other", None), ("odd", {"public_parameters": 3})):
+        metadata = {} if manifest is None else {"manifest": json.dumps(manifest)}
+        write_table(tmp_path / f"{name}.parquet", DRAWN_READINGS, columns, metadata)
+    (tmp_path / "homes.csv").write_text("household\n")
+    drawn, released, other, odd = (tmp_path / f"{n}.parquet" for n in ("drawn", "released", "other", "odd"))
+    assert zone_of([released]) is None, "no manifest is there yet"
+    (tmp_path / "manifest.json").write_text(json.dumps(zone))
+    assert zone_of([drawn]) == ("Europe/Copenhagen", drawn)
+    assert zone_of([tmp_path / "homes.csv", other, released]) == ("Europe/Copenhagen", released)
+    assert zone_of([other, odd, tmp_path / "homes.csv", tmp_path / "nowhere.parquet"]) is None
 
 
 def test_files_of_other_periods_are_refused(tmp_path):

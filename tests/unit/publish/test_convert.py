@@ -214,7 +214,8 @@ def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path,
 
 def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_the_period(released):
     own, asked = (read_release(released / "mixture", d) for d in (None, date(2024, 7, 3)))
-    assert own.local_start[0] == "2025-01-01T00:00:00-08:00" and "first working day" in own.dated
+    assert own.local_start[0] == "2025-01-02T00:00:00-08:00", "New Year's Day is no working day"
+    assert "the day is Thursday 2025-01-02, the first Monday to Friday of the period" in own.dated
     assert asked.local_start[0] == "2024-07-03T00:00:00-07:00" and "--date" in asked.dated
     assert (np.diff(asked.interval_start_utc) == np.timedelta64(1, "h")).all()
     forecasts = read_release(released / "forecasts")
@@ -258,6 +259,28 @@ def test_a_study_file_in_a_folder_with_a_manifest_is_refused(released, tmp_path)
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=r"synthetic_profiles\.parquet: is not for release"):
         read_release(folder)
+
+
+@pytest.mark.parametrize(
+    ("first", "days_off", "day"),
+    [
+        ("2025-01-01", None, "Thursday 2025-01-02"),
+        ("2025-01-01", ["2025-01-02", "2025-01-03"], "Monday 2025-01-06"),
+        ("2025-12-24", None, "Monday 2025-12-29"),
+        ("2025-12-31", ["2026-01-02"], "Monday 2026-01-05"),
+        ("2025-05-31", None, "Monday 2025-06-02"),
+    ],
+)
+def test_a_typical_working_day_is_stamped_with_no_holiday_that_is_known(released, tmp_path, first, days_off, day):
+    def change(words):
+        words["period"][0] = first
+        words["public_parameters"] |= {"days_off": days_off} if days_off else {}
+
+    folder, out = rewritten(released / "mixture", tmp_path / "mixture", change), tmp_path / "out"
+    assert main(["release", "convert", str(folder), "--as", "pandapower", "--to", str(out)]) == 0
+    page = " ".join((out / "README.md").read_text().split())
+    assert f"from {day.split()[1]}T00:00:00" in page and f"the day is {day}, the first Monday to Friday" in page
+    assert ("other public holidays are not known" in page) == (days_off is None)
 
 
 def rewritten(source, folder, change):
@@ -322,7 +345,8 @@ def test_a_manifest_that_does_not_go_with_its_files_is_refused(released, tmp_pat
 @pytest.mark.parametrize("artefact", ["mixture", "forecasts"])
 def test_what_is_released_is_verified(released, artefact, capsys):
     assert main(["release", "verify", str(released / artefact)]) == 0
-    assert "all match the manifest" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.startswith("Verified: ") and "without a checksum" not in out and "not there" not in out
 
 
 def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_path):

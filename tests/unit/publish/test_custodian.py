@@ -12,19 +12,23 @@ import yaml
 from scipy.special import ndtr
 
 from meterdp.core.config import load_schema, looked_through
+from meterdp.core.parquet import table_bytes
 from meterdp.errors import InputError
 from meterdp.pages.numbers import percent
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
-from meterdp.publish.crate import covered_days, days_read
+from meterdp.publish import kinds
+from meterdp.publish.crate import About, covered_days, days_read, file_entity
 from meterdp.publish.custodian import custodian_page
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, is_of_a_household
+from meterdp.publish.metadata import croissant_of
 from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
 from meterdp.publish.registry_entry import check_entry
+from meterdp.publish.tables import RELEASED_SHAPE
 from meterdp.release.asked import MODULES, run
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.show import sentence
@@ -32,7 +36,7 @@ from tests import chromium
 from tests.conftest import ROOT
 from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.publish.test_page import KINDS, released, words_of
-from tests.unit.release.charged import release_mixture
+from tests.unit.release.charged import DEFAULTS, release_mixture
 from tests.unit.release.charged import service as town
 
 SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -365,9 +369,16 @@ def test_croissant_has_what_its_specification_demands_and_every_column(files):
     for name, one in objects.items():
         assert one["sha256"] == hashlib.sha256(files[name]).hexdigest() and one["contentUrl"] == name
         assert one["encodingFormat"] and one["name"] == name
+        assert (one["encodingFormat"] == "application/x-parquet") == name.endswith(".parquet"), (
+            "as mlcroissant has it"
+        )
+    first, last = manifest_of(files)["period"]
+    released, days = f"released {dataset['datePublished']}", f"Readings of {first} to {last}"
+    licence = f"Licence: {SAID['licence']}."
+    assert dataset["citeAs"] == f"{SAID['publisher']}. {dataset['name']}. {days}, {released}. {licence}"
     assert bool(sets) == any(map(is_of_a_household, files))
     for one in sets.values():
-        assert one["encodingFormat"] == "application/vnd.apache.parquet" and one["includes"].endswith(".parquet")
+        assert one["encodingFormat"] == "application/x-parquet" and one["includes"].endswith(".parquet")
     ids = [field["@id"] for table in dataset["recordSet"] for field in table["field"]]
     assert ids and len(ids) == len(set(ids))
     for table in dataset["recordSet"]:
@@ -375,6 +386,24 @@ def test_croissant_has_what_its_specification_demands_and_every_column(files):
             (key, source), (_, extract) = sorted(field["source"].items(), reverse=True)
             assert source["@id"] in {"fileObject": objects, "fileSet": sets}[key]
             assert field["dataType"].startswith("sc:") and extract["column"] == field["name"]
+            assert not field["description"].endswith(", 1"), "a unit that is none"
+
+
+def test_every_file_of_a_folder_is_described_and_parquet_has_its_registered_name():
+    for kind in kinds.KINDS.values():
+        for name in kind.other_files:
+            assert file_entity(name, b"")["description"]
+    parquet = file_entity("shape.parquet", table_bytes(RELEASED_SHAPE, RELEASED_SHAPE.schema.empty_table()))
+    assert parquet["encodingFormat"] == "application/vnd.apache.parquet"
+
+
+def test_what_is_not_known_is_not_cited():
+    manifest = {"what": "totals", "population": "Town", "period": [None, None], "public_parameters": {}}
+    manifest |= {"privacy": {key: "" for key in ("epsilon", "delta", "adjacency", "unit", "hides", "does_not_hide")}}
+    manifest["privacy"] |= {"epsilon": 1, "delta": 1e-5}
+    about = About.from_config(DEFAULTS["release"])
+    cited = json.loads(croissant_of({}, manifest | {"simulated_data": True}, about, DAY))["citeAs"]
+    assert cited == f"Totals: Town. Released {DAY}."
 
 
 def test_a_browser_shows_the_page_without_an_error_or_a_request(files, tmp_path):

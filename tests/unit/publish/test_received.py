@@ -117,9 +117,10 @@ def said(capsys, folder):
 
 def test_what_was_released_is_told_with_its_guarantee(release, capsys):
     out, err = said(capsys, release / "mixture")
-    assert not err and "mixture: 2 declared files, all match the manifest" in out
+    assert not err and out.startswith("Verified: ") and "mixture, 2 files are as they were released\n" in out
     assert f"\n  {GUARANTEE}\n" in out and "made-up town, 2025-01-01 to 2025-01-28, simulated" in out
-    assert "  protected: what one meter read\n  anybody can learn: who is on the list\n" in out
+    assert "  without a checksum: manifest.json, README.md\n" in out, "an earlier version wrote no RO-Crate"
+    assert out.endswith("whoever changes a file can change manifest.json and ro-crate-metadata.json with it.\n")
     out, err = said(capsys, release)
     assert not err and out.count(GUARANTEE) == 2, "earlier ones, too"
 
@@ -166,7 +167,7 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
 def test_a_folder_that_differs_is_refused_in_one_sentence(release, capsys, spoil, sentence):
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
-    assert sentence in err and "all match the manifest" not in out
+    assert sentence in err and "Verified" not in out
 
 
 def test_a_device_is_no_manifest(release, capsys):
@@ -229,10 +230,54 @@ def test_all_places_state_the_same_guarantee(release, capsys, spoil, file):
     states_all(release / "mixture")
     sealed(release / "mixture")
     out, err = said(capsys, release / "mixture")
-    assert not err and "all match the manifest" in out
+    assert not err and "Verified" in out
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
     assert f"{file}: states another guarantee than manifest.json" in err and not out
+
+
+def crated(folder, **changed):
+    """Write an RO-Crate with the checksums of all that is there, or others."""
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()} | changed
+    graph = [{"@id": "./"}, *({"@id": name, "sha256": digest} for name, digest in digests.items())]
+    (folder / "ro-crate-metadata.json").write_text(json.dumps({"@graph": graph}))
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("README.md", PAGE),
+        ("index.html", PAGE),
+        ("custodian.html", PAGE),
+        ("dcat.jsonld", json.dumps(CRATE)),
+        ("croissant.json", json.dumps(CRATE)),
+        ("registry_entry.yaml", yaml.safe_dump(ENTRY)),
+        ("manifest.json", None),
+    ],
+)
+def test_what_the_checksums_of_a_crate_cover_is_checked(release, capsys, file, text):
+    folder = release / "mixture"
+    if text is not None:
+        (folder / file).write_text(text)
+    crated(folder)
+    out, err = said(capsys, folder)
+    assert not err and f"{4 + (file not in ('README.md', 'manifest.json'))} files are as they were" in out
+    assert "without a checksum" not in out
+    (folder / file).write_text((folder / file).read_text() + " \n")
+    out, err = said(capsys, folder)
+    assert f"{file}: has another checksum than ro-crate-metadata.json says" in err and not out
+
+
+def test_a_page_that_was_taken_out_is_named_and_a_crate_that_names_no_page_opens_nothing(release, capsys):
+    folder = release / "mixture"
+    (folder / "custodian.html").write_text(PAGE)
+    crated(folder, **{"../../../etc/passwd": "0"})
+    (folder / "custodian.html").unlink()
+    out, err = said(capsys, folder)
+    assert not err and "  listed in ro-crate-metadata.json, but not there: custodian.html\n" in out
+    for graph in ([3], 3, [{"sha256": "0", "@id": []}]):
+        (folder / "ro-crate-metadata.json").write_text(json.dumps({"@graph": graph}))
+        assert "ro-crate-metadata.json: cannot be read" in said(capsys, folder)[1]
 
 
 def test_a_file_beside_released_folders_is_refused(release, capsys):
@@ -249,7 +294,7 @@ def test_neither_a_study_nor_nothing_is_a_release(tmp_path, capsys):
 def test_what_is_expected_of_a_release_is_said_once(release, capsys):
     stated = {"in_words": "expected to be off by: energy 22 %; shape 24 %. As planned"}  # words: keep
     rewritten(release / "mixture", lambda words: words.update(expected_error=stated))
-    assert "  expected error: energy 22 %;\n    shape 24 %. As planned\n" in said(capsys, release / "mixture")[0]
+    assert "  expected error: energy 22 %;\n    shape 24 %\n" in said(capsys, release / "mixture")[0]
 
 
 def test_the_folder_of_all_releases_is_refused_with_the_names_of_those_in_it(release):
@@ -259,9 +304,8 @@ def test_the_folder_of_all_releases_is_refused_with_the_names_of_those_in_it(rel
 
 def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys):
     rewritten(release / "mixture", lambda words: words.update(population="town\n\x1b[2Jall is well"))
-    stated(release / "mixture", hides=["everything\r\x9b1A"])
+    words = {"in_words": "all\r\x9b1A", "contradicted": "\x1b[1m"}  # words: keep
+    rewritten(release / "mixture", lambda manifest: manifest.update(expected_error=words))
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
-    assert (
-        "  households: town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  protected: everything\\r\\x9b1A\n" in out
-    )
+    assert "  town\\n\\x1b[2Jall is well, 2025-01-01" in out and "error: all\\r\\x9b1A. \\x1b[1m\n" in out
