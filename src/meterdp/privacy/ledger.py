@@ -213,6 +213,14 @@ class Ledger:
                 for name in sorted(periods)
             }
 
+    def left(self) -> dict[str, float]:
+        """Return the largest epsilon, in hundredths, that one more release about all meters could have, by budget
+        period.
+        """
+        with self._opened() as file:
+            entries = file.entries.entries()
+            return {name: remaining(entries, one, file.lists) for name, one in _one_more(entries, None).items()}
+
     def of_meter(self, meter: str) -> tuple[list[dict], dict[str, tuple[list[Charge], float]], list[Charge]]:
         """Return the events that count for one meter; by budget period what it has spent, and the largest epsilon, in
         hundredths, that one more release could have; and what it has spent in all periods together.
@@ -225,10 +233,7 @@ class Ledger:
                 for event in file.verified()
                 if event["kind"] not in (CHARGED, RAISED) or file.lists.share_meters(_list_of(event, file), own)
             ]
-            last = {
-                entry.budget.period: replace(entry, meters=own, charge=NOTHING, planned=None, raises=False)
-                for entry in entries
-            }
+            last = _one_more(entries, own)
             found = {
                 name: (spent_of(entries, one, file.lists), remaining(entries, one, file.lists))
                 for name, one in last.items()
@@ -407,6 +412,14 @@ def _planned(requests: Sequence[Request], charge: Charge) -> Charge:
     for request in requests:
         responses |= counted(request.planned.responses)  # the larger count
     return Charge(0.0, charge.total_variation, as_responses(responses))
+
+
+def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
+    """Return an entry that costs nothing, about a list of meters, under the last limit of every budget period."""
+    return {
+        entry.budget.period: replace(entry, meters=meters, charge=NOTHING, planned=None, raises=False)
+        for entry in entries
+    }
 
 
 def _list_of(event: Mapping, file: LedgerFile) -> str | None:

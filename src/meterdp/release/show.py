@@ -74,13 +74,17 @@ def statements(events: Sequence[dict]) -> list[Statement]:
 
 
 def most_by_period(ledger: Ledger) -> list[str]:
-    """Return a sentence for every budget period: what its meters have spent at most."""
-    lines = []
+    """Return a sentence for every budget period: what its meters have spent at most, and what is left to all."""
+    lines, left = [], ledger.left()
     for period, charges in ledger.spent().items():
         if not charges:  # only a limit was raised
             continue
-        lines.append(f"No meter has spent more in '{period}' than {_most(charges)}.")
+        lines.append(f"No meter has spent more in '{period}' than {_most(charges)}; {_fits(left[period])}.")
     return lines
+
+
+def _fits(left: float) -> str:
+    return f"one more release of epsilon {left:g} would fit" if left else "nothing is left"
 
 
 def _most(charges: Sequence[Charge]) -> str:
@@ -95,8 +99,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
     else:
         events, by_period, ever = ledger.of_meter(meter)
         last = [
-            f"This meter has spent {_most(spent)} in '{period}'; "
-            + (f"one more release of epsilon {left:g} would fit." if left else "nothing is left.")
+            f"This meter has spent {_most(spent)} in '{period}'; {_fits(left)}."
             for period, (spent, left) in sorted(by_period.items())
         ]
         if len(by_period) > 1:
@@ -111,7 +114,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
                 f"{event['request'][:12]}: epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
             )
         spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
-        lines.append(f"  spent in all: {spent}")
+        lines.append(f"  spent by these: {spent}")
     for event in events:
         if event["kind"] == RAISED:
             name, limit = PrivacyBudget(**event["account"]), event["cap"]

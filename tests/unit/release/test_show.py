@@ -1,5 +1,6 @@
 """The ledger in words: every charge, lost ones included, and what they cost together."""
 
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -54,7 +55,16 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         text.count("lost before it was stored") == 1 and text.count("published") == 1 and text.count(", stored") == 1
     )
     both = show.epsilon_of(Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15), 1e-5)
-    assert f"spent in all: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent in all") == 2
+    assert f"spent by these: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent by these") == 2
+    room = Charge(
+        np.sqrt(
+            gaussian.mu_for(5.0, 1e-5) ** 2 - 2 * gaussian.mu_for(1.0, 1e-5) ** 2 - gaussian.mu_for(0.5, 1e-5) ** 2
+        )
+    )
+    said = re.search(
+        r"No meter has spent more in '2026' than .*; one more release of epsilon ([\d.]+) would fit", text
+    )
+    assert float(said[1]) == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
 
 
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):

@@ -77,7 +77,7 @@ def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path
         and "published" in cells
         and "2026-01-01 to 2026-01-28, kept for the budget period" in cells
     )
-    assert f"Spent in all: epsilon {epsilon_of(statement.total, 1e-5):.3g} at delta 1e-05" in text
+    assert f"Spent by these: epsilon {epsilon_of(statement.total, 1e-5):.3g} at delta 1e-05" in text
     assert "2026-01-01 to 2026-01-28, epsilon 0.5" in cells and "75%" in cells and "13:00 to 14:00" in cells
     energy = np.exp(0.75 * np.array([-1, -0.5, -1]) + 0.25 * np.array([-2, -1, -1])).sum()
     assert f"{energy:.3g}" in cells and text.count("<figure><svg role=") == 2
