@@ -212,6 +212,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
             said.append(f"    {together[-1].remark}")
         said += _why_again([request for request in requests if request.key in keys], service)
     if new:
+        said += _begins(Path(service.config["release"]["ledger"]))
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
         less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(new) > 1 else ""
         with _ledger(service) as ledger:
@@ -223,6 +224,18 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
             "earlier). " + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said
+
+
+def _begins(path: Path) -> Iterator[str]:
+    """Say that a ledger begins here, and which others there are beside it: a mistyped name begins at zero."""
+    from meterdp.privacy.ledger import Ledger
+    from meterdp.privacy.ledger_file import is_ledger
+
+    if path.exists() or Ledger(path).copy_path.exists():
+        return
+    others = sorted(one.name for one in path.parent.glob("*.sqlite") if is_ledger(one))
+    beside = f"; what {' and '.join(others)} in the same folder charged does not count here" if others else ""
+    yield f"  the ledger {path.name} does not exist yet, so nothing counts as spent{beside}"
 
 
 def _why_again(new: Sequence, service) -> Iterator[str]:

@@ -344,7 +344,7 @@ def _assessment(of: Signing) -> list[tuple]:
         (
             "Personal data",
             f"electricity readings of the days {_to(manifest['period'])}{every}. They stay inside; names and "
-            "addresses are not read.",
+            "addresses are not needed, so keep them off the list of meters.",
         ),
         ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
         ("Recipients", RECIPIENTS),

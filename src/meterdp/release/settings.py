@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 
 from meterdp.errors import InputError
 from meterdp.households.columns import FEWEST_DAYS
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.pages.numbers import significant
 from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.privacy.periods import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
@@ -120,6 +122,11 @@ def to_check(config: Mapping) -> list[str]:
     if "release.licence" in unnamed and config["export"]["path"] is not None:
         are = f"{' and '.join(unnamed)} {'are' if len(unnamed) > 1 else 'is'} not set"
         said.append(f"To be checked: {are}: whoever gets the files cannot tell whether they may use them")
+    if single := _of_single_meters(config["export"]["meters"]):
+        said.append(
+            f"To be checked: the list of meters says something else of nearly every meter ({', '.join(single)}): all "
+            "of it is public, so leave addresses, account numbers and the like out"
+        )
     daily_kwh, (low, high) = release["feeder_typical_daily_kwh"], COMMON_DAILY_KWH
     if "feeders" not in release["what"] or daily_kwh is None or low <= daily_kwh <= high:
         return said
@@ -128,6 +135,14 @@ def to_check(config: Mapping) -> list[str]:
         f"To be checked: release.feeder_typical_daily_kwh is {daily_kwh:g}, but homes use {low:g} to {high:g} kWh a "
         "day on average; if it is the energy of a month or a year, divide it by the number of days",
     ]
+
+
+def _of_single_meters(path) -> list[str]:
+    """Return the columns of a list in which most entries are of one meter alone."""
+    if path is None or not Path(path).exists():
+        return []
+    said_of = read_meter_list(path).said_of
+    return [name for name, of in said_of.items() if 2 * len(set(of.values())) > len(of)]
 
 
 def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:

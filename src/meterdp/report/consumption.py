@@ -69,7 +69,7 @@ def clipping_sentence(settings: Mapping) -> str:
     scale = LogScale.from_config(settings["profiles"])
     low, high = scale.bounds_kwh
     least = f"at most {low:g} as zero" if scale.kind == LOG else f"less than {low:g} as {low:g}"
-    return f"Of the readings kept, those of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
+    return f"Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
 
 
 # --- how much -------------------------------------------------------------------------------------------------------

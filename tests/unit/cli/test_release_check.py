@@ -3,6 +3,7 @@
 import copy
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -181,6 +182,28 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert re.search(
         r"lower one stated earlier\)\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
     )
+
+
+def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, check):
+    """A mistyped name would begin at zero without a word."""
+    said = check(homes)[1]
+    assert "the ledger ledger.sqlite does not exist yet, so nothing counts as spent\n" in said
+    Ledger(tmp_path / "ledger.sqlite").events()
+    assert "does not exist yet" not in check(homes)[1]
+    (tmp_path / "other.sqlite").write_text("no ledger")
+    homes["release"]["ledger"] = str(tmp_path / "legder.sqlite")
+    said = check(homes)[1]
+    assert "so nothing counts as spent; what ledger.sqlite in the same folder charged does not count here\n" in said
+
+
+def test_a_list_with_an_address_of_every_meter_is_to_be_checked(tmp_path, homes, check):
+    path = Path(homes["export"]["meters"])
+    lines = path.read_text().splitlines()
+    assert "nearly every meter" not in check(homes)[1]
+    rows = [f"{line},{n} High Street,{'flat' if n % 2 else 'house'}" for n, line in enumerate(lines[1:])]
+    path.write_text("\n".join([f"{lines[0]},street,dwelling", *rows]) + "\n")
+    code, said = check(homes)
+    assert code == 0 and "of nearly every meter (street): all of it is public" in said
 
 
 def test_who_forgot_to_name_a_licence_is_reminded_before_the_release(homes, check):

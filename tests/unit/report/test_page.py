@@ -140,7 +140,7 @@ def test_what_becomes_of_readings_outside_the_bounds_is_what_the_tables_hold(stu
     """Oracle: what the study of consumption makes of half hours at and beyond the bounds."""
     config = settings(profiles=profiles)
     words = words_of(page_of(tmp_path, {"total_load": study["total_load"]}, settings=config))
-    assert f"those of more than 20 kWh an hour count as 20, and those of {least}." in words
+    assert f"eadings of more than 20 kWh an hour count as 20, and those of {least}." in words
     scale = LogScale.of_interval(config["profiles"], 30)
     low, high = scale.bounds_kwh
     stored = scale.clipped_log(np.array([[low - 1, low, low + 0.01, high, high + 1]]))
