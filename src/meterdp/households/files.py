@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -54,9 +55,9 @@ def draw_years(
     )
     _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
     with open_table(target, DRAWN_READINGS, {"synthetic": "yes", **(metadata or {})}) as add:
-        for rows in progress(
-            released.readings(vectors, seed, year), f"parts of the readings of {households:,} households"
-        ):
+        parts = math.ceil(households / released.generator(year).batch_size)
+        label = f"parts of the readings of {households:,} households"
+        for rows in progress(released.readings(vectors, seed, year), label, parts):
             add(rows)
     return released.without_seasons(year)
 

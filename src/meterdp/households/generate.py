@@ -89,9 +89,13 @@ class HouseholdGenerator:
 
     def batches(self, vectors: np.ndarray, seed: int, first: int = 0) -> Iterator[np.ndarray]:
         """Yield (h, T) kWh per interval, some households at a time, in the order of the (H, d) vectors."""
-        size = max(1, _BATCH_NUMBERS // self.columns.calendar.slot_count)
-        for begin in range(0, len(vectors), size):
-            yield self.kwh(vectors[begin : begin + size], seed, first + begin)
+        for begin in range(0, len(vectors), self.batch_size):
+            yield self.kwh(vectors[begin : begin + self.batch_size], seed, first + begin)
+
+    @property
+    def batch_size(self) -> int:
+        """How many households are drawn at once."""
+        return max(1, _BATCH_NUMBERS // self.columns.calendar.slot_count)
 
     def kwh(self, vectors: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
         """Return kWh per interval of the households ``first``, ``first`` + 1, ..., (H, T), in one go."""

@@ -525,7 +525,7 @@ def converted(profiles: LoadProfiles, tool: Tool) -> Files:
     count, steps = profiles.energy_kwh.shape
     error = expected_error(manifest)
     expected = f"**Expected error:** {error}.\n\n" if error else ""
-    are = "drawn from released households, to a milliwatt" if profiles.drawn else "the released ones in other units"
+    are = "drawn from released households" if profiles.drawn else "the released ones in other units"
     page = f"""# Load profiles for {tool.title}
 
 {count:,} load profiles in {steps:,} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]}

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.__main__ import main
+from meterdp.core.job import progress
 from meterdp.core.parquet import metadata_of, read_table, table_bytes, write_table
 from meterdp.errors import InputError
 from meterdp.households.files import draw_years, lines, read_years, score_files, zone_of
@@ -94,6 +96,32 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     assert main([*words[:4], "0", "--to", str(tmp_path / "none.parquet")]) != 0
     assert main([*words[:-2], "20270", "--to", str(tmp_path / "none.parquet")]) != 0
     assert not (tmp_path / "none.parquet").exists()
+
+
+def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_path, capsys):
+    words = ["households", "draw", "--n", "3", "--to"]
+    assert main([*words, str(tmp_path / "drawn.csv"), str(folder)]) == 1
+    assert "drawn.csv: is no name of a Parquet file, and draw writes Parquet; add" in capsys.readouterr().err
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name, holds in (
+        ("synthetic_profiles.parquet", "typical load profiles"),
+        ("feeders.parquet", "energy totals of feeders"),
+        (f"{'0' * 16}.parquet", "forecasts"),
+    ):
+        (other / "manifest.json").write_text(json.dumps(manifest | {"sha256": {name: "0"}}))
+        assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
+        said = f"other: is a release of {holds}, and households are drawn from a release of households; name a folder"
+        assert said in capsys.readouterr().err
+    assert not list(tmp_path.glob("drawn*"))
+
+
+def test_how_much_is_drawn_is_said_with_its_total(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("meterdp.households.generate._BATCH_NUMBERS", 2 * EIGHT_WEEKS.slot_count)
+    monkeypatch.setattr("meterdp.households.files.progress", partial(progress, every_s=0.0))
+    draw_years(folder, tmp_path / "drawn.parquet", 5, seed=3)
+    assert "parts of the readings of 5 households: 2/3 (" in capsys.readouterr().err
 
 
 def test_a_drawn_file_carries_the_release_and_becomes_files_of_a_tool(folder, tmp_path, capsys):

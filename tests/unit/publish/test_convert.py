@@ -399,7 +399,7 @@ def test_a_drawn_year_is_written_in_short_numbers_and_little_memory(released, tm
         np.testing.assert_allclose(found[f"household_{number:02d}"], row, rtol=0, atol=0.5001e-6)
     page = (tmp_path / "out/README.md").read_text()
     assert "16 load profiles in 8,760 intervals of 60 minutes from 2025-03-08T00:00:00-08:00\non" in page
-    assert "drawn from released households, to a milliwatt" in page
+    assert "They are drawn from released households: the mean power" in page
     texts = [path.read_text() for path in (tmp_path / "out").glob("*.csv")]
     texts += [path.read_text().replace(" UTC", "") for path in (tmp_path / "out").glob("*.player")]
     numbers = re.findall(r"(?:^|,)(\d+\.\d+)", "\n".join(texts), re.MULTILINE)
