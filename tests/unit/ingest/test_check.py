@@ -692,6 +692,22 @@ def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
     )
 
 
+@pytest.mark.parametrize("meters", [1, 5])
+def test_a_column_of_registers_is_not_taken_for_meters_by_rows_of_a_few(tmp_path, capsys, meters):
+    """As the energy data of German grid companies: feed-in stands behind all consumption or beside it."""
+    frame = plain(readings(days=200)).assign(OBIS="1-0:1.8.0").rename(columns={"meter_id": "Zählpunkt"})
+    assert len(frame) > 35_000
+    some = frame[frame["Zählpunkt"].isin(frame["Zählpunkt"].unique()[:meters])]
+    behind = pd.concat([frame, some.assign(OBIS="1-0:2.8.0", kwh=0.12345)])
+    beside = pd.concat([some, some.assign(OBIS="1-0:2.8.0", kwh=0.12345)]).sort_index(kind="stable")
+    for rows in (behind, beside[: 2 * 10_000]):
+        rows.to_csv(tmp_path / "e.csv", index=False)
+        assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+        said = capsys.readouterr().out
+        assert "  meter_column: Zählpunkt\n" in said and "    OBIS:\n    - 1-0:1.8.0\n" in said
+        assert "contradict another" not in said and "distinguish" not in said
+
+
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):
     frame = readings()
     plain(frame.assign(kwh=(frame["kwh"] * 1000).round())).to_csv(tmp_path / "e.csv", index=False)
@@ -734,6 +750,20 @@ def test_text_that_is_not_utf_8_is_one_error_and_its_encoding_is_proposed(tmp_pa
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
     assert code == 1 and said.count("meterdp cannot go on") == 1
     assert "is not UTF-8 text; set export.encoding to that of the file" in said and "encoding: utf-16" in said
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
+def test_the_encoding_is_proposed_where_registers_come_later(tmp_path, capsys, encoding):
+    """Rows that contradict others are looked at once more, by then as UTF-8."""
+    frame = plain(readings(days=200)).assign(register="1.29.0").rename(columns={"meter_id": "Zählpunkt"})
+    more = frame[frame["Zählpunkt"] == frame["Zählpunkt"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
+    path = tmp_path / "e.csv"
+    path.write_bytes(pd.concat([frame, more]).to_csv(index=False).encode(encoding))
+    assert main(["check", str(path), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr()
+    assert f"  encoding: {encoding}\n" in said.out and "is not UTF-8 text" not in said.out + said.err
+    said = checked(tmp_path, capsys, path, export={"time_zone": ZONE, "encoding": encoding})[1]
+    assert f"  encoding: {encoding}\n" in said and "is not UTF-8 text" not in said
 
 
 def test_one_line_that_is_not_utf_8_makes_no_other_encoding(tmp_path, frame, capsys):

@@ -294,9 +294,11 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
     """Guess from the first file, and which rows are the consumption from some of the others and some rows, too."""
     several_files = len(files_of(path)) > 1
     first, *others = samples_of(path)
-    others += some_rows(path, rows or {})
-    out = infer_layout(path, first, several_files=several_files, given=given)
     encodings = {table.encoding for table in (first, *others)} - {"ascii"}
+    others += some_rows(path, rows or {})  # decoded already
+    given = {"keep_rows": given.get("keep_rows")}
+    out = infer_layout(path, first, several_files=several_files, given=given)
+    given["meter_column"] = out.settings.get("meter_column", "meter_id")
     if len(encodings) == 1 and "utf-8" not in encodings:
         [encoding] = encodings
         out.settings["encoding"] = encoding
