@@ -706,6 +706,7 @@ def test_a_column_of_registers_is_not_taken_for_meters_by_rows_of_a_few(tmp_path
         said = capsys.readouterr().out
         assert "  meter_column: Zählpunkt\n" in said and "    OBIS:\n    - 1-0:1.8.0\n" in said
         assert "contradict another" not in said and "distinguish" not in said
+        assert "rows of the register '1-0:1.8.0' are read, others (1-0:2.8.0) not, by 'OBIS'" in said
 
 
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):
@@ -1344,9 +1345,11 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["class"] = np.where(frame["meter_id"] == "M001", "GS", "R1")
     frame["person"] = "P1234" + frame["meter_id"]
     frame["constant"] = "x"
+    frame["OBIS"] = np.where(np.arange(len(frame)) % 2, "1-0:1.8.1", "1-0:1.8.2")
     frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1), 'Consumer Name'; if one of these"
+    registers = "'OBIS' (1-0:1.8.1, 1-0:1.8.2)"
+    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Consumer Name'; if one of these"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
     assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))

@@ -321,7 +321,7 @@ def _with_kept(out: Layout) -> Layout:
     if out.offsets is not None:
         out.zones = out.offsets.zones
     out.settings |= out.kept.settings
-    out.to_check += out.kept.to_check
+    out.to_check += [*out.kept.chosen, *out.kept.to_check]
     return out
 
 

@@ -38,4 +38,5 @@ OTHER_NUMBER = (
     rf"{FEED_IN}|temp|price|cost|tariff|volt|current|amp|kvar|latitude|longitude|factor|status"
     r"|quality|flag|code|reactive|frequency|postcode|\bzip\b"
 )
-PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
+REGISTER = r"register|channel|kanal|obis|direction|flow"
+PART_OF_METER = rf"{REGISTER}|circuit|category|type|tari"
