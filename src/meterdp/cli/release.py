@@ -132,7 +132,8 @@ def to_check_in_export(config: Mapping) -> list[str]:
     export, scale = config["export"], LogScale.from_config(config["profiles"])
     try:
         most = most_daily_kwh(config, read_meter_list(export["meters"]))
-        look = looked_at(export["path"], export, scale, most_daily_kwh=most)
+        plausible = tuple(config["quality"]["plausible_power_kw"])
+        look = looked_at(export["path"], export, scale, most_daily_kwh=most, plausible_power_kw=plausible)
     except Exception:  # no row may end a run; a file that cannot be read is refused where it is read
         return []
     found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]

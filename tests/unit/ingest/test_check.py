@@ -16,6 +16,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
 from meterdp.ingest.inference.examine import (
     MAX_UNUSABLE_SHARE,
+    PLAUSIBLE_POWER_KW,
     TYPICAL_DAILY_KWH,
     config_text,
     examine,
@@ -170,9 +171,11 @@ def test_a_real_export_needs_a_time_zone(schema):
 
 
 def test_the_limits_are_those_of_the_configuration(schema):
-    export = complete({}, schema)["export"]
+    config = complete({}, schema)
+    export = config["export"]
     assert export["max_unusable_share"] == MAX_UNUSABLE_SHARE
     assert tuple(export["typical_daily_kwh"]) == TYPICAL_DAILY_KWH
+    assert tuple(config["quality"]["plausible_power_kw"]) == PLAUSIBLE_POWER_KW
 
 
 def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_does(tmp_path, frame, capsys):
@@ -349,6 +352,29 @@ def test_readings_that_are_hardly_ever_below_zero_are_not_told(tmp_path, frame, 
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
     assert "below zero" not in said and "profiles" not in said
+
+
+@pytest.mark.parametrize(("codes", "named"), [(["9999999"] * 3, True), (["9999999", "8888", "-7777"], False)])
+def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path, frame, capsys, codes, named):
+    """What stands for a missing reading would be nearly all of the energy."""
+    rows = plain(frame).astype({"kwh": str})
+    rows.loc[[70, 700, 1700], "kwh"] = codes
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06", "meters": str(tmp_path / "list.csv")}
+    export = {"time_zone": ZONE, "interval_minutes": 30, **days}
+    words = "3 readings are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    code = f"{words}; all of them are one number: if it stands for a missing reading"
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+    assert words in said and (code in said) == named and "a release counts" not in said and "99999" not in said
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    assert words in capsys.readouterr().out
+    wide = {"plausible_power_kw": [-50_000, 50_000_000]}
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, quality=wide)[1]
+    assert "100% of the energy is above the most a release counts for a meter" in said and "implausible" not in said
+    if named:
+        missing = export | {"missing_words": ["", "9999999"]}
+        assert words not in checked(tmp_path, capsys, tmp_path / "e.csv", export=missing)[1]
 
 
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
