@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -107,7 +108,20 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         new = [] if refused else _not_stored(folders, service)
     except InputError as error:
         return [error], planned
-    return refused, planned if refused else [*planned, *_charges(folders, new, service)]
+    return refused, [*planned, *(_strata(refused, service) if refused else _charges(folders, new, service))]
+
+
+def _strata(refused: Sequence[InputError], service) -> list[str]:
+    """Say which strata there are, and what is joined, where households are refused for the smallest."""
+    from meterdp.release.households import ReleasedPopulation, mechanisms
+
+    if not any(error.field == ReleasedPopulation.setting for error in refused):
+        return []
+    config = {**service.config, "release": {**service.config["release"], "insist": True}}
+    with suppress(InputError):
+        made = mechanisms(service.listed, replace(service, config=config))
+        return [one.remark for one in made if one.remark]
+    return []
 
 
 def refused_words(

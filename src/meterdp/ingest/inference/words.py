@@ -27,6 +27,8 @@ END = (
 NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
 UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
 CIRCUIT = r"circuit|feeder|transformer|substation"
+# In a list of meters, which has no readings from the net ("Netzbezug").
+STATION = rf"{CIRCUIT}|station|trafo|netz|poste|centro|abgang|strang"
 UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
 # Energy that a home gives to the grid or makes.
 FEED_IN = (
