@@ -1345,6 +1345,25 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_path, capsys, few_looked_at, others):
+    """Each file is in order of meters, of which some begin in the second half of what is looked at."""
+    frame = plain(readings(meters=10))
+    (tmp_path / "export").mkdir()
+    begin = frame["interval_start"] < "2025-03-16"
+    frame[begin].to_csv(tmp_path / "export/1.csv", index=False)
+    later = frame[~begin].assign(meter_id=lambda f: f["meter_id"].str.replace("M", "N")) if others else frame[~begin]
+    later.to_csv(tmp_path / "export/2.csv", index=False)
+    (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique(), "X1"]))
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
+    export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    words = (
+        "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off by"
+    )
+    assert code == 0 and (words in said) == (not others)
+
+
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("ids", ["other", "lower", "beside"])
 def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, request, whole, ids):
