@@ -94,8 +94,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            most_missing = _most_missing(config, problems)
-            look = looked_at(path, export, _scale(config, problems), most_missing, most_daily_kwh)
+            rules = _rules(config, problems)
+            look = looked_at(path, export, _scale(config, problems), most_daily_kwh=most_daily_kwh, **rules)
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
@@ -133,11 +133,15 @@ def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:
     return None if wrong else LogScale.from_config(config["profiles"])
 
 
-def _most_missing(config: Mapping, problems: list[InputError]) -> float:
-    """Return the share of its readings that a household may lack; 1 if repaired gaps make up for them."""
+def _rules(config: Mapping, problems: list[InputError]) -> dict:
+    """Return what share of its readings a household may lack, 1 if repaired gaps make up for them, and which power is
+    plausible, if the rules of quality are in order.
+    """
     quality = config["quality"]
-    wrong = any((problem.field or "").startswith("quality.") for problem in problems)
-    return 1.0 if wrong or "gap" in quality["repair"] else quality["max_missing_share"]
+    if any((problem.field or "").startswith("quality.") for problem in problems):
+        return {}
+    most_missing = 1.0 if "gap" in quality["repair"] else quality["max_missing_share"]
+    return {"most_missing": most_missing, "plausible_power_kw": tuple(quality["plausible_power_kw"])}
 
 
 def _plan(given: Mapping, schema: Mapping) -> float | None:

@@ -56,6 +56,7 @@ def _plan(arguments: argparse.Namespace) -> int:
     for number, size in enumerate(sizes):
         planned = plans(config, *size)
         if not planned:
+            _refuse_without_feeders(config, *size)
             raise InputError(
                 "allows no plan of what is asked for",
                 field="meters",
@@ -67,6 +68,15 @@ def _plan(arguments: argparse.Namespace) -> int:
 
             draw_plans(planned, arguments.figure)
     return 0
+
+
+def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:
+    """Say which column a list needs whose feeders alone are asked for."""
+    from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
+    from meterdp.release.feeders import Feeders
+
+    if listed is not None and meters >= FEWEST_HOUSEHOLDS and config["release"]["what"] == ["feeders"]:
+        Feeders.of_meter_list(listed)
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[Mapping, bool]:

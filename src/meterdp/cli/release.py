@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -107,7 +108,20 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         new = [] if refused else _not_stored(folders, service)
     except InputError as error:
         return [error], planned
-    return refused, planned if refused else [*planned, *_charges(folders, new, service)]
+    return refused, [*planned, *(_strata(refused, service) if refused else _charges(folders, new, service))]
+
+
+def _strata(refused: Sequence[InputError], service) -> list[str]:
+    """Say which strata there are, and what is joined, where households are refused for the smallest."""
+    from meterdp.release.households import ReleasedPopulation, mechanisms
+
+    if not any(error.field == ReleasedPopulation.setting for error in refused):
+        return []
+    config = {**service.config, "release": {**service.config["release"], "insist": True}}
+    with suppress(InputError):
+        made = mechanisms(service.listed, replace(service, config=config))
+        return [one.remark for one in made if one.remark]
+    return []
 
 
 def refused_words(
@@ -132,7 +146,8 @@ def to_check_in_export(config: Mapping) -> list[str]:
     export, scale = config["export"], LogScale.from_config(config["profiles"])
     try:
         most = most_daily_kwh(config, read_meter_list(export["meters"]))
-        look = looked_at(export["path"], export, scale, most_daily_kwh=most)
+        plausible = tuple(config["quality"]["plausible_power_kw"])
+        look = looked_at(export["path"], export, scale, most_daily_kwh=most, plausible_power_kw=plausible)
     except Exception:  # no row may end a run; a file that cannot be read is refused where it is read
         return []
     found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]

@@ -20,7 +20,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.core.regular import check_file
 from meterdp.errors import InputError
 from meterdp.ingest.batch import plain_id
-from meterdp.ingest.inference.words import METER_FIRST, POINT
+from meterdp.ingest.inference.words import METER_FIRST, POINT, STATION
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.
@@ -35,6 +35,8 @@ AS_TEXT = (
 # The expected error of a release holds if this share of the listed meters has usable readings; the others count as a
 # public default.
 USABLE = 0.95
+# Of a column that may name feeders; what has fewer to an entry, such as an account or an address, does not.
+_METERS_PER_FEEDER = 5
 _ONCE = "write every meter once, each in its own row"
 _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
@@ -61,6 +63,13 @@ class MeterList:
         for at, column in enumerate((SUBSTATION_COLUMN, FEEDER_COLUMN)):
             found[column] = {meter: names[at] for meter, names in self.feeder_of.items()}
         return {column: said for column, said in found.items() if any(said.values())}
+
+    @property
+    def like_feeders(self) -> list[str]:
+        """Further columns that may name feeders, those that are named after stations first."""
+        entries = {column: len({*said.values()} - {""}) for column, said in self.said_of.items()}
+        found = [name for name, of in entries.items() if 2 <= of <= len(self.circuit_of) / _METERS_PER_FEEDER]
+        return sorted(found, key=lambda name: re.search(STATION, name, re.IGNORECASE) is None)
 
     @property
     def table(self):

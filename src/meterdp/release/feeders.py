@@ -82,7 +82,7 @@ class Feeders:
         # does not depend on its size, only the worth of its total does.
         without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
         if without:
-            others = " or ".join(f"'{column}'" for column in meter_list.said_of)
+            others = " or ".join(f"'{column}'" for column in meter_list.like_feeders)
             called = f"call {others} lv_feeder_id if it names them; else " if others else ""
             raise refused(
                 "export.meters",
@@ -141,7 +141,9 @@ class ReleasedFeeders(Calibrated):
 
     @property
     def remark(self) -> str | None:
-        """That the days are a choice: the last of a year are a week of holidays."""
+        """That the days are a choice where they are not all: the last of a year are a week of holidays."""
+        if self.window.first_day.isoformat() <= (self.service.config["export"]["first_day"] or ""):
+            return None
         return "these are the last days of the period: another export.last_day makes it other days"
 
     @classmethod

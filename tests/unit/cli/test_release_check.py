@@ -163,6 +163,36 @@ def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
     assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
 
 
+def test_columns_that_may_name_feeders_are_offered_those_named_after_stations_first(tmp_path, homes, check, capsys):
+    def row(n):
+        return f"M{n:03d};A{n};{'HG'[n % 3 == 0]};Hauptstr. {n};NS {n % 6};Strom\n"
+
+    header = "meter_id;Vertragskonto;Tarifgruppe;Straße;Netzstation;Sparte\n"
+    (tmp_path / "list.csv").write_text(header + "".join(map(row, range(120))))
+    homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
+    code, said = check(homes)
+    words = "call 'Netzstation' or 'Tarifgruppe' lv_feeder_id if it names them; else add a column lv_feeder_id"
+    assert code == 1 and words in said
+    assert main(["plan", str(tmp_path / "list.csv"), "--what", "feeders"]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_refusal_about_the_smallest_stratum_names_what_is_joined(tmp_path, homes, check):
+    tariffs = "".join(f"M{n},{'EFGH'[n % 4] if n < 700 else 'D'}\n" for n in range(1400))
+    (tmp_path / "list.csv").write_text(f"meter_id,tariff\n{tariffs}")
+    homes["release"] |= {"what": ["households"], "household_strata": ["tariff"], "household_epsilon": 0.1}
+    code, said = check(homes | {"release": homes["release"] | {"insist": False}})
+    assert code == 1 and "listed meters in the smallest of 2 strata" in refusals(said)[0]
+    assert "'other' joins E (175), F (175), G (175) and H (175)" in said
+
+
+@pytest.mark.parametrize(("days", "all_of_them"), [(7, False), (56, True)])
+def test_days_that_are_the_whole_period_are_no_choice(homes, check, days, all_of_them):
+    homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10, "feeder_days": days}
+    code, said = check(homes)
+    assert code == 0 and ("these are the last days of the period" in said) != all_of_them
+
+
 def test_an_epsilon_that_does_not_fit_the_grid_is_refused_by_the_name_of_its_setting(homes, check):
     homes["release"] |= {"what": ["households"], "household_epsilon": 20, "cap_epsilon": 20}
     code, said = check(homes)

@@ -16,6 +16,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
 from meterdp.ingest.inference.examine import (
     MAX_UNUSABLE_SHARE,
+    PLAUSIBLE_POWER_KW,
     TYPICAL_DAILY_KWH,
     config_text,
     examine,
@@ -170,9 +171,11 @@ def test_a_real_export_needs_a_time_zone(schema):
 
 
 def test_the_limits_are_those_of_the_configuration(schema):
-    export = complete({}, schema)["export"]
+    config = complete({}, schema)
+    export = config["export"]
     assert export["max_unusable_share"] == MAX_UNUSABLE_SHARE
     assert tuple(export["typical_daily_kwh"]) == TYPICAL_DAILY_KWH
+    assert tuple(config["quality"]["plausible_power_kw"]) == PLAUSIBLE_POWER_KW
 
 
 def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_does(tmp_path, frame, capsys):
@@ -349,6 +352,29 @@ def test_readings_that_are_hardly_ever_below_zero_are_not_told(tmp_path, frame, 
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
     assert "below zero" not in said and "profiles" not in said
+
+
+@pytest.mark.parametrize(("codes", "named"), [(["9999999"] * 3, True), (["9999999", "8888", "-7777"], False)])
+def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path, frame, capsys, codes, named):
+    """What stands for a missing reading would be nearly all of the energy."""
+    rows = plain(frame).astype({"kwh": str})
+    rows.loc[[70, 700, 1700], "kwh"] = codes
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06", "meters": str(tmp_path / "list.csv")}
+    export = {"time_zone": ZONE, "interval_minutes": 30, **days}
+    words = "3 readings are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    code = f"{words}; all of them are one number: if it stands for a missing reading"
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+    assert words in said and (code in said) == named and "a release counts" not in said and "99999" not in said
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    assert words in capsys.readouterr().out
+    wide = {"plausible_power_kw": [-50_000, 50_000_000]}
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, quality=wide)[1]
+    assert "100% of the energy is above the most a release counts for a meter" in said and "implausible" not in said
+    if named:
+        missing = export | {"missing_words": ["", "9999999"]}
+        assert words not in checked(tmp_path, capsys, tmp_path / "e.csv", export=missing)[1]
 
 
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
@@ -692,6 +718,23 @@ def test_registers_that_come_later_are_named_by_the_rows_that_contradict(
     )
 
 
+@pytest.mark.parametrize("meters", [1, 5])
+def test_a_column_of_registers_is_not_taken_for_meters_by_rows_of_a_few(tmp_path, capsys, meters):
+    """As the energy data of German grid companies: feed-in stands behind all consumption or beside it."""
+    frame = plain(readings(days=200)).assign(OBIS="1-0:1.8.0").rename(columns={"meter_id": "Zählpunkt"})
+    assert len(frame) > 35_000
+    some = frame[frame["Zählpunkt"].isin(frame["Zählpunkt"].unique()[:meters])]
+    behind = pd.concat([frame, some.assign(OBIS="1-0:2.8.0", kwh=0.12345)])
+    beside = pd.concat([some, some.assign(OBIS="1-0:2.8.0", kwh=0.12345)]).sort_index(kind="stable")
+    for rows in (behind, beside[: 2 * 10_000]):
+        rows.to_csv(tmp_path / "e.csv", index=False)
+        assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+        said = capsys.readouterr().out
+        assert "  meter_column: Zählpunkt\n" in said and "    OBIS:\n    - 1-0:1.8.0\n" in said
+        assert "contradict another" not in said and "distinguish" not in said
+        assert "rows of the register '1-0:1.8.0' are read, others (1-0:2.8.0) not, by 'OBIS'" in said
+
+
 def test_one_unit_is_said_of_one_column(tmp_path, capsys):
     frame = readings()
     plain(frame.assign(kwh=(frame["kwh"] * 1000).round())).to_csv(tmp_path / "e.csv", index=False)
@@ -734,6 +777,20 @@ def test_text_that_is_not_utf_8_is_one_error_and_its_encoding_is_proposed(tmp_pa
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
     assert code == 1 and said.count("meterdp cannot go on") == 1
     assert "is not UTF-8 text; set export.encoding to that of the file" in said and "encoding: utf-16" in said
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
+def test_the_encoding_is_proposed_where_registers_come_later(tmp_path, capsys, encoding):
+    """Rows that contradict others are looked at once more, by then as UTF-8."""
+    frame = plain(readings(days=200)).assign(register="1.29.0").rename(columns={"meter_id": "Zählpunkt"})
+    more = frame[frame["Zählpunkt"] == frame["Zählpunkt"].iloc[-1]].assign(register="2.29.0", kwh=0.12345)
+    path = tmp_path / "e.csv"
+    path.write_bytes(pd.concat([frame, more]).to_csv(index=False).encode(encoding))
+    assert main(["check", str(path), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr()
+    assert f"  encoding: {encoding}\n" in said.out and "is not UTF-8 text" not in said.out + said.err
+    said = checked(tmp_path, capsys, path, export={"time_zone": ZONE, "encoding": encoding})[1]
+    assert f"  encoding: {encoding}\n" in said and "is not UTF-8 text" not in said
 
 
 def test_one_line_that_is_not_utf_8_makes_no_other_encoding(tmp_path, frame, capsys):
@@ -1288,6 +1345,25 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_path, capsys, few_looked_at, others):
+    """Each file is in order of meters, of which some begin in the second half of what is looked at."""
+    frame = plain(readings(meters=10))
+    (tmp_path / "export").mkdir()
+    begin = frame["interval_start"] < "2025-03-16"
+    frame[begin].to_csv(tmp_path / "export/1.csv", index=False)
+    later = frame[~begin].assign(meter_id=lambda f: f["meter_id"].str.replace("M", "N")) if others else frame[~begin]
+    later.to_csv(tmp_path / "export/2.csv", index=False)
+    (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique(), "X1"]))
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
+    export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    words = (
+        "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off by"
+    )
+    assert code == 0 and (words in said) == (not others)
+
+
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("ids", ["other", "lower", "beside"])
 def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, request, whole, ids):
@@ -1314,9 +1390,11 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["class"] = np.where(frame["meter_id"] == "M001", "GS", "R1")
     frame["person"] = "P1234" + frame["meter_id"]
     frame["constant"] = "x"
+    frame["OBIS"] = np.where(np.arange(len(frame)) % 2, "1-0:1.8.1", "1-0:1.8.2")
     frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "not read: 'Flag' (E, or empty), 'class' (GS, R1), 'Consumer Name'; if one of these"
+    registers = "'OBIS' (1-0:1.8.1, 1-0:1.8.2)"
+    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Consumer Name'; if one of these"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
     assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))

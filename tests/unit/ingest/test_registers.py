@@ -160,7 +160,7 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
         return
     proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert code == 0 and proposal["keep_rows"] == {"register": [register]}
-    assert f"rows of the register '{register}' are read, others not" in out
+    assert f"rows of the register '{register}' are read, others (kWh export) not, by 'register'" in out
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
 
 
@@ -184,7 +184,7 @@ def test_registers_of_two_tariffs_are_kept_unless_their_energy_must_be_added(tmp
         return
     proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert code == 0 and sorted(proposal["keep_rows"]["Register"]) == [day, night]
-    assert "are read, others not" in out and "0.0% of a typical meter's readings are missing" in out
+    assert "are read, others (" in out and "0.0% of a typical meter's readings are missing" in out
 
 
 def test_each_of_two_columns_may_tell_rows_apart(tmp_path, capsys):
@@ -199,7 +199,7 @@ def test_each_of_two_columns_may_tell_rows_apart(tmp_path, capsys):
     both.to_csv(tmp_path / "e.csv", index=False)
     words = ["check", str(tmp_path / "e.csv"), "--time-zone", "Europe/London", "--write", str(tmp_path / "my.yaml")]
     assert main(words) == 0
-    assert "are read, others not" in capsys.readouterr().out
+    assert "are read, others (" in capsys.readouterr().out
     export = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert export["keep_rows"] == {"Channel": ["Del"], "Quantity": ["kWh"]}
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0

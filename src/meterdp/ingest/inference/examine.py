@@ -40,6 +40,7 @@ from meterdp.ingest.inference.trial import (
     first_refusal,
     go_by_clock,
     goes_on,
+    implausible,
     read_strictly,
     remarks,
     try_out,
@@ -52,7 +53,7 @@ from meterdp.ingest.shapes import alike
 from meterdp.ingest.streams import files_of, open_bytes
 
 # What the configuration has for them; a test compares.
-MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
+MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, PLAUSIBLE_POWER_KW = 0.1, (0.1, 1000.0), (-50.0, 80.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _HOUR_US, _MINUTES_PER_DAY = 3_600_000_000, 24 * 60
 _STEP_BATCHES = 8
@@ -153,7 +154,8 @@ def examine(
     findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
     later = goes_on(trial, begun)
     period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
-    lost = feed_in_lost(trial, LogScale(low_kwh=0))
+    plausible, not_plausible = implausible(trial, PLAUSIBLE_POWER_KW)
+    lost = feed_in_lost(plausible, LogScale(low_kwh=0))
     if layout.by_clock is None and go_by_clock(trial) is None:
         to_check.append(
             "hours are assumed to count from midnight, to 23 or 25 when clocks change; if they follow the clock (an "
@@ -161,7 +163,7 @@ def examine(
         )
     odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *rounded_ids(ids_of(path, trial)[0], None)]
     odd += remarks(trial, zone, begun)
-    odd += [lost] if lost else []
+    odd += [words for words in (not_plausible, lost) if words]
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
     given |= _days(found)
     if later:
@@ -294,9 +296,11 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
     """Guess from the first file, and which rows are the consumption from some of the others and some rows, too."""
     several_files = len(files_of(path)) > 1
     first, *others = samples_of(path)
-    others += some_rows(path, rows or {})
-    out = infer_layout(path, first, several_files=several_files, given=given)
     encodings = {table.encoding for table in (first, *others)} - {"ascii"}
+    others += some_rows(path, rows or {})  # decoded already
+    given = {"keep_rows": given.get("keep_rows")}
+    out = infer_layout(path, first, several_files=several_files, given=given)
+    given["meter_column"] = out.settings.get("meter_column", "meter_id")
     if len(encodings) == 1 and "utf-8" not in encodings:
         [encoding] = encodings
         out.settings["encoding"] = encoding
@@ -319,7 +323,7 @@ def _with_kept(out: Layout) -> Layout:
     if out.offsets is not None:
         out.zones = out.offsets.zones
     out.settings |= out.kept.settings
-    out.to_check += out.kept.to_check
+    out.to_check += [*out.kept.chosen, *out.kept.to_check]
     return out
 
 

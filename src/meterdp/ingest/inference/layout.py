@@ -101,7 +101,7 @@ class Layout:
 
 def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | None = None) -> Layout:
     """Return the settings that read a CSV of this structure, one of several files or alone; ``given`` may name
-    the rows to keep (``export.keep_rows``).
+    the rows to keep (``export.keep_rows``), and the column of meters where it is known from other rows.
 
     Raises ``InputError`` if no column holds time stamps or none holds readings.
     """
@@ -185,7 +185,8 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         )
     out.settings |= {"format": "wide_csv", "wide_layout": "days", "date_column": date.name}
     _time_format(date, out)
-    meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
+    rest = [c for c in others if c is not date and not c.counts_rows]
+    meter = _named(given.get("meter_column"), rest) or _meter([date], rest, out, several_files)
     cells = [c for i, c in enumerate(table.columns) if i in intervals]
     rows = Rows([date, *([meter] if meter else [])], [c for c in others if c is not date], cells[len(cells) // 2])
     out.kept = kept_rows(path, rows, given)
@@ -254,7 +255,7 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     if stamp.name != "interval_start":
         out.settings["time_column"] = stamp.name
     rest = [c for c in table.columns if c not in parts and not c.counts_rows]
-    meter = _meter(parts, rest, out, several_files)
+    meter = _named(given.get("meter_column"), rest) or _meter(parts, rest, out, several_files)
     numbers = [c for c in rest if c is not meter and c.is_number]
     energy = _energy(numbers, meter)
     if energy is None:
@@ -451,6 +452,10 @@ def _only_rises(column: Column, meter: Column | None) -> bool:
     return bool((steps >= 0).mean() > 0.99 and (steps > 0).any())
 
 
+def _named(name: str | None, columns: list[Column]) -> Column | None:
+    return next((c for c in columns if c.name == name), None)
+
+
 def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_files: bool) -> Column | None:
     """Find the column of meter ids; without one every file is a meter.
 
@@ -479,7 +484,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     base, chosen = repeats(stamps), None
     if base > SELDOM:
         left = {c: repeats([*stamps, c]) for c in possible if not _changes(c)}
-        some = [c for c in named if c in left] or [c for c in left if not re.search(PART_OF_METER, c.name, re.I)]
+        whole = [c for c in left if not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
+        some = [c for c in named if c in whole] or [c for c in named if c in left] or whole
         some = [c for c in some if left[c] < 0.9 * base or c in named]
         best = min((left[c] for c in some), default=1.0)
         some = some if named else sorted(some, key=lambda c: len(c.tokens))

@@ -30,13 +30,26 @@ def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str
 
 def ids_of(path, trial: Trial) -> tuple[set[str], bool]:
     """Return the meters that are known to be in an export, and whether these are all: where every file is of one
-    meter its files tell, where no meter begins in the second half of what was read its first rows.
+    meter its files tell, else its first rows, if no meter begins in the second half of them or, as in files of one
+    month each, with the last file of them.
     """
     if trial.settings.meter_column is None:
         return {plain_id(file.meter_id) for file in files_of(path)}, True
     half = len(trial.batches) // 2
     before, after = names_in(trial.batches[:half]), names_in(trial.batches[half:])
-    return before | after, trial.whole or (len(after) > 1 and after <= before)
+    every = trial.whole or (len(after) > 1 and after <= before)
+    return before | after, every or _go_on_as_before(trial)
+
+
+def _go_on_as_before(trial: Trial) -> bool:
+    """Whether the last of several files of which rows were read names several meters, and all are in those before."""
+    last = trial.batches[-1].place
+    named = names_in([batch for batch in trial.batches if batch.place != last])
+    own = set()
+    for batch in (batch for batch in trial.batches if batch.place == last):  # its ids may be those of others, too
+        at = np.unique(batch.meter)
+        own |= {plain_id(batch.meter_ids[meter]) for meter in at[at >= 0].tolist()}
+    return len(own) > 1 and own <= named
 
 
 def not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | None) -> Iterator[str]:

@@ -28,6 +28,7 @@ from meterdp.ingest.inference.trial import (
     feed_in_lost,
     first_batches,
     first_refusal,
+    implausible,
     large_use,
     many_contradict,
     outside,
@@ -57,10 +58,11 @@ def looked_at(
     scale: LogScale | None = None,
     most_missing: float = 1.0,
     most_daily_kwh: float | None = None,
+    plausible_power_kw: tuple[float, float] = (-np.inf, np.inf),
 ) -> Look:
     """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
-    names, the share of its readings that a household of a study may lack, and the most that feeder totals count of a
-    meter, if any are asked for.
+    names, the share of its readings that a household of a study may lack, the most that feeder totals count of a
+    meter, if any are asked for, and between which powers readings count.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -107,8 +109,11 @@ def looked_at(
         found = [*found, wrong_offset]
     else:
         odd.append(str(wrong_offset))
+    plausible, said = implausible(trial, plausible_power_kw)
+    odd += [said] if said else []
     if scale is not None:
-        odd += [words for words in (feed_in_lost(trial, scale), large_use(trial, scale, most_daily_kwh)) if words]
+        lost = feed_in_lost(plausible, scale), large_use(plausible, scale, most_daily_kwh)
+        odd += [words for words in lost if words]
     other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
     known = trial.whole or counted > without or not other_days
     if not known:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.ingest.inference.table import MISSING, Column, best, entries_in, has_digit, repeats, samples_of
-from meterdp.ingest.inference.words import METER, PART_OF_METER, UNIT
+from meterdp.ingest.inference.words import METER, PART_OF_METER, REGISTER, UNIT
 from meterdp.ingest.readers.wide_csv import interval_columns, times_not_read, times_of_day_us
 from meterdp.ingest.settings import UNIT_NAMED, ExportSettings, measures_no_energy
 
@@ -100,6 +100,7 @@ class Kept:
     to_check: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
     lacking: dict[str, list[str]] = field(default_factory=dict)  # entries to keep that no row has, by column
+    registers: dict[str, set[str]] = field(default_factory=dict)  # entries of columns of which some are chosen here
 
     @property
     def remarks(self) -> list[str]:
@@ -107,6 +108,18 @@ class Kept:
         lacking = ((name, ", ".join(map(repr, entries))) for name, entries in self.lacking.items() if entries)
         words = (f"no row that was looked at has {those} in '{name}' (export.keep_rows)" for name, those in lacking)
         return [*self.not_measured, *words]
+
+    @property
+    def chosen(self) -> Iterator[str]:
+        """Say which rows of registers were chosen."""
+        for name, entries in self.registers.items():
+            read = self.settings["keep_rows"][name]
+            others = sorted(entries.difference(read))
+            shown = f" ({', '.join(others)})" if _entries_of(Column(name, tuple(others))) else ""
+            yield (
+                f"rows of the register{'s' if len(read) > 1 else ''} {' and '.join(map(repr, read))} are read, others"
+                f"{shown} not, by '{name}' (export.keep_rows)"
+            )
 
     def add(self, other: Kept) -> None:
         """Add what more files of the export say."""
@@ -118,6 +131,8 @@ class Kept:
             name: [entry for entry in entries if entry in other.lacking.get(name, ())]
             for name, entries in self.lacking.items()
         }
+        for name, entries in other.registers.items():
+            self.registers[name] = entries | self.registers.get(name, set())
 
 
 def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
@@ -146,9 +161,7 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
         if not surely or column.name in keep:
             _refuse_several(path, rows, column, out)
             break
-        keep[column.name] = surely
-        read = f"rows of the register{'s' if len(surely) > 1 else ''} {' and '.join(map(repr, surely))} are read"
-        out.to_check.append(f"{read}, others not (export.keep_rows)")
+        keep[column.name], out.registers[column.name] = surely, {*column.tokens}
         rows = rows.kept(column, surely.__contains__)
     if keep:
         out.settings["keep_rows"] = keep
@@ -328,8 +341,9 @@ def columns_not_read(path, settings: ExportSettings) -> list[str]:
         empty = bool({*column.entries} & MISSING)
         shown = _entries_of(column)
         if shown and 2 <= len(column.tokens) + empty <= _MOST_STATES and not column.is_stamp:
-            # Longer ones may be names of customers, where there are few.
+            # Longer ones may be names of customers, where there are few, but of registers.
             codes = all(len(entry) <= _CODE_CHARACTERS for entry in column.tokens)
+            codes |= re.search(REGISTER, column.name, re.IGNORECASE) is not None
             said.append(f"'{column.name}'" + codes * f"{shown[:-1]}{', or empty' * empty})")
     if not said:
         return []

@@ -60,6 +60,7 @@ _SOME_HOURS = 24
 # Share of readings below zero that is no fault of a few meters.
 _NOTICEABLE = 0.001
 _NOTICEABLE_ENERGY = 0.01
+_NEARLY_SAME = 0.001
 # What homes with panels take and give in an hour, where nothing is known of them.
 NET_CLIP_KWH_PER_HOUR = (-15, 20)
 
@@ -427,6 +428,29 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
         "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
         f"profiles.clip_kwh_per_hour to bounds with room for it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
     )
+
+
+def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str | None]:
+    """Return a trial without the readings that quality rules take as missing, as their power is none of a home, and
+    say how many there are; None if none.
+    """
+    (low, high), hours = power_kw, trial.settings.interval_minutes / 60
+    kwh = trial.energy_kwh
+    outside = (kwh < low * hours) | (kwh > high * hours)
+    if not (of := int(outside.sum())):
+        return trial, None
+    # The same code in parts of an interval that are added up is no longer quite the same.
+    amount = np.abs(kwh[outside])
+    same = int((amount > (1 - _NEARLY_SAME) * amount.max()).sum())
+    are = "readings are" if of > 1 else "reading is"
+    said = (
+        f"{of:,} {are} below {low:g} or above {high:g} kW (quality.plausible_power_kw), which counts as missing"
+        f"{'' if trial.whole else ' (first rows only)'}"
+    )
+    if same > 1:
+        those = "all of them are" if same == of else f"{same:,} of them, the largest, are"
+        said += f"; {those} one number: if it stands for a missing reading, add it to export.missing_words"
+    return replace(trial, energy_kwh=np.where(outside, np.nan, kwh)), said
 
 
 def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> str | None:

@@ -27,6 +27,8 @@ END = (
 NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
 UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
 CIRCUIT = r"circuit|feeder|transformer|substation"
+# In a list of meters, which has no readings from the net ("Netzbezug").
+STATION = rf"{CIRCUIT}|station|trafo|netz|poste|centro|abgang|strang"
 UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
 # Energy that a home gives to the grid or makes.
 FEED_IN = (
@@ -38,4 +40,5 @@ OTHER_NUMBER = (
     rf"{FEED_IN}|temp|price|cost|tariff|volt|current|amp|kvar|latitude|longitude|factor|status"
     r"|quality|flag|code|reactive|frequency|postcode|\bzip\b"
 )
-PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
+REGISTER = r"register|channel|kanal|obis|direction|flow"
+PART_OF_METER = rf"{REGISTER}|circuit|category|type|tari"
