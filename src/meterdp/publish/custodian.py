@@ -450,8 +450,8 @@ def _elsewhere(budget: Mapping) -> str:
     if in_all is None:
         return alone
     if in_all == budget["spent_epsilon"]:
-        return f"nothing by this ledger; {alone}"
-    return f"with them, some meter has spent ε = {plain(in_all)} in all by this ledger; {alone}"
+        return f"nothing by this ledger when this was drawn; {alone}"
+    return f"with them, some meter had spent ε = {plain(in_all)} in all by this ledger when this was drawn; {alone}"
 
 
 def _next(of: Signing, budget: Mapping) -> list[tuple]:

@@ -384,12 +384,11 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     many = public.feeders > 1
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
     median = " for half of the feeders or more" if many else ""
-    alike = "".join(f"{words}." for words in made_by.plan.first)
     return service.page(
         "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
-        f"{window.interval_minutes} minutes. It holds no household's readings. It "
-        f"covers {_window_sentence(window)}. {alike}".rstrip(),
+        f"{window.interval_minutes} minutes. It holds no real household's readings. It "
+        f"covers {_window_sentence(window)}.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "

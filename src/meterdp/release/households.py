@@ -320,7 +320,8 @@ def _files(
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        "and how much one day, week or season of a household resembles the next. It holds no household's readings.",
+        "and how much one day, week or season of a household resembles the next. It holds no real "
+        "household's readings.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",

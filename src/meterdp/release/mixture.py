@@ -323,7 +323,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
     return service.page(
         title,
         f"This folder describes how households used electricity between {hours[0][:5]} and {until}, local time, "
-        f"{days}. It holds no household's readings.",
+        f"{days}. It holds no real household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "

@@ -86,6 +86,8 @@ class Plan:
         on = f"to be useful: {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
+        if not self._tells_apart:
+            why += ", but not to tell feeders apart"
         if self._how_often:
             allowed = f", where {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
             why += f", with some {self.absurd_of} {self._how_often}{allowed}"
@@ -98,7 +100,8 @@ class Plan:
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        said = (*self.useless[:1], often, *self.warnings)
+        alike = "" if self._tells_apart else "most feeders cannot be told apart: they differ less than these errors"
+        said = (*self.useless[:1], alike, often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 
     @property
@@ -109,10 +112,15 @@ class Plan:
         return f"off by more than a factor of two in {_percent(self.absurd)} of releases"
 
     @property
+    def _tells_apart(self) -> bool:
+        """Whether totals explain half of the variance between feeders."""
+        return self.difference is None or 2 * self.expected[0].error ** 2 <= self.difference**2
+
+    @property
     def _of_feeders(self) -> Iterator[str]:
-        """Say from which epsilon or size on totals explain half of the variance between feeders."""
+        """Say from which epsilon or size on feeders can be told apart."""
         if self.difference is not None:
-            there = self._from(lambda plan: 2 * plan.expected[0].error ** 2 <= plan.difference**2)
+            there = self._from(lambda plan: plan._tells_apart)
             yield f"to tell feeders apart: {there}" if there else "no epsilon or size tells feeders apart"
 
     @property
@@ -151,7 +159,7 @@ class Plan:
 
     def points(self, more: Sequence[str] = ()) -> list[str]:
         """Return the same for readers, a sentence each."""
-        return [*self.first, *more, *self.said, self.basis]
+        return [*self.first, *more, *self.said, self.basis, "A public guess is made without any readings"]
 
     def refusals(self, config: Mapping) -> Iterator[InputError]:
         """Yield why a release is not worth its epsilon, if it is not and the configuration does not insist.

@@ -332,8 +332,8 @@ class ReleaseService:
             "## What is protected",
             _points(hides),
             means
-            or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
-            "up; the publisher keeps a ledger of the sum.",
+            or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} What releases about the same "
+            "households cost adds up; the publisher keeps a ledger of the sum.",
             f"Every reading is clipped to between {low:g} and {high:g} kWh per hour. These limits are public and the "
             "same for everybody.",
             "## What can be learnt from it",

@@ -155,7 +155,10 @@ def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(file
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
     assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
     assert "readings of 2026-01-01 or later the full limit" in words
-    assert "spent in other budget periods nothing by this ledger; the numbers here are of this period alone" in words
+    assert (
+        "spent in other budget periods nothing by this ledger when this was drawn; the numbers here are of this period alone"
+        in words
+    )
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
 
@@ -190,7 +193,7 @@ def test_what_other_budget_periods_spent_is_on_the_page(tmp_path):
     budget = manifest_of(files)["budget"]
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3)
     assert budget["spent_in_all_periods_epsilon"] == pytest.approx(in_all, rel=1e-3)
-    said = f"with them, some meter has spent ε = {budget['spent_in_all_periods_epsilon']:g} in all by this ledger"
+    said = f"with them, some meter had spent ε = {budget['spent_in_all_periods_epsilon']:g} in all by this ledger"
     assert f"spent in other budget periods {said}" in words_of(files[CUSTODIAN])
 
 

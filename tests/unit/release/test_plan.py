@@ -296,7 +296,7 @@ def test_a_plan_says_that_days_are_alike_exactly_where_released_totals_are(days,
     alike = days > 1 and np.allclose(found.reshape(9, days, slots), found[:, None, :slots])
     planned = feeders.plan(given, 700, 9)
     assert (f"all {days} days have the same totals" in planned.verdict) == alike
-    assert not (alike and planned.useful) and len(planned.first) == alike
+    assert not (alike and planned.useful) and any("have the same totals" in one for one in planned.first) == alike
 
 
 def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
@@ -309,5 +309,8 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     size = int(re.search(r"([\d,]+) or more meters on", says)[1].replace(",", ""))
     before, at = (plan.again(plan.epsilon, n) for n in (SIZES[SIZES.index(size) - 1], size))
     assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
+    for one, apart in ((before, False), (at, True)):
+        assert ("but not to tell feeders apart" in one.verdict) != apart
+        assert any("cannot be told apart" in words for words in one.first) != apart
     assert "epsilon" not in says.split(" at epsilon ")[0], "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"

@@ -67,7 +67,7 @@ def test_a_charge_stands_where_the_process_is_killed_in_its_wait(ledger):
 
 def test_a_ledger_can_be_shown_while_a_release_waits_and_while_it_draws(ledger, capsys):
     def show():
-        arguments = type("Arguments", (), {"ledger": ledger.path})
+        arguments = type("Arguments", (), {"ledger": ledger.path, "meter": None})
         shown = threading.Thread(target=COMMANDS["show"].run, args=(arguments,), daemon=True)
         shown.start()
         shown.join(20)
