@@ -155,10 +155,8 @@ def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(file
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
     assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
     assert "readings of 2026-01-01 or later the full limit" in words
-    assert (
-        "spent in other budget periods nothing by this ledger when this was drawn; the numbers here are of this period alone"
-        in words
-    )
+    alone = "the numbers here are of this period alone"
+    assert f"spent in other budget periods nothing by this ledger when this was drawn; {alone}" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
 
