@@ -100,8 +100,8 @@ class Plan:
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        alike = "" if self._tells_apart else "most feeders cannot be told apart: they differ less than these errors"
-        said = (*self.useless[:1], alike, often, *self.warnings)
+        alike = "typical feeders differ hardly more than these errors, so their totals do not rank them"
+        said = (*self.useless[:1], "" if self._tells_apart else alike, often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 
     @property
@@ -118,7 +118,7 @@ class Plan:
 
     @property
     def _of_feeders(self) -> Iterator[str]:
-        """Say from which epsilon or size on feeders can be told apart."""
+        """Say from which epsilon or size on totals tell feeders apart."""
         if self.difference is not None:
             there = self._from(lambda plan: plan._tells_apart)
             yield f"to tell feeders apart: {there}" if there else "no epsilon or size tells feeders apart"

@@ -311,6 +311,6 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
     for one, apart in ((before, False), (at, True)):
         assert ("but not to tell feeders apart" in one.verdict) != apart
-        assert any("cannot be told apart" in words for words in one.first) != apart
+        assert any("do not rank them" in words for words in one.first) != apart
     assert "epsilon" not in says.split(" at epsilon ")[0], "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"

@@ -590,7 +590,8 @@ def _notation(columns: list[Column], out: Layout) -> None:
 def _spread(tokens: list[str], notation: Notation) -> float:
     """Return how many orders of magnitude the numbers differ by: more if marks are taken for others."""
     values = np.abs(_values(tokens, notation))
-    return float(np.log(values[values > 0]).std()) if (values > 0).any() else 0.0
+    positive = values[(values > 0) & np.isfinite(values)]
+    return float(np.log(positive).std()) if positive.size else 0.0
 
 
 def _values(tokens: list[str], notation: Notation) -> np.ndarray:
