@@ -132,6 +132,7 @@ def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
 
     assert "epsilon 5 at" in said("m1") and "in '2026'; nothing is left." in said("m1") and "2025" not in said("m1")
     assert "one more release of epsilon 4.8" in said("m3") and "all budget periods" not in said("m3")
+    assert ledger.left()["2026"] == 0 and 4.8 < ledger.left()["2025"] < 4.9  # that of whoever has least
     both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
     assert f"In all budget periods together it has spent epsilon {both:.3g} at" in said("m2")
     assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
