@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -21,7 +22,7 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.households.configured import calendar_of
-from meterdp.households.mechanism import Households, HouseholdsPublic, Population, directions_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, Population, directions_of
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.marginals import CUT_SHARE, LinearReference
 from meterdp.mechanisms.proven.mechanism import Box
@@ -62,7 +63,9 @@ def utility(parameters: SimulationParameters, number: int) -> SimulationParamete
 
 
 def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy."""
+    """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy, and
+    the mean energy of each hour of the day.
+    """
     log_mean, highest = (vectors[:, SETTINGS.names.index(name)] for name in ("log_mean_kw", "highest"))
     mean_kw, peak_kw = np.exp(log_mean), np.exp(log_mean + highest)
     weight = np.ones(len(vectors)) if weight is None else weight
@@ -72,8 +75,16 @@ def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, 
         below = np.cumsum(weight[order]) - weight[order] / 2
         return np.interp(HOUSEHOLD_QUANTILES, below / weight.sum(), values[order])
 
-    mean = np.array([weight @ mean_kw / weight.sum()])
-    return {"energy": quantiles(mean_kw), "peak": quantiles(peak_kw), "mean": mean}
+    share = weight / weight.sum()
+    mean = np.array([share @ mean_kw])
+    columns = SETTINGS.columns
+    day, off = (
+        (share * mean_kw) @ vectors[:, [n for n, name in enumerate(SETTINGS.names) if re.match(pattern, name)]]
+        for pattern in (r"day_(cos|sin)_", "off_day_")
+    )
+    waves = columns.slot_harmonics
+    hours = mean + waves @ day + columns.is_off.mean() * (waves[:, : len(off)] @ off)
+    return {"energy": quantiles(mean_kw), "peak": quantiles(peak_kw), "mean": mean, "hours": hours}
 
 
 def reweighted(population: Population) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +128,7 @@ def main() -> None:
                 noise = StudyNoise(SEED, "household plan", number, draw, repr(signal))
                 x = vectors[(noise.uniform((records,)) * len(vectors)).astype(int)]
                 x[math.ceil(USABLE * records) :] = SETTINGS.typical
-                (population,), _ = of.release(x, noise)
+                (population,), _ = of.release(HouseholdRecords.of(x), noise)
                 found = said_of(*reweighted(population))
                 for name, value in found.items():
                     error[name].append(off(value, real[name]))

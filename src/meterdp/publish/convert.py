@@ -463,7 +463,8 @@ def opendss_files(profiles: LoadProfiles) -> Files:
 PANDAPOWER_HOW = (
     '`p_mw = pandas.read_csv("p_mw.csv", index_col="time_step")`, then `ConstControl(net, "load", "p_mw", '
     "element_index=loads, profile_name=p_mw.columns, data_source=DFData(p_mw))`, where `loads` are the loads of your "
-    "net that `loads.csv` names, and `run_timeseries(net, p_mw.index)`. `time_steps.csv` says when a step begins."
+    "net that `loads.csv` names, each with its own highest power, and `run_timeseries(net, p_mw.index)`. "
+    "`time_steps.csv` says when a step begins."
 )
 
 

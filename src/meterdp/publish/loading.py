@@ -32,7 +32,7 @@ covariance = np.stack(mixture["covariance"]).reshape(len(mixture), *2 * mean_log
 readings = pd.read_parquet("household_readings.parquet")
 kwh = readings.pivot(index="interval_start_utc", columns="household", values="energy_kwh")
 stratum = pd.read_parquet("household_vectors.parquet").set_index("household")["stratum"].loc[kwh.columns]
-# Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to more.parquet""",
+# Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to ../more.parquet""",
     "forecasts": """from pathlib import Path
 
 import pandas as pd

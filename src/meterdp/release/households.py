@@ -72,12 +72,12 @@ _JOINED = 6
 _LIKE_THE_DEFAULT = 0.08
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
-    "how high many homes peak together is not among these numbers: on other homes it came out up to an eighth too "
-    "low or somewhat too high without noise"
+    "how high many homes peak together, and when, is not among these numbers: on other homes the peak came out up to "
+    "an eighth too low or somewhat too high without noise"
 )
 _SEASONS = (
-    "the fewer homes, the weaker the seasons: of the yearly swing of 339 homes with heat pumps 65, 84 and 95 % was "
-    "left at epsilon 1, 2 and 4"
+    "the fewer homes, the weaker the seasons: of 339 simulated homes with heat pumps, 65, 84 and 95 % of "
+    "the yearly swing was left at epsilon 1, 2 and 4"
 )
 _BLENDED = (
     "homes that differ from most, such as those with heat pumps, are blended into the rest unless they are a stratum "
@@ -255,6 +255,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
+        "hours": "mean energy of an hour of the day",
         "energy": f"quantiles of homes' energy, {low} to {high} %",
         "peak": "quantiles of homes' largest readings",
     }
@@ -329,7 +330,7 @@ def _files(
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
             f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, by their starts in UTC "
             f"(the homes are in {calendar.time_zone}). `meterdp households draw` draws others, any number of them, "
-            "for any year; it numbers these from 1, too",
+            "for any year: other homes under the same numbers, of one stratum with `--stratum`",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(alone),

@@ -334,8 +334,8 @@ class ReleaseService:
             means
             or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} What releases about the same "
             "households cost adds up; the publisher keeps a ledger of the sum.",
-            f"Every reading is clipped to between {low:g} and {high:g} kWh per hour. These limits are public and the "
-            "same for everybody.",
+            f"Before anything is computed, every reading is clipped to between {low:g} and {high:g} kWh per hour. "
+            "These limits are public and the same for everybody.",
             "## What can be learnt from it",
             _points(does_not_hide),
             "## How to use it",
