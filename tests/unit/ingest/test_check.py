@@ -1345,6 +1345,15 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
 
 
+def test_first_rows_without_a_change_of_clocks_are_not_said_to_be_the_period(tmp_path, capsys, few_looked_at):
+    frame = plain(readings(meters=5, days=360, start="2025-01-01"))
+    (tmp_path / "export").mkdir()
+    for month, rows in frame.groupby(frame["interval_start"].str[:7]):
+        rows.to_csv(tmp_path / f"export/{month}.csv", index=False)
+    assert main(["check", str(tmp_path / "export")]) == 0
+    assert "the first rows have no daylight-saving change, so stamps do not reveal" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("others", [False, True])
 def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_path, capsys, few_looked_at, others):
     """Each file is in order of meters, of which some begin in the second half of what is looked at."""
@@ -1358,9 +1367,7 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
     export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
-    words = (
-        "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off by"
-    )
+    words = "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off"
     assert code == 0 and (words in said) == (not others)
 
 

@@ -481,7 +481,8 @@ def format_words(settings: Mapping) -> str:
 def finding_words(path, found: Finding) -> str:
     trial = found.trial
     lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
-    lines += [f"  {sentence}" for sentence in [*found.said, *(found.clock.sentences() if found.clock else [])]]
+    of_clock = found.clock.sentences(trial.whole) if found.clock else []
+    lines += [f"  {sentence}" for sentence in [*found.said, *of_clock]]
     lines += _period(found)
     lines += _rows(trial)
     if to_check := [*found.to_check, *found.odd]:

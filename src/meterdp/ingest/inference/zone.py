@@ -114,7 +114,8 @@ class ClockEvidence:
             f": if stamps are local time, set export.time_zone to the zone of the homes, such as {self.zones[0]}"
         )
 
-    def sentences(self) -> list[str]:
+    def sentences(self, whole: bool) -> list[str]:
+        """Say what they tell, of all rows of the export or of its first."""
         said = []
         if self.carries_offset:
             said.append("stamps carry an offset from UTC, so no change of clocks is lost")
@@ -131,7 +132,8 @@ class ClockEvidence:
                 "standard time, UTC or a local clock without a change"
             )
         else:
-            said.append("the period has no daylight-saving change, so stamps do not reveal their time zone")
+            period = "the period has" if whole else "the first rows have"
+            said.append(f"{period} no daylight-saving change, so stamps do not reveal their time zone")
         if self.sleep_hour is not None:
             clock = "UTC" if self.carries_offset else "the file's clock"
             said.append(
