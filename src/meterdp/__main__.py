@@ -29,7 +29,6 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "": "check a release before it is made; verify and convert it afterwards",
         "check": "list every reason to refuse a release, or what it will be charged; reads no readings",
         "verify": "check that a released folder is unchanged, and print its guarantee",
-        "extract": "write one household's file from released forecasts of many",
         "convert": "convert released profiles to files for OpenDSS, PyPSA, pandapower or GridLAB-D",
     },
     "households": {

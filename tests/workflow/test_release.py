@@ -18,9 +18,10 @@ from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,
-    RELEASED_GROUP_FORECAST,
+    RELEASED_GROUP_FORECASTS,
     RELEASED_MIXTURE,
     RELEASED_PROFILES,
+    RELEASED_RECIPIENTS,
 )
 from tests.unit.release.charged import states
 from tests.workflow.conftest import TINY
@@ -101,21 +102,23 @@ def test_scikit_learn_reads_the_mixture(folder):
     assert profiles.shape == (200, 24) and np.isfinite(mixture.score_samples(np.log(profiles))).all()
 
 
-def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(released, forecasts):
+def test_every_listed_meter_has_a_forecast_and_the_crosswalk_knows_whose(released, forecasts):
     private = released.folder / "results/private"
     meters = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
     crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
     assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
-    names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
-    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, "shape.parquet", *DESCRIPTIONS}
+    recipients = read_table(forecasts / "recipients.parquet", RELEASED_RECIPIENTS)["release_id"].to_pylist()
+    assert recipients == sorted(crosswalk["release_id"].to_pylist())
+    names = {"forecasts.parquet", "recipients.parquet", "shape.parquet"}
+    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, *DESCRIPTIONS}
     manifest = json.loads((forecasts / "manifest.json").read_text())
-    given = {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in (*names, "shape.parquet")}
+    given = {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in names}
     assert given == manifest["sha256"]
     kept = sum(read_table(private / "quality.parquet", QUALITY)["kept"].to_pylist())
     last = read_table(private / "log_load/part-000.parquet", LOG_LOAD)["interval_start_utc"][-1].as_py()
-    table = read_table(forecasts / f"{crosswalk['release_id'][0].as_py()}.parquet", RELEASED_GROUP_FORECAST)
+    table = read_table(forecasts / "forecasts.parquet", RELEASED_GROUP_FORECASTS)
     assert (table["interval_start_utc"][0].as_py() - last).total_seconds() == 15 * 60, "right after the last reading"
-    assert kept < len(meters), "a household that the quality rules drop has a file, too"
+    assert kept < len(meters), "a household that the quality rules drop has a forecast, too"
 
 
 def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings_up_to_noise(released, feeders):

@@ -1,7 +1,7 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
-# Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
+# Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says whose each random name is, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
 # on the file systems that the nodes of a cluster share.
@@ -128,7 +128,6 @@ rule release_forecasts:
         meters=rules.ingest.input.meters,
         plan=said_before_release,
     output:
-        # Beside them are two files a household, under random names that only a release knows.
         files=update(
             expand(RESULTS / "release/forecasts/{name}", name=KINDS["forecasts"].files)
         ),

@@ -1,4 +1,4 @@
-"""Release a forecast file for every listed household."""
+"""Release a forecast for every listed household."""
 
 from pathlib import Path
 

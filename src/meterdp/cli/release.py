@@ -1,4 +1,4 @@
-"""``meterdp release``: check a release before it is made; verify, extract and convert released folders."""
+"""``meterdp release``: check a release before it is made; verify and convert released folders."""
 
 from __future__ import annotations
 
@@ -366,24 +366,6 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _extract_takes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="a released folder such as results/release/forecasts")
-    parser.add_argument("release_id", help="random name of a household, of recipients.parquet")
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where its two files are written")
-
-
-def _extract(arguments: argparse.Namespace) -> int:
-    """Write the file of one household and its manifest."""
-    from meterdp.core.parquet import atomic_path
-    from meterdp.publish.extract import extracted
-
-    for name, data in extracted(arguments.folder, arguments.release_id).items():
-        with atomic_path(arguments.to / name) as path:
-            path.write_bytes(data)
-        print(arguments.to / name)
-    return 0
-
-
 def _convert_takes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder",
@@ -427,11 +409,6 @@ COMMANDS = {
         ("meterdp release verify results/release", "meterdp release verify results/release/mixture"),
         _verify_takes,
         _verify,
-    ),
-    "extract": Command(
-        ("meterdp release extract results/release/forecasts 0123456789abcdef --to .",),
-        _extract_takes,
-        _extract,
     ),
     "convert": Command(
         (

@@ -1,7 +1,7 @@
 """Released profiles as other tools want them: a folder with their files, the manifest of the release, and a page.
 
 What is converted is what was released: the checksums of the manifest are compared, bytes are read once, and names are
-those of the release (random ids of forecast files, numbers of synthetic profiles). Readings that were drawn from
+those of the release (random ids of households, numbers of synthetic profiles). Readings that were drawn from
 released households carry the manifest of that release. Each tool is one function and a line in ``TOOLS``; CSV files
 hold numbers that read back as the same numbers, those of drawn readings to a milliwatt. Files are made while they are
 written, so that years of many homes need not fit into memory.
@@ -10,6 +10,7 @@ written, so that years of many homes need not fit into memory.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,10 +30,15 @@ from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
-from meterdp.publish.extract import FORECASTS, RECIPIENTS
-from meterdp.publish.kinds import KINDS, is_of_a_household
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
-from meterdp.publish.tables import RELEASED_FEEDERS, RELEASED_HOUSEHOLDS, RELEASED_PROFILES, RELEASED_READINGS
+from meterdp.publish.tables import (
+    RELEASED_FEEDERS,
+    RELEASED_FORECASTS,
+    RELEASED_HOUSEHOLDS,
+    RELEASED_PROFILES,
+    RELEASED_READINGS,
+    RELEASED_RECIPIENTS,
+)
 
 # The most readings that are drawn and converted: 2 GB of text, more than the tools read in one go.
 MOST_READINGS = 200_000_000
@@ -143,14 +149,9 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
     if Path(RELEASED_FEEDERS.file_name).name in digests:
         hint = "read feeders.csv or feeders.parquet as they are"
         raise InputError("holds totals of feeders, no loads of households", file=folder, hint=hint)
-    beside = {Path(table.file_name).name for table in KINDS["forecasts"].sometimes}
-    if RECIPIENTS in digests:
-        return _forecasts_together(folder, raw, manifest)
-    names = sorted(name for name in digests if name.endswith(".parquet") and name not in beside)
-    # Names end up in scripts, so none but those a release gives are taken.
-    if not names or not all(map(is_of_a_household, names)):
-        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, hint=RELEASED)
-    return _forecasts(folder, raw, names, manifest)
+    if Path(RELEASED_RECIPIENTS.file_name).name in digests:
+        return _forecasts(folder, raw, manifest)
+    raise InputError("holds neither synthetic profiles nor forecasts", file=folder, hint=RELEASED)
 
 
 def _read(folder: Path, name: str, manifest: Mapping):
@@ -201,36 +202,18 @@ def _working_day(first: date, days_off: Sequence[str] | None) -> tuple[date, str
     return day, f"is {day:%A} {day}, the first {rule}{more}"
 
 
-def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) -> LoadProfiles:
-    energy_kwh = []
-    for name in progress(names, "forecasts"):
-        rows, guarantee = _read(folder, name, manifest)
-        energy_kwh.append(_energy_kwh(rows))
-    # Stamps are the same in every file of a folder.
-    ids = [name.removesuffix(".parquet") for name in names]
-    return _of_forecasts(ids, np.array(energy_kwh), rows, guarantee, raw, manifest)
-
-
-def _forecasts_together(folder: Path, raw: bytes, manifest: Mapping) -> LoadProfiles:
-    recipients, _ = _read(folder, RECIPIENTS, manifest)
-    rows, guarantee = _read(folder, FORECASTS, manifest)
-    energy_kwh = _energy_kwh(rows).reshape(-1, manifest["time"]["steps"])[recipients["forecast"].to_numpy() - 1]
-    ids = recipients["release_id"].to_pylist()
-    if not all(is_of_a_household(f"{name}.parquet") for name in ids):
+def _forecasts(folder: Path, raw: bytes, manifest: Mapping) -> LoadProfiles:
+    recipients, _ = _read(folder, Path(RELEASED_RECIPIENTS.file_name).name, manifest)
+    rows, guarantee = _read(folder, Path(RELEASED_FORECASTS.file_name).name, manifest)
+    stated, ids = manifest["time"], recipients["release_id"].to_pylist()
+    # Names end up in scripts, so none but those a release gives are taken.
+    if not all(re.fullmatch("[0-9a-f]{16}", name) for name in ids):
         raise ValueError("no random names")
-    return _of_forecasts(ids, energy_kwh, rows.slice(0, energy_kwh.shape[1]), guarantee, raw, manifest)
-
-
-def _energy_kwh(rows: pa.Table) -> np.ndarray:
-    """Of files that hide whom they belong to the one number there is, of a group forecast its mean."""
-    return rows["released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"].to_numpy()
-
-
-def _of_forecasts(
-    ids: list[str], energy_kwh: np.ndarray, rows: pa.Table, guarantee: str, raw: bytes, manifest: Mapping
-) -> LoadProfiles:
-    stated = manifest["time"]
-    start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
+    # Of forecasts that hide whom they belong to the one number there is, of a group forecast its mean.
+    kwh = rows["released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"].to_numpy()
+    energy_kwh = kwh.reshape(-1, stated["steps"])[recipients["forecast"].to_numpy() - 1]
+    start = rows["interval_start_utc"].slice(0, stated["steps"]).cast("int64").to_numpy()
+    start = start.astype("datetime64[us]").astype("datetime64[s]")
     return _profiles(
         tuple(f"home_{name}" for name in ids),
         energy_kwh,

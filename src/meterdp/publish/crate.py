@@ -16,7 +16,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE, is_of_a_household
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class About:
 
 
 VERSION = "https://w3id.org/ro/crate/1.2"
-HOUSEHOLDS = "#household-files"
 NO_LICENCE = "No licence was named: ask the publisher of these files what may be done with them."
 _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
@@ -71,14 +70,8 @@ _SAYS = {
 
 
 def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
-    """Return ``ro-crate-metadata.json`` of a released folder, from all its other files.
-
-    Those of single households are described together, not one by one.
-    """
-    named = {name: files[name] for name in sorted(files) if not is_of_a_household(name)}
-    parts = [file_entity(name, data) for name, data in named.items()]
-    if len(named) < len(files):
-        parts.append(household_files(manifest))
+    """Return ``ro-crate-metadata.json`` of a released folder, from all its other files."""
+    parts = [file_entity(name, files[name]) for name in sorted(files)]
     licence = []
     if about.licence:
         said = "The licence under which these files are published."
@@ -166,22 +159,9 @@ def file_entity(name: str, data: bytes) -> dict:
     }
 
 
-def household_files(manifest: Mapping) -> dict:
-    return {
-        "@id": HOUSEHOLDS,
-        "@type": "Dataset",
-        "name": "Files of single households",
-        "description": f"{_capital(manifest['what'])}: for every household of the public list <random name>.parquet, "
-        "and how it was made in <random name>.json. The names are 16 hexadecimal digits and say nothing of a "
-        "household; manifest.json has a checksum of every file.",
-    }
-
-
 def _columns(files: Mapping[str, bytes]) -> Iterator[dict]:
-    """Yield the columns of every table as declared in its files; those of all households have the same."""
-    tables = [name for name in sorted(files) if name.endswith(".parquet")]
-    of_households = [name for name in tables if is_of_a_household(name)]
-    for name in [*(name for name in tables if not is_of_a_household(name)), *of_households[:1]]:
+    """Yield the columns of every table as declared in its files."""
+    for name in sorted(name for name in files if name.endswith(".parquet")):
         schema = pq.read_schema(pa.BufferReader(files[name]))
         table = (schema.metadata or {})[b"meterdp.table"].decode()
         for field in schema:

@@ -18,7 +18,7 @@ from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, plain, significant
 from meterdp.privacy.periods import days_of
 from meterdp.publish.crate import About, days_read, title_of
-from meterdp.publish.kinds import KINDS, is_of_a_household
+from meterdp.publish.kinds import KINDS
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
 from meterdp.publish.page import expected_errors
 from meterdp.publish.registry_entry import product_of
@@ -123,9 +123,6 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
 
 def _facts(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
-    households = sum(map(is_of_a_household, of.files))
-    named = sorted(name for name in manifest["sha256"] if not is_of_a_household(name))
-    named += [f"{count(households)} files of single households"] if households else []
     listed = f", {count(of.meters)} listed meters" if of.meters else ""
     return [
         ("What", manifest["what"]),
@@ -133,7 +130,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("Households", f"{manifest['population']}{listed}"),
         *([("Strata", manifest["strata"])] if "strata" in manifest else []),
         ("Readings", _readings(manifest)),
-        ("Files with data", ", ".join(named)),
+        ("Files with data", ", ".join(sorted(manifest["sha256"]))),
         ("For whom", RECIPIENTS),
         ("Published by", about.publisher or BLANK),
         ("Licence", about.licence or BLANK),
@@ -428,10 +425,10 @@ def _calendar(of: Signing) -> list[tuple]:
 
 
 def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
-    """Say what becomes of the list of whose file is which, if there is one."""
-    if not any(map(is_of_a_household, files)) and "recipients.parquet" not in files:
+    """Say what becomes of the list of whose random name is which, if there is one."""
+    if "recipients.parquet" not in files:
         return []
-    return [("when every household has its file", "delete the list of which file is whose (crosswalk.parquet)")]
+    return [("when every household has its forecast", "delete the list of whose name is which (crosswalk.parquet)")]
 
 
 def _spent(budget: Mapping, day: date) -> str:

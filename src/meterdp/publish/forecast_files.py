@@ -1,8 +1,9 @@
-"""Forecast files: one file and manifest per household under a random release id, and the crosswalk.
+"""Forecasts under random release ids, and the crosswalk: in a study a file and manifest per household, in a release
+two tables for all of them.
 
 Ramakrishna et al., Algorithm 2 and section V-B. A file named by household would reveal the label that the noise is
-to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written in the order of their
-ids: neither names nor times of writing say which household is which.
+to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written and tables sorted in the
+order of the ids: neither names nor times of writing say which household is which.
 
 A recipient needs no tool to read a manifest: plain JSON of public settings. What is special to a kind of forecast is
 its own module's to say.
@@ -14,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -29,18 +30,10 @@ from meterdp.core.tables import Table
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish.tables import (
     FORECAST_FILE,
-    RELEASED_FORECAST,
-    RELEASED_FORECASTS,
-    RELEASED_GROUP_FORECAST,
-    RELEASED_GROUP_FORECASTS,
     RELEASED_RECIPIENTS,
 )
 
-# From so many households on, a public number, a release has tables in the place of files of single households.
-MANY_HOUSEHOLDS = 10_000
 FORECASTS_OF_A_PIECE = 4096
-# The table of all forecasts, by that of a household's file.
-TOGETHER = {RELEASED_GROUP_FORECAST: RELEASED_GROUP_FORECASTS, RELEASED_FORECAST: RELEASED_FORECASTS}
 
 
 @dataclass(frozen=True)
@@ -107,9 +100,23 @@ def write_forecast_files(
     Random ids are of letters, digits, ``-`` and ``_`` only. The manifest is from :func:`study_manifest`; its
     guarantee goes into the Parquet files too, as do further metadata that are not private.
     """
-    for name, data in forecast_files(table, release_ids, forecasts, intervals, manifest, metadata):
+    ids, common = _names(release_ids), hours_of(intervals)
+    # What all manifests share is much, and is written once.
+    shared = _indented({**manifest, **metadata}).removeprefix("{")
+
+    def write(name: str, data: bytes) -> None:
         with atomic_path(Path(folder) / name) as temporary:
             temporary.write_bytes(data)
+
+    for row in np.argsort(ids):
+        name = f"{ids[row]}.parquet"
+        own = forecasts.columns(int(forecasts.of[row]))
+        columns = {"release_id": [str(ids[row])] * len(common["step"]), **common, **own}
+        data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
+        write(name, data)
+        own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
+        text = _indented(own).removesuffix("\n}") + "," + shared
+        write(f"{ids[row]}.json", f"{text}\n".encode())
 
 
 def hours_of(intervals: Intervals) -> dict:
@@ -119,29 +126,6 @@ def hours_of(intervals: Intervals) -> dict:
         "interval_start_utc": utc_column(intervals.start_utc),
         "interval_start_local": local_text(intervals.start_utc, intervals.time_zone),
     }
-
-
-def forecast_files(
-    table: Table,
-    release_ids: np.ndarray,
-    forecasts: Forecasts,
-    intervals: Intervals,
-    manifest: Mapping,
-    metadata: Mapping[str, str],
-) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of every file of a study's table or a release's, in the order of the ids."""
-    ids, common = _names(release_ids), hours_of(intervals)
-    # What all manifests share is much, and is written once.
-    shared = _indented({**manifest, **metadata}).removeprefix("{")
-    for row in np.argsort(ids):
-        name = f"{ids[row]}.parquet"
-        own = forecasts.columns(int(forecasts.of[row]))
-        columns = {"release_id": [str(ids[row])] * len(common["step"]), **common, **own}
-        data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
-        yield name, data
-        own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
-        text = _indented(own).removesuffix("\n}") + "," + shared
-        yield f"{ids[row]}.json", f"{text}\n".encode()
 
 
 def _names(release_ids: Sequence[str]) -> np.ndarray:
@@ -156,11 +140,11 @@ def _names(release_ids: Sequence[str]) -> np.ndarray:
 def forecast_tables(
     table: Table, release_ids: np.ndarray, forecasts: Forecasts, intervals: Intervals, metadata: Mapping[str, str]
 ) -> dict[str, bytes]:
-    """Return the two files that take the place of one a household: who has which forecast, and the forecasts.
+    """Return the two files of a release: who has which forecast, and a table of the forecasts.
 
-    ``table`` is that of a household's file. Forecasts are numbered as they come in the order of the random ids.
+    Forecasts are numbered as they come in the order of the random ids.
     """
-    ids, whole = _names(release_ids), TOGETHER[table]
+    ids = _names(release_ids)
     order = np.argsort(ids)
     known, first, number = np.unique(forecasts.of[order], return_index=True, return_inverse=True)
     by_id = np.argsort(first)
@@ -181,7 +165,7 @@ def forecast_tables(
     pieces = map(some, range(0, len(known), FORECASTS_OF_A_PIECE))
     return {
         PurePath(RELEASED_RECIPIENTS.file_name).name: table_bytes(RELEASED_RECIPIENTS, recipients, metadata),
-        PurePath(whole.file_name).name: bytes_of_pieces(whole, pieces, metadata),
+        PurePath(table.file_name).name: bytes_of_pieces(table, pieces, metadata),
     }
 
 

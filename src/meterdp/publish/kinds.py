@@ -6,7 +6,6 @@ What releases it is a module of :mod:`meterdp.release.asked`; what is refused of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -19,9 +18,7 @@ from meterdp.errors import InputError
 from meterdp.publish.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
-    RELEASED_FORECAST,
     RELEASED_FORECASTS,
-    RELEASED_GROUP_FORECAST,
     RELEASED_GROUP_FORECASTS,
     RELEASED_HOUSEHOLDS,
     RELEASED_MIXTURE,
@@ -39,7 +36,6 @@ CRATE, ENTRY, PAGE, CUSTODIAN, DCAT, CROISSANT = DESCRIPTIONS = (
     *("ro-crate-metadata.json", "registry_entry.yaml", "index.html"),
     *("custodian.html", "dcat.jsonld", "croissant.json"),
 )
-_HOUSEHOLD_FILE = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
 def holds_if(usable_share: float, assumed: str = "") -> str:
@@ -55,12 +51,11 @@ def holds_if(usable_share: float, assumed: str = "") -> str:
 class Kind:
     """One kind of release; every folder has a manifest and a page as well."""
 
-    tables: tuple[Table, ...]  # of its Parquet files, those of single households left out
+    tables: tuple[Table, ...]  # of its Parquet files
     holds: str  # what is in its folder, for a reader of the report
     epsilon: str  # setting of the section release
     more: str = ""  # in its folder, after ``holds``
     other_files: tuple[str, ...] = ()
-    of_households: tuple[Table, ...] = ()  # one of them for each household, under a random name
     sometimes: tuple[Table, ...] = ()  # beside them, where there are any
 
     @property
@@ -86,12 +81,11 @@ KINDS: Mapping[str, Kind] = {
         sometimes=(RELEASED_READINGS,),
     ),
     "forecasts": Kind(
-        (),
+        (RELEASED_RECIPIENTS,),
         "forecasts",
         "forecast_epsilon",
         ", one for every listed customer under a random name",
-        of_households=(RELEASED_GROUP_FORECAST, RELEASED_FORECAST),
-        sometimes=(RELEASED_SHAPE, RELEASED_RECIPIENTS, RELEASED_GROUP_FORECASTS, RELEASED_FORECASTS),
+        sometimes=(RELEASED_SHAPE, RELEASED_GROUP_FORECASTS, RELEASED_FORECASTS),
     ),
     "feeders": Kind(
         (RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS),
@@ -134,14 +128,7 @@ def is_for_release(name: str, data: bytes | None = None) -> bool:
 
 
 def _tables_of(name: str) -> list[Table]:
-    """Return the tables that a file may be of: the one of that name in any format, or those of households' files."""
-    if is_of_a_household(name):
-        return [table for kind in KINDS.values() for table in kind.of_households]
+    """Return the tables that a file may be of: those of that name, in any format."""
     declared = (table for kind in KINDS.values() for table in (*kind.tables, *kind.sometimes))
     stem, suffix = PurePath(name).stem, PurePath(name).suffix
     return [t for t in declared if PurePath(t.file_name).stem == stem and suffix in (".parquet", ".csv")]
-
-
-def is_of_a_household(name: str) -> bool:
-    """Whether a file has one of the random names that say nothing of the household it is for."""
-    return _HOUSEHOLD_FILE.fullmatch(name) is not None

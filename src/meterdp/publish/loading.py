@@ -7,16 +7,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.publish.kinds import is_of_a_household
-
 # As in pyproject.toml.
 HOMEPAGE = "https://github.com/meterdp/meterdp"
 _KNOWN_BY = {
     "mixture": "mixture.json",
     "households": "households.json",
     "feeders": "feeders.parquet",
-    "forecast tables": "forecasts.parquet",
-    "forecasts": None,
+    "forecasts": "forecasts.parquet",
 }
 _CODE = {
     "mixture": """import numpy as np
@@ -33,16 +30,11 @@ readings = pd.read_parquet("household_readings.parquet")
 kwh = readings.pivot(index="interval_start_utc", columns="household", values="energy_kwh")
 stratum = pd.read_parquet("household_vectors.parquet").set_index("household")["stratum"].loc[kwh.columns]
 # Other households, or another year: meterdp households draw . --n 1000 --year 2027 --to ../more.parquet""",
-    "forecasts": """from pathlib import Path
+    "forecasts": """import pandas as pd
 
-import pandas as pd
-
-files = [path for path in Path(".").glob("*.parquet") if len(path.stem) == 16]  # a random name each
-forecast = pd.read_parquet(files[0])""",
-    "forecast tables": """import pandas as pd
-
+forecasts = pd.read_parquet("forecasts.parquet")
 recipients = pd.read_parquet("recipients.parquet")  # which forecast each random name has
-forecast = pd.read_parquet("forecasts.parquet")""",
+of_first = forecasts[forecasts["forecast"] == recipients["forecast"][0]]""",
     "feeders": """import pandas as pd
 
 totals = pd.read_parquet("feeders.parquet")
@@ -55,7 +47,7 @@ error_wh = pd.read_parquet("feeder_errors.parquet").set_index("dataset_id")["sta
 
 def kind_of(files: Mapping[str, bytes]) -> str:
     """Return which kind of release the files of a folder are."""
-    return next(kind for kind, name in _KNOWN_BY.items() if name is None or name in files)
+    return next(kind for kind, name in _KNOWN_BY.items() if name in files)
 
 
 def code_of(files: Mapping[str, bytes]) -> str:
@@ -64,15 +56,13 @@ def code_of(files: Mapping[str, bytes]) -> str:
 
 
 def columns_of(files: Mapping[str, bytes]) -> list[tuple[str, str, str, str]]:
-    """Return file, column, unit and meaning of every column; of the files of single households once."""
-    rows, tables = [], sorted(name for name in files if name.endswith(".parquet"))
-    single = [name for name in tables if is_of_a_household(name)]
-    for name in [*(one for one in tables if one not in single), *single[:1]]:
-        called = "<random name>.parquet" if name in single else name
+    """Return file, column, unit and meaning of every column."""
+    rows = []
+    for name in sorted(name for name in files if name.endswith(".parquet")):
         for column in pq.read_schema(pa.BufferReader(files[name])):
             said = {key.decode(): text.decode() for key, text in (column.metadata or {}).items()}
             unit = said.get("unit", "")
-            rows.append((called, column.name, "" if unit == "1" else unit, said.get("description", "")))
+            rows.append((name, column.name, "" if unit == "1" else unit, said.get("description", "")))
     return rows
 
 

@@ -15,16 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.publish.crate import (
-    HOUSEHOLDS,
     NO_LICENCE,
     About,
     covered_days,
     file_entity,
-    household_files,
     summary,
     title_of,
 )
-from meterdp.publish.kinds import DESCRIPTIONS, PAGE, is_of_a_household
+from meterdp.publish.kinds import DESCRIPTIONS, PAGE
 
 _AUTHORITY = "http://publications.europa.eu/resource/authority"
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types"
@@ -40,10 +38,7 @@ _DCAT_CONTEXT = {
 
 
 def dcat_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
-    """Return ``dcat.jsonld`` of a released folder: a dataset with a distribution for every file.
-
-    Files of single households are one distribution, the folder, of which the manifest has the checksums.
-    """
+    """Return ``dcat.jsonld`` of a released folder: a dataset with a distribution for every file."""
     licence = {"dct:license": {"@id": about.licence}} if about.licence else {}
     distributions = [
         {
@@ -64,18 +59,6 @@ def dcat_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: da
         }
         for part in _parts(files)
     ]
-    if any(map(is_of_a_household, files)):
-        said = household_files(manifest)
-        distributions.append(
-            {
-                "@id": HOUSEHOLDS,
-                "@type": "dcat:Distribution",
-                "dct:title": said["name"],
-                "dct:description": said["description"],
-                "dcat:accessURL": {"@id": "./"},
-                **licence,
-            }
-        )
     dataset = {
         "@context": _DCAT_CONTEXT,
         "@id": "./",
@@ -121,7 +104,6 @@ _CROISSANT_CONTEXT = {
     "field": "cr:field",
     "fileObject": "cr:fileObject",
     "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
     "format": "cr:format",
     "includes": "cr:includes",
     "isLiveDataset": "cr:isLiveDataset",
@@ -149,11 +131,7 @@ _CROISSANT_PARQUET = "application/x-parquet"
 
 
 def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
-    """Return ``croissant.json`` of a released folder: its files, and the columns of its tables.
-
-    Tables of single households have the same columns and are one set of files, of which the manifest has the
-    checksums.
-    """
+    """Return ``croissant.json`` of a released folder: its files, and the columns of its tables."""
     distribution = [
         {
             "@type": "cr:FileObject",
@@ -164,22 +142,7 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
         }
         for part in _parts(files)
     ]
-    of_households = sorted(name for name in files if is_of_a_household(name) and name.endswith(".parquet"))
-    if of_households:
-        said = household_files(manifest)
-        distribution.append(
-            {
-                "@type": "cr:FileSet",
-                "@id": HOUSEHOLDS[1:],
-                "name": HOUSEHOLDS[1:],
-                "description": said["description"],
-                "encodingFormat": _CROISSANT_PARQUET,
-                "includes": f"{'[0-9a-f]' * 16}.parquet",
-            }
-        )
-    tables = [name for name in sorted(files) if name.endswith(".parquet") and not is_of_a_household(name)]
-    records = [_record_set(files[name], {"fileObject": {"@id": name}}) for name in tables]
-    records += [_record_set(files[name], {"fileSet": {"@id": HOUSEHOLDS[1:]}}) for name in of_households[:1]]
+    records = [_record_set(name, files[name]) for name in sorted(files) if name.endswith(".parquet")]
     by = {"@type": "Organization", "name": about.publisher or "not stated"}
     return _json(
         {
@@ -213,7 +176,7 @@ def _citation(manifest: Mapping, about: About, day: date) -> str:
     return f"{by}{title_of(manifest)}. {readings} {day.isoformat()}.{licence}"
 
 
-def _record_set(data: bytes, source: Mapping) -> dict:
+def _record_set(name: str, data: bytes) -> dict:
     schema = pq.read_schema(pa.BufferReader(data))
     metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     table = metadata["meterdp.table"]
@@ -222,11 +185,11 @@ def _record_set(data: bytes, source: Mapping) -> dict:
         "@id": table,
         "name": table,
         "description": metadata.get("meterdp.description", ""),
-        "field": [_field(table, field, source) for field in schema],
+        "field": [_field(table, field, name) for field in schema],
     }
 
 
-def _field(table: str, field: pa.Field, source: Mapping) -> dict:
+def _field(table: str, field: pa.Field, file: str) -> dict:
     said = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     values = field.type.value_type if pa.types.is_list(field.type) else field.type
     unit = said.get("unit", "")
@@ -237,7 +200,7 @@ def _field(table: str, field: pa.Field, source: Mapping) -> dict:
         "description": said.get("description", "") + (f", {unit}" if unit not in ("", "1") else ""),
         "dataType": _data_type(values),
         **({"repeated": True} if values is not field.type else {}),
-        "source": {**source, "extract": {"column": field.name}},
+        "source": {"fileObject": {"@id": file}, "extract": {"column": field.name}},
     }
 
 
@@ -254,9 +217,9 @@ def _data_type(values: pa.DataType) -> str:
 
 
 def _parts(files: Mapping[str, bytes]) -> Iterator[dict]:
-    """Yield the entities of the RO-Crate of data, manifest and README, those of single households left out."""
+    """Yield the entities of the RO-Crate of data, manifest and README."""
     for name in sorted(files):
-        if name not in DESCRIPTIONS and not is_of_a_household(name):
+        if name not in DESCRIPTIONS:
             yield file_entity(name, files[name])
 
 

@@ -23,12 +23,12 @@ from meterdp.pages.cards import Card, card, card_of_dates, card_of_days
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
-from meterdp.publish.kinds import README, holds_if, is_of_a_household
+from meterdp.publish.kinds import README, holds_if
 from meterdp.publish.loading import HOMEPAGE, code_of, columns_of, kind_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
-# Pictures of a kind; of households' files so many are opened to find different forecasts.
-_SHOWN, _OPENED = 6, 60
+# Pictures of a kind.
+_SHOWN = 6
 # Of more days single intervals would be one blot.
 _DAYS_OF_INTERVALS = 14
 _IN, _OFF, _PROTECTED, _LEARNT = (
@@ -206,32 +206,17 @@ def _first_week(local: np.ndarray, per_day: int) -> int:
 
 
 def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
-    """Show different forecasts of the first files of households."""
-    names = [name for name in sorted(files) if is_of_a_household(name) and name.endswith(".parquet")]
-    tables = [_table(files[name]) for name in names[:_OPENED]]
-    different = {forecast.tobytes(): forecast for forecast in map(_forecast_kwh, tables)}
-    return _forecast_cards(list(different.values()), tables[0])
-
-
-def _forecast_tables(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
-    """Show the first forecasts of the one table of all."""
+    """Show the first forecasts."""
     steps = manifest["time"]["steps"]
     table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
-    return _forecast_cards(list(_forecast_kwh(table).reshape(-1, steps)), table)
-
-
-def _forecast_kwh(table: pa.Table) -> np.ndarray:
-    return table["expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"].to_numpy()
-
-
-def _forecast_cards(forecasts: Sequence[np.ndarray], table: pa.Table) -> Pictures:
+    column = "expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"
     starts = table["interval_start_utc"].to_numpy()[:2]
     minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
     shown = [
         card_of_days(
             f"Forecast {n + 1}", f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes
         )
-        for n, kwh in enumerate(forecasts[:_SHOWN])
+        for n, kwh in enumerate(table[column].to_numpy().reshape(-1, steps))
     ]
     return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]
 
@@ -272,6 +257,5 @@ LOOKS: Mapping[str, Callable[[Mapping[str, bytes], Mapping], Pictures]] = {
     "mixture": _mixture,
     "households": _households,
     "forecasts": _forecasts,
-    "forecast tables": _forecast_tables,
     "feeders": _feeders,
 }

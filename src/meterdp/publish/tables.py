@@ -117,13 +117,6 @@ FORECAST_FILE = Table(
     file_name="forecasts/<release id>.parquet",
 )
 
-RELEASED_FORECAST = replace(
-    FORECAST_FILE,
-    name="released_forecast",
-    audience="release",
-    description="Forecast of one household, moved towards its neighbourhood and with noise that hides whose it is.",
-)
-
 _HOUR = (
     Column("step", INT, "1", "hours from the start of the week, from 1"),
     Column("interval_start_utc", STAMP_UTC, "UTC", "start of the hour"),
@@ -156,17 +149,8 @@ GROUP_FORECAST_FILE = Table(
     file_name="group_forecasts/<release id>.parquet",
 )
 
-RELEASED_GROUP_FORECAST = replace(
-    GROUP_FORECAST_FILE,
-    name="released_group_forecast",
-    audience="release",
-    description="Forecast of a week for a household of a group, released under differential privacy.",
-    file_name="forecasts/<release id>.parquet",
-)
-
 _FORECAST = Column("forecast", INT, "1", "number of the forecast, as recipients.parquet names it")
 
-# In the place of files of single households where there are many.
 RELEASED_RECIPIENTS = Table(
     "released_recipients",
     "release",
@@ -179,18 +163,20 @@ RELEASED_RECIPIENTS = Table(
 )
 
 RELEASED_GROUP_FORECASTS = replace(
-    RELEASED_GROUP_FORECAST,
+    GROUP_FORECAST_FILE,
     name="released_group_forecasts",
+    audience="release",
     description="Forecasts of a week for the households of groups, released under differential privacy.",
-    columns=(_FORECAST, *RELEASED_GROUP_FORECAST.columns[1:]),
+    columns=(_FORECAST, *GROUP_FORECAST_FILE.columns[1:]),
     file_name="forecasts/forecasts.parquet",
 )
 
 RELEASED_FORECASTS = replace(
-    RELEASED_FORECAST,
+    FORECAST_FILE,
     name="released_forecasts",
+    audience="release",
     description="Forecasts of households, moved towards neighbourhoods and with noise that hides whose each is.",
-    columns=(_FORECAST, *RELEASED_FORECAST.columns[1:]),
+    columns=(_FORECAST, *FORECAST_FILE.columns[1:]),
     file_name="forecasts/forecasts.parquet",
 )
 
@@ -222,7 +208,7 @@ CROSSWALK = Table(
 RELEASE_CROSSWALK = Table(
     "release_crosswalk",
     "private",
-    "Which meter a released forecast file belongs to: for delivering the files, never to be published itself.",
+    "Which meter a random name of released forecasts belongs to: for delivering them, never to be published itself.",
     (
         Column("release_id", TEXT, "", "random id, the name of the file"),
         Column("meter_id", TEXT, "", "meter of the public list"),

@@ -1,10 +1,10 @@
-"""Released forecasts: one file per household of the public list, under a random name.
+"""Released forecasts: which one each household of the public list has, under a random name, and what they are.
 
-They protect readings (``release.forecast_protects: readings``): a file carries the forecast of a week for its
-household's group, released once for a period of readings (docs/proofs/group_forecast.md). Beside them is the shape of
+They protect readings (``release.forecast_protects: readings``): a household has the forecast of a week for
+its group, released once for a period of readings (docs/proofs/group_forecast.md). Beside them is the shape of
 the week, which whoever knows a household's level scales.
 
-Or they protect labels (``label``): a file is the household's own forecast, moved towards those of its public
+Or they protect labels (``label``): it has its own forecast, moved towards those of its public
 neighbourhood and with noise, which hides whose it is and nothing of the readings (docs/proofs/joint.md). Every period
 of readings is charged, names are new each time, and nothing else about these households may be released in the budget
 period.
@@ -42,16 +42,13 @@ from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
 from meterdp.publish.forecast_files import (
-    MANY_HOUSEHOLDS,
-    TOGETHER,
     Forecasts,
     Intervals,
-    forecast_files,
     forecast_tables,
     hours_of,
     log_forecasts,
 )
-from meterdp.publish.tables import RELEASED_FORECAST, RELEASED_GROUP_FORECAST, RELEASED_SHAPE
+from meterdp.publish.tables import RELEASED_FORECASTS, RELEASED_GROUP_FORECASTS, RELEASED_SHAPE
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     HIDES,
@@ -79,8 +76,8 @@ GROUP_DOES_NOT_HIDE = (
     SEVERAL_METERS,
 )
 LABEL_HIDES = (
-    "which file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
-    "from those who know the forecast of every household, for all files of the neighbourhood together",
+    "which forecast is whose among the households of a neighbourhood, to the extent that epsilon and delta state, "
+    "even from those who know the forecast of every household, for all forecasts of the neighbourhood together",
 )
 LABEL_DOES_NOT_HIDE = (
     "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
@@ -115,9 +112,9 @@ def forecast_mechanisms(
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray | Pieces:
-    """Return the records of every household that gets a file, (N, entries) float64, NaN where it has none.
+    """Return the records of every household that gets a forecast, (N, entries) float64, NaN where it has none.
 
-    These are what its hours of the window say, or for files that hide whom they belong to its own forecast.
+    These are what its hours of the window say, or for forecasts that hide whom they belong to its own.
     """
     from meterdp.groupforecast.records import stored_records  # loads numba: a plan does without
 
@@ -217,8 +214,8 @@ class GroupForecasts(Calibrated):
     @property
     def what(self) -> str:
         count = self.mechanism.public.circuits
-        same = f"{count} forecasts, one for each circuit" if count else "one and the same forecast in all of them"
-        return f"{self.households:,} forecast files, {same}"
+        same = f"{count} different ones, one for each circuit" if count else "one and the same for all"
+        return f"forecasts for {self.households:,} households, {same}"
 
     def answer(self, records: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
         return self.mechanism.release(ForecastRecords(records), noise)
@@ -238,7 +235,7 @@ class GroupForecasts(Calibrated):
             ids,
             group_forecasts(released, intervals),
             intervals,
-            RELEASED_GROUP_FORECAST,
+            RELEASED_GROUP_FORECASTS,
             self,
             said,
             {SHAPE_FILE: table_bytes(RELEASED_SHAPE, shape, metadata)},
@@ -274,15 +271,15 @@ class GroupForecasts(Calibrated):
             facts=facts | {"shape": {"file": SHAPE_FILE, "columns": shape}},
             opening="Every hour has an expected energy, a median, and intervals expected to hold 50 and 90 % of such "
             f"hours. They were made from the last {days} days of the readings. Weekends and working days differ; "
-            "holidays and the weather of the week are not taken into account. No file was made from one household's "
-            "readings alone.",
-            file=f"{groups}, and households in the same group have the same forecast. Expected energies add up: the "
-            "sum over all files is what all households together are expected to draw from the grid, where an hour "
+            "holidays and the weather of the week are not taken into account. No forecast was made from one "
+            "household's readings alone.",
+            each=f"{groups}, and households in the same group have the same forecast. Expected energies add up: the "
+            "sum over all households is what they together are expected to draw from the grid, where an hour "
             "of feed-in counts as zero",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
-                "ratios in this file: the result is closer to the household than its own file, which knows nothing "
-                "about it",
+                "ratios in this file: the result is closer to the household than its own forecast, which knows "
+                "nothing about it",
             ),
             expected=() if self.plan is None else [*self.plan.said, self.plan.basis, ALONE],
             hides=HIDES,
@@ -292,7 +289,7 @@ class GroupForecasts(Calibrated):
 
 @dataclass(frozen=True)
 class LabelForecasts(Calibrated):
-    """Forecast files that hide whom they belong to; records are those of :class:`GroupAssignment`.
+    """Forecasts that hide whom they belong to; records are those of :class:`GroupAssignment`.
 
     Neighbourhoods are public circuits, or all households are one.
     """
@@ -349,7 +346,7 @@ class LabelForecasts(Calibrated):
 
     @property
     def what(self) -> str:
-        return f"{self.households:,} forecast files that hide whom they belong to"
+        return f"forecasts for {self.households:,} households that hide whom they belong to"
 
     def answer(self, forecast_log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> np.ndarray:
         return self.mechanism.release(forecast_log_kwh, noise)
@@ -363,7 +360,7 @@ class LabelForecasts(Calibrated):
             ids,
             log_forecasts(released_log_kwh, intervals.scale),
             intervals,
-            RELEASED_FORECAST,
+            RELEASED_FORECASTS,
             self,
             self._said(),
         )
@@ -371,7 +368,7 @@ class LabelForecasts(Calibrated):
 
     def _said(self) -> Said:
         public, guarantee = self.mechanism.public, self.guarantee
-        # Of the files of two households that swap places, at most all of mu; of one file, at most 1 / sqrt(2) of it.
+        # Of the forecasts of two households that swap places, at most all of mu; of one, at most 1 / sqrt(2) of it.
         facts = {
             "mechanism": {
                 "name": self.mechanism.name,
@@ -384,18 +381,19 @@ class LabelForecasts(Calibrated):
         }
         return Said(
             what="a household's forecast, moved towards those of its neighbourhood, with noise",
-            covers="all files of a neighbourhood together",
+            covers="all forecasts of a neighbourhood together",
             facts=facts,
             opening="Each forecast was moved towards the mean of its neighbourhood and given noise, which limits "
             "how well anyone can tell whose it is. This does not protect the readings.",
-            file="It is close to the mean forecast of its neighbourhood",
+            each="Each is close to the mean forecast of its neighbourhood",
             hides=LABEL_HIDES,
             does_not_hide=LABEL_DOES_NOT_HIDE,
             means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
-            f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of results is looked at, "
-            f"its probability is at most {significant(math.exp(guarantee.epsilon))} times what it would be with the "
-            f"files handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who "
-            "knows every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
+            f"{guarantee.delta:g}) for all forecasts of a neighbourhood together: whatever set of results is "
+            f"looked at, its probability is at most {significant(math.exp(guarantee.epsilon))} times what it would "
+            f"be with the forecasts handed to the households in any other order, plus {guarantee.delta:g}, even for "
+            "somebody who knows every household's forecast. Releases add up; whoever publishes them keeps a ledger "
+            "of the sum.",
         )
 
 
@@ -403,11 +401,11 @@ class LabelForecasts(Calibrated):
 class Said:
     """What manifests and page say of one mechanism."""
 
-    what: str  # a file holds
-    covers: str  # which files the guarantee is of, after it
+    what: str  # is released
+    covers: str  # what the guarantee is of, after it
     facts: Mapping  # sections of the manifests
-    opening: str  # what was done to the files
-    file: str  # what one of them is
+    opening: str  # what was done to the forecasts
+    each: str  # what one of them is
     hides: Sequence[str]
     does_not_hide: Sequence[str]
     inside: Sequence[str] = ()  # what else is in the folder, in Markdown
@@ -428,42 +426,31 @@ def forecast_folder(
     said: Said,
     beside: Files | None = None,
 ) -> Files:
-    """Return the files of the folder: forecasts, a manifest of all, a page for people.
+    """Return the files of the folder: who has which forecast, ``table`` of forecasts, a manifest, a page for people.
 
-    ``release_ids`` are the names of N households. Each has a file of a table and its manifest, or where they are many
-    all are in two tables; ``beside`` are more files.
+    ``release_ids`` are the names of N households; ``beside`` are more files.
     """
     ids, service = np.array(release_ids), mechanism.service
-    many, stated = len(ids) >= MANY_HOUSEHOLDS, _guarantee(mechanism, said.covers)
+    stated = _guarantee(mechanism, said.covers)
     manifest = {
         **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
         "guarantee": stated,
         **said.facts,
-        **intervals.stated(TOGETHER[table] if many else table),
+        **intervals.stated(table),
     }
-    if many:
-        files = forecast_tables(table, ids, forecasts, intervals, {"guarantee": stated, **service.metadata})
-        inside = (
-            "`recipients.parquet`: the random name of each household, and which forecast it has",
-            f"`forecasts.parquet`: the forecasts. {said.file}. `meterdp release extract` writes the file of one "
-            "household",
-            *said.inside,
-            "`manifest.json`: how they were made, for experts and machines, with a checksum of every file",
-        )
-    else:
-        files = dict(forecast_files(table, ids, forecasts, intervals, manifest, service.metadata))
-        inside = (
-            f"`<random name>.parquet`: the forecast for one household. {said.file}",
-            *said.inside,
-            "`<random name>.json`: how that file was made, for experts and machines",
-            "`manifest.json`: the same for the whole folder, with a checksum of every file",
-        )
+    files = forecast_tables(table, ids, forecasts, intervals, {"guarantee": stated, **service.metadata})
+    inside = (
+        f"`forecasts.parquet`: the forecasts. {said.each}",
+        "`recipients.parquet`: which forecast each household has, under its random name",
+        *said.inside,
+        "`manifest.json`: how they were made, for experts and machines, with a checksum of every file",
+    )
     page = service.page(
         "Forecasts",
-        f"This folder holds a {'forecast' if many else 'file'} for each of {len(ids):,} households: how much "
+        f"This folder holds a forecast for each of {len(ids):,} households: how much "
         f"electricity a household like it will use in {manifest['time']['steps']} intervals of "
         f"{intervals.minutes:g} minutes, which begin at {_spoken(manifest['time']['first_interval_start_local'])}. "
-        f"{different_forecasts(forecasts.different, len(ids), many)} "
+        f"{different_forecasts(forecasts.different, len(ids))} "
         f"{said.opening}",
         inside,
         guarantee=mechanism.guarantee,
@@ -476,14 +463,13 @@ def forecast_folder(
     return service.folder({**files, **(beside or {})}, manifest, page, mechanism)
 
 
-def different_forecasts(different: int, files: int, many: bool = False) -> str:
-    """Say how many of the released forecasts differ from each other; of many households they are no files."""
-    if different == files:
-        return f"No two {'households have' if many else 'files hold'} the same forecast."
+def different_forecasts(different: int, households: int) -> str:
+    """Say how many of the released forecasts differ from each other."""
+    if different == households:
+        return "No two households have the same forecast."
     if different == 1:
-        return f"All {'households have' if many else 'files hold'} one and the same forecast."
-    held = "There are" if many else "The files hold"
-    return f"{held} {different:,} different forecasts; households in the same group have the same one."
+        return "All households have one and the same forecast."
+    return f"There are {different:,} different forecasts; households in the same group have the same one."
 
 
 def _spoken(local: str) -> str:

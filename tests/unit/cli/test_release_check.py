@@ -207,7 +207,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
     assert "This release covers 120 listed meters (Made-up town), in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (with" in said
-    assert "120 forecast files, one and the same forecast in all of them" in said
+    assert "forecasts for 120 households, one and the same for all" in said
     assert f"a meter will have spent up to epsilon {total:.3g}, within its limit of epsilon 4 " in said
     assert re.search(
         r"lower one stated earlier\)\. (One more release of epsilon [\d.]+ would fit|Nothing would be left)", said
@@ -395,7 +395,7 @@ def test_every_folder_of_a_release_can_be_asked_for(homes):
     homes["release"] |= {"what": what, "feeder_typical_daily_kwh": 10, "forecast_groups": "circuit"}
     folders, refused = asked(service_of(homes))
     assert len(folders) == len(what) and not refused
-    assert folders[what.index("forecasts")][-1].what == "120 forecast files, 4 forecasts, one for each circuit"
+    assert folders[what.index("forecasts")][-1].what == "forecasts for 120 households, 4 different ones, one for each circuit"
     homes["release"] |= {"what": ["forecasts"], "forecast_protects": "label", "forecast_noise_std_log_kwh": 2.0}
     (((labels,),), refused) = asked(service_of(homes))
-    assert labels.what == "120 forecast files that hide whom they belong to" and labels.neighbourhoods
+    assert labels.what == "forecasts for 120 households that hide whom they belong to" and labels.neighbourhoods

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -11,7 +10,7 @@ import yaml
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.publish.crate import HOUSEHOLDS, NO_LICENCE, About
+from meterdp.publish.crate import NO_LICENCE, About
 from meterdp.publish.folder import described, publish
 from meterdp.publish.kinds import CRATE, DESCRIPTIONS, ENTRY, KINDS, PAGE
 from meterdp.publish.registry_entry import check_entry, entry_of
@@ -86,19 +85,19 @@ def test_a_crate_keeps_the_musts_of_the_specification(files):
 def test_a_crate_lists_every_file_of_its_folder_with_its_digest(files):
     graph = entities(files)
     listed = {name for name, entity in graph.items() if entity["@type"] == "File"}
-    single = {name for name in files if re.fullmatch(r"[0-9a-f]{16}\.(json|parquet)", name)}
-    assert listed | single | {CRATE} == set(files) and not listed & single
-    by_group = bool(single) and json.loads(files["manifest.json"])["privacy"]["adjacency"] == "replace_one"
-    kind = KINDS["forecasts" if single else "mixture"]
-    beside = {"shape.parquet"} if by_group else set()
-    assert listed == {*kind.files, *beside, *DESCRIPTIONS} - {CRATE} and len(beside) == by_group
-    assert (HOUSEHOLDS in graph) == bool(single)
+    forecasts = "forecasts.parquet" in files
+    by_group = forecasts and json.loads(files["manifest.json"])["privacy"]["adjacency"] == "replace_one"
+    beside = [*["forecasts.parquet"] * forecasts, *["shape.parquet"] * by_group]
+    kind = KINDS["forecasts" if forecasts else "mixture"]
+    assert listed | {CRATE} == set(files) == {*kind.files, *beside, *DESCRIPTIONS}
     assert PLACES not in files and PLACES.encode() not in files[CRATE]
     for name in listed:
         assert graph[name]["sha256"] == hashlib.sha256(files[name]).hexdigest()
         assert int(graph[name]["contentSize"]) == len(files[name])
     columns = {entity["name"] for entity in graph.values() if entity["@type"] == "PropertyValue"}
-    assert columns >= ({"expected_kwh"} if by_group else {"released_kwh"} if single else {"covariance", "energy_kwh"})
+    assert columns >= (
+        {"expected_kwh"} if by_group else {"released_kwh"} if forecasts else {"covariance", "energy_kwh"}
+    )
 
 
 def test_an_entry_has_the_fields_of_the_registry_and_the_guarantee_of_the_manifest(files):

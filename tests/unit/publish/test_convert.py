@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from meterdp.__main__ import main
@@ -88,8 +90,12 @@ def source_kwh(folder):
     if folder.name == "mixture":
         rows = pd.read_parquet(folder / "synthetic_profiles.parquet")
         return {f"profile_{p:02d}": np.array(e) for p, e in zip(rows["profile"], rows["energy_kwh"], strict=True)}
-    files = [p for p in folder.glob("*.parquet") if p.stem != "shape"]
-    return {f"home_{p.stem}": pd.read_parquet(p)["expected_kwh"].to_numpy() for p in files}
+    kwh = pd.read_parquet(folder / "forecasts.parquet").groupby("forecast")["expected_kwh"]
+    recipients = pd.read_parquet(folder / "recipients.parquet")
+    return {
+        f"home_{name}": kwh.get_group(n).to_numpy()
+        for name, n in zip(recipients["release_id"], recipients["forecast"], strict=True)
+    }
 
 
 def columns(path, first):
@@ -353,12 +359,13 @@ def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_
     folder = tmp_path / "forecasts"
     shutil.copytree(released / "forecasts", folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    name = next(name for name in manifest["sha256"] if name.endswith(".parquet"))
-    other = "x npts=1\nRedirect evil.dss\n.parquet"
-    (folder / name).rename(folder / other)
-    manifest["sha256"][other] = manifest["sha256"].pop(name)
+    file = folder / "recipients.parquet"
+    recipients = pq.read_table(file)
+    names = ["x npts=1\nRedirect evil.dss\n", *recipients["release_id"].to_pylist()[1:]]
+    pq.write_table(recipients.set_column(0, recipients.schema.field(0), pa.array(names)), file)
+    manifest["sha256"][file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="is declared, but no release holds such a file"):
+    with pytest.raises(InputError, match="holds files that do not go with its manifest"):
         read_release(folder)
 
 

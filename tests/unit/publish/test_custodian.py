@@ -23,7 +23,7 @@ from meterdp.publish import kinds
 from meterdp.publish.crate import About, covered_days, days_read, file_entity
 from meterdp.publish.custodian import custodian_page
 from meterdp.publish.folder import described
-from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, is_of_a_household
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE
 from meterdp.publish.metadata import croissant_of
 from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
@@ -336,7 +336,7 @@ def test_a_folder_covers_the_days_of_its_files():
 
 def described_files(files):
     """Names of the files with data, the manifest and the README, those of single households left out."""
-    return {name for name in files if name not in DESCRIPTIONS and not is_of_a_household(name)}
+    return {name for name in files if name not in DESCRIPTIONS}
 
 
 def test_dcat_has_what_its_application_profile_demands_and_a_digest_of_every_file(files):
@@ -365,7 +365,6 @@ def test_croissant_has_what_its_specification_demands_and_every_column(files):
         assert dataset[key]
     assert dataset["url"] == PAGE and dataset["license"] == SAID["licence"]
     objects = {one["@id"]: one for one in dataset["distribution"] if one["@type"] == "cr:FileObject"}
-    sets = {one["@id"]: one for one in dataset["distribution"] if one["@type"] == "cr:FileSet"}
     assert set(objects) == described_files(files)
     for name, one in objects.items():
         assert one["sha256"] == hashlib.sha256(files[name]).hexdigest() and one["contentUrl"] == name
@@ -377,16 +376,12 @@ def test_croissant_has_what_its_specification_demands_and_every_column(files):
     released, days = f"released {dataset['datePublished']}", f"Readings of {first} to {last}"
     licence = f"Licence: {SAID['licence']}."
     assert dataset["citeAs"] == f"{SAID['publisher']}. {dataset['name']}. {days}, {released}. {licence}"
-    assert bool(sets) == any(map(is_of_a_household, files))
-    for one in sets.values():
-        assert one["encodingFormat"] == "application/x-parquet" and one["includes"].endswith(".parquet")
     ids = [field["@id"] for table in dataset["recordSet"] for field in table["field"]]
     assert ids and len(ids) == len(set(ids))
     for table in dataset["recordSet"]:
         for field in table["field"]:
-            (key, source), (_, extract) = sorted(field["source"].items(), reverse=True)
-            assert source["@id"] in {"fileObject": objects, "fileSet": sets}[key]
-            assert field["dataType"].startswith("sc:") and extract["column"] == field["name"]
+            assert field["source"]["fileObject"]["@id"] in objects
+            assert field["dataType"].startswith("sc:") and field["source"]["extract"]["column"] == field["name"]
             assert not field["description"].endswith(", 1"), "a unit that is none"
 
 

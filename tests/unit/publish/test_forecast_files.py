@@ -1,13 +1,23 @@
 """Released files: named by release id only, with a guarantee in words, and the designed noise in them."""
 
+import io
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.publish.forecast_files import Intervals, crosswalk_columns, log_forecasts, write_forecast_files
-from meterdp.publish.tables import CROSSWALK, FORECAST_FILE
+from meterdp.publish import forecast_files
+from meterdp.publish.forecast_files import (
+    Forecasts,
+    Intervals,
+    crosswalk_columns,
+    forecast_tables,
+    log_forecasts,
+    write_forecast_files,
+)
+from meterdp.publish.tables import CROSSWALK, FORECAST_FILE, RELEASED_FORECASTS
 
 IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
@@ -50,6 +60,29 @@ def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
             tmp_path, np.array(ids), log_forecasts(np.zeros((3, 4)), INTERVALS.scale), INTERVALS, MANIFEST, {}
         )
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("different", [1, 5, 60])
+def test_a_release_has_every_household_and_every_forecast_in_an_order_that_random_names_alone_set(
+    different, monkeypatch
+):
+    """Oracle: the forecasts themselves, looked up by name; 60 are cut into pieces of 7."""
+    monkeypatch.setattr(forecast_files, "FORECASTS_OF_A_PIECE", 7)
+    generator = np.random.default_rng(different)
+    of = generator.permutation(np.arange(60) % different)
+    ids = [f"{number:016x}" for number in generator.permutation(60)]
+    released = generator.standard_normal((different, 4))
+    given = Forecasts(of, log_forecasts(released, INTERVALS.scale).columns)
+    files = forecast_tables(RELEASED_FORECASTS, ids, given, INTERVALS, {"guarantee": GUARANTEE})
+    recipients, rows = (pq.read_table(io.BytesIO(files[f"{name}.parquet"])) for name in ("recipients", "forecasts"))
+    assert recipients["release_id"].to_pylist() == sorted(ids)
+    numbers = recipients["forecast"].to_pylist()
+    assert list(dict.fromkeys(numbers)) == list(range(1, different + 1)), "numbered as they come by name"
+    assert rows["forecast"].to_pylist() == np.repeat(np.arange(1, different + 1), 4).tolist()
+    assert rows["step"].to_pylist() == [1, 2, 3, 4] * different
+    log_kwh = rows["released_log_kwh"].to_numpy().reshape(different, 4)
+    for name, number in zip(sorted(ids), numbers, strict=True):
+        assert np.array_equal(log_kwh[number - 1], released[of[ids.index(name)]])
 
 
 def test_the_crosswalk_joins_ids_and_households():

@@ -16,7 +16,7 @@ from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
 from meterdp.publish.page import LOOKS
 from meterdp.publish.received import verify
-from meterdp.release import asked, forecasts
+from meterdp.release import asked
 from meterdp.release.mixture import ReleasedMixture
 from tests import chromium
 from tests.unit.groupforecast.made_up import records_of, town
@@ -24,14 +24,10 @@ from tests.unit.publish.test_about import ABOUT, DAY, SAID, N, service
 from tests.unit.release.charged import release_forecasts, release_mixture
 from tests.unit.release.charged import service as charged_service
 
-KINDS = ("mixture", "forecasts", "label", "tables")
+KINDS = ("mixture", "forecasts", "label")
 
 
 def released(kind, folder, simulated=False):
-    if kind == "tables":  # as of ten thousand meters or more
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(forecasts, "MANY_HOUSEHOLDS", 1)
-            return released("forecasts", folder, simulated)
     generator = np.random.default_rng(5)
     if kind == "mixture":
         return release_mixture(generator.normal(-1.0, 0.7, (N, 24)), service(folder, simulated))
@@ -102,7 +98,7 @@ def test_the_code_on_it_runs(files, tmp_path, monkeypatch):
     assert f"```python\n{code}\n```" in files[README].decode()
     found: dict = {}
     exec(code, found)
-    assert len(found.get("profiles", found.get("forecast"))) > 0
+    assert len(found.get("profiles", found.get("of_first"))) > 0
 
 
 def test_pictures_are_of_what_was_released(files):

@@ -112,5 +112,5 @@ def release_mixture(log_kwh, service, folder=None) -> dict[str, bytes]:
 
 
 def release_forecasts(log_kwh, circuit, service) -> tuple[dict[str, bytes], list[str]]:
-    """Return the forecast files of a configuration, and the name of every household's file."""
+    """Return the files of released forecasts, and the random name of every household."""
     return service.release(forecast_mechanisms(len(log_kwh), circuit, service), log_kwh)

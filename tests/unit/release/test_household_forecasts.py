@@ -1,8 +1,9 @@
-"""Released forecast files: groups drawn once in a budget period, every forecast charged, stored files after that.
+"""Released forecasts: groups drawn once in a budget period, every forecast charged, stored files after that.
 
 Those that hide whose they are are charged apart, beside nothing that protects readings.
 """
 
+import hashlib
 import io
 import json
 from datetime import datetime
@@ -18,7 +19,7 @@ from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.spent import CHARGED
 from meterdp.publish.folder import publish
 from meterdp.publish.kinds import DESCRIPTIONS, check_files
-from meterdp.publish.tables import GROUP_FORECAST_FILE, RELEASED_GROUP_FORECAST
+from meterdp.publish.tables import GROUP_FORECAST_FILE, RELEASED_GROUP_FORECASTS
 from meterdp.release import forecasts
 from meterdp.release.forecasts import different_forecasts, on_the_list
 from meterdp.release.weeks import intervals_ahead
@@ -51,24 +52,33 @@ def charged(ledger):
     return [(e["words"]["artefact"], e["attempt"]) for e in ledger.events() if e["kind"] == CHARGED]
 
 
-def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
+def table_of(files, name):
+    return pq.read_table(io.BytesIO(files[f"{name}.parquet"]))
+
+
+def first_kwh(files, release_id):
+    """Return the first expected energy of every household, in the order of the list."""
+    recipients = table_of(files, "recipients").to_pandas().set_index("release_id")["forecast"]
+    first = table_of(files, "forecasts").to_pandas().groupby("forecast")["expected_kwh"].first()
+    return first[recipients[release_id]].tolist()
+
+
+def test_every_household_has_a_forecast_that_the_manifest_vouches_for(call):
     files, release_id = call()
     check_files(files)
-    assert len(set(release_id)) == N and len(files) == 2 * N + 3 + len(DESCRIPTIONS)
-    different = set()
-    for name in release_id:
-        table = pq.read_table(io.BytesIO(files[f"{name}.parquet"]))
-        assert table.schema.names == [c.name for c in RELEASED_GROUP_FORECAST.columns]
-        metadata = {k.decode(): v.decode() for k, v in table.schema.metadata.items()}
-        assert metadata["meterdp.audience"] == "release" and "meterdp.release" not in metadata
-        assert "(3, 1e-05)-differential privacy" in metadata["meterdp.guarantee"]
-        different.add(tuple(table["expected_kwh"].to_pylist()))
-        assert table.num_rows == 168 and table["interval_start_local"][0].as_py() == "2025-01-29T00:00:00-08:00"
-    own = json.loads(files[f"{release_id[0]}.json"])
+    names = {"recipients.parquet", "forecasts.parquet", "shape.parquet"}
+    assert set(files) == names | {"manifest.json", "README.md", *DESCRIPTIONS}
+    recipients, table = table_of(files, "recipients"), table_of(files, "forecasts")
+    assert len(set(release_id)) == N and recipients["release_id"].to_pylist() == sorted(release_id)
+    assert set(recipients["forecast"].to_pylist()) == {1}
+    assert table.schema.names == [c.name for c in RELEASED_GROUP_FORECASTS.columns]
+    metadata = {k.decode(): v.decode() for k, v in table.schema.metadata.items()}
+    assert metadata["meterdp.audience"] == "release" and "meterdp.release" not in metadata
+    assert "(3, 1e-05)-differential privacy" in metadata["meterdp.guarantee"]
+    assert table.num_rows == 168 and table["interval_start_local"][0].as_py() == "2025-01-29T00:00:00-08:00"
     folder = json.loads(files["manifest.json"])
-    assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
-    assert set(folder["sha256"]) == set(files) - {"manifest.json", "README.md", *DESCRIPTIONS}
-    assert len(different) == folder["mechanism"]["group_count"] == 1
+    assert folder["sha256"] == {name: hashlib.sha256(files[name]).hexdigest() for name in names}
+    assert folder["mechanism"]["group_count"] == 1
     page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
     for one in folder["expected_error"]["quantities"]:
@@ -77,9 +87,8 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(call):
 
 def test_rows_are_those_of_the_hours_they_are_named_by_and_the_shape_goes_with_them(call):
     """Oracle: days of the week of the local stamps. The 29th of January 2025 is a Wednesday."""
-    files, release_id = call()
-    rows = pq.read_table(io.BytesIO(files[f"{release_id[0]}.parquet"])).to_pandas()
-    shape = pq.read_table(io.BytesIO(files["shape.parquet"])).to_pandas()
+    files, _ = call()
+    rows, shape = (table_of(files, name).to_pandas() for name in ("forecasts", "shape"))
     local = [datetime.fromisoformat(stamp) for stamp in rows["interval_start_local"]]
     cell = np.array([moment.hour + 24 * (moment.weekday() >= 5) for moment in local])
     for table, column in ((rows, "expected_kwh"), (shape, "median_ratio")):
@@ -141,15 +150,16 @@ def test_circuits_must_be_named_and_large_enough(call, ledger):
     assert ledger.events() == []
     files, release_id = call(forecast_groups="circuit", circuit=tuple((np.arange(N) % 6).tolist()))
     assert charged(ledger) == [("forecasts", 1)]
-    shown = [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["expected_kwh"][0].as_py() for i in release_id]
+    shown = first_kwh(files, release_id)
     assert len(set(shown)) == 6 and shown[:6] == shown[6:12]
 
 
 def test_what_is_not_declared_is_not_published(call, tmp_path):
     files, release_id = call()
-    name = f"{release_id[0]}.parquet"
-    table = pq.read_table(io.BytesIO(files[name]))
-    study = {c.name: table[c.name] for c in GROUP_FORECAST_FILE.columns}
+    name = "forecasts.parquet"
+    table = table_of(files, "forecasts")
+    study = {c.name: table[c.name] for c in GROUP_FORECAST_FILE.columns[1:]}
+    study["release_id"] = [release_id[0]] * len(table)
 
     def with_column(extra):
         sink = io.BytesIO()
@@ -160,6 +170,7 @@ def test_what_is_not_declared_is_not_published(call, tmp_path):
         {name: table_bytes(GROUP_FORECAST_FILE, study)},
         {name: with_column(True)},
         {"meter_0815.parquet": files[name]},
+        {f"{release_id[0]}.parquet": files[name]},
         {"crosswalk.csv": b"release_id,meter_id\n"},
     ):
         with pytest.raises(InputError, match="not declared for release"):
@@ -191,10 +202,8 @@ def test_group_forecasts_stay_within_the_public_bounds(call):
     files = call(sections=sections)[0]
     folder = json.loads(files["manifest.json"])
     assert folder["clipped_to_kwh"] == [0.2, 1.1] and folder["time"]["interval_minutes"] == 60
-    for name in folder["sha256"]:
-        if name.endswith("parquet") and name != "shape.parquet":
-            rows = pq.read_table(io.BytesIO(files[name])).to_pandas()
-            assert rows.filter(like="kwh").min().min() >= 0.2 and rows.filter(like="kwh").max().max() <= 1.1
+    kwh = table_of(files, "forecasts").to_pandas().filter(like="kwh")
+    assert kwh.shape == (168, 6) and kwh.min().min() >= 0.2 and kwh.max().max() <= 1.1
 
 
 def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(call, ledger):
@@ -204,12 +213,12 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
     sections = {"profiles": {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]}}
     files = call(x=-3.5 + 0 * OWN, month="02", sections=sections, forecast_epsilon=1.0, **NAMES)[0]
     quarter = 0.2 / 4
-    for name in (n for n in files if n.endswith(".parquet")):
-        rows = pq.read_table(io.BytesIO(files[name])).to_pandas()
-        expected = np.clip(2 * quarter * np.sinh(rows["released_log_kwh"] - np.log(quarter)), -1.0, 10.0)
-        assert np.allclose(rows["released_kwh"], expected)
-        told = json.loads(files[name.replace("parquet", "json")])
-        assert told["log_scale"]["scale_kwh"] == quarter and told["clipped_to_kwh"] == [-1.0, 10.0]
+    rows = table_of(files, "forecasts").to_pandas()
+    assert len(rows) == OWN.size
+    expected = np.clip(2 * quarter * np.sinh(rows["released_log_kwh"] - np.log(quarter)), -1.0, 10.0)
+    assert np.allclose(rows["released_kwh"], expected)
+    told = json.loads(files["manifest.json"])
+    assert told["log_scale"]["scale_kwh"] == quarter and told["clipped_to_kwh"] == [-1.0, 10.0]
     words = [e["words"] for e in ledger.events() if e["kind"] == CHARGED and e["words"]["artefact"] == "forecasts"]
     assert ["log_scale" in w["profiles"] for w in words] == [False, True]
     assert words[1]["profiles"]["log_scale"] == {"kind": "signed", "scale_kwh_per_hour": 0.2}
@@ -218,16 +227,15 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
 def test_files_say_what_they_hide_and_that_readings_are_not_hidden(call, ledger):
     files, release_id = call(forecast_epsilon=1.0, **NAMES)
     check_files(files)
-    assert len(set(release_id)) == N and len(files) == 2 * N + 2 + len(DESCRIPTIONS)
+    assert len(set(release_id)) == N and len(files) == 2 + 2 + len(DESCRIPTIONS)
     manifest = json.loads(files["manifest.json"])
     assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
     assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
     page = files["README.md"].decode()
     assert "This does not protect the readings" in page and "in any other order" in page
     assert "had any one meter's readings been others" not in page
-    rows = np.array(
-        [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["released_log_kwh"].to_numpy() for i in release_id]
-    )
+    number = table_of(files, "recipients").to_pandas().set_index("release_id")["forecast"][release_id]
+    rows = table_of(files, "forecasts")["released_log_kwh"].to_numpy().reshape(N, STEPS)[number - 1]
     assert np.abs(rows - OWN.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
     assert 0.999e-5 < spent(ledger, NAMES_BUDGET).delta(1.0) <= 1e-5
     assert call(OWN + 1, forecast_epsilon=1.0, **NAMES) == (files, release_id)
@@ -261,18 +269,18 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(call, ledger):
         call(circuit=tuple(i // 10 for i in range(N)), **names)
     assert ledger.events() == []
     files, _ = call(circuit=tuple(i // 20 for i in range(N)), **names)
-    assert len(files) == 2 * N + 2 + len(DESCRIPTIONS)
+    assert len(files) == 2 + 2 + len(DESCRIPTIONS)
 
 
 @pytest.mark.parametrize(
     ("release", "said"),
     [
-        ({"forecast_groups": "one"}, "All files hold one and the same forecast."),
+        ({"forecast_groups": "one"}, "All households have one and the same forecast."),
         (
             {"forecast_groups": "circuit"},
-            "The files hold 4 different forecasts; households in the same group have the same",
+            "There are 4 different forecasts; households in the same group have the same",
         ),
-        (NAMES | {"forecast_noise_std_log_kwh": 2.0}, "No two files hold the same forecast."),
+        (NAMES | {"forecast_noise_std_log_kwh": 2.0}, "No two households have the same forecast."),
     ],
     ids=["one group", "circuits", "names"],
 )
@@ -282,4 +290,4 @@ def test_the_page_says_how_many_forecasts_there_are(call, release, said):
 
 
 def test_forecasts_that_differ_are_counted():
-    assert "hold 2 different forecasts" in different_forecasts(2, 3)
+    assert different_forecasts(2, 3).startswith("There are 2 different forecasts")
