@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
@@ -53,12 +54,12 @@ def draw_years(
     released = ReleasedHouseholds.of(
         contents(check_file(source), _MOST_BYTES, "name a folder release/households"), source
     )
-    _, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
+    strata, vectors = released.draw(households, StudyNoise(seed, "households"), stratum)
     with open_table(target, DRAWN_READINGS, {"synthetic": "yes", **(metadata or {})}) as add:
         parts = math.ceil(households / released.generator(year).batch_size)
         label = f"parts of the readings of {households:,} households"
         for rows in progress(released.readings(vectors, seed, year), label, parts):
-            add(rows)
+            add(rows | {"stratum": pa.array(strata).take(rows["household"] - 1)})
     return released.without_seasons(year)
 
 

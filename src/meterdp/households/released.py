@@ -104,7 +104,7 @@ class ReleasedHouseholds:
         return replace(self._common, z=z)
 
     def readings(self, vectors: np.ndarray, seed: int, year: int | None = None) -> Iterator[dict]:
-        """Yield the rows of ``DRAWN_READINGS`` of (n, d) vectors, some households at a time."""
+        """Yield the rows of ``RELEASED_READINGS`` of (n, d) vectors, some households at a time."""
         generator, first = self.generator(year), 1
         stamps = pa.array(generator.columns.calendar.start_utc, pa.timestamp("us", tz="UTC"))
         for kwh in generator.batches(vectors, seed):

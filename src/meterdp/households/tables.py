@@ -37,6 +37,7 @@ DRAWN_READINGS = Table(
     "Readings of synthetic households, drawn from a release; household by household, a row group some at a time.",
     (
         Column("household", INT, "1", "synthetic household, from 1; it is no real one"),
+        Column("stratum", TEXT, "", "what the public list says of such households"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
         Column("energy_kwh", REAL, "kWh", "energy of the interval; below zero only if feed-in is counted"),
     ),

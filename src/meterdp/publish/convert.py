@@ -293,7 +293,7 @@ def _drawn_readings(path: Path, table: Table = DRAWN_READINGS) -> tuple[np.ndarr
 
 def _whole_households(path: Path, group: pa.Table, start: np.ndarray, before: int) -> np.ndarray:
     """Return the energy of the households of a row group, (h, T); refused if they are not the next ones, whole."""
-    household, stamps, kwh = (group[column.name].to_numpy() for column in DRAWN_READINGS.columns)
+    household, stamps, kwh = (group[name].to_numpy() for name in ("household", "interval_start_utc", "energy_kwh"))
     number = before + 1 + np.arange(len(group)) // len(start)
     if len(group) % len(start) or (household != number).any():
         raise _not_as_drawn(path, "has other intervals for some households")

@@ -56,6 +56,8 @@ RELEASED_READINGS = replace(
     DRAWN_READINGS,
     name="released_readings",
     description="Readings of the first released synthetic households over the period, some households a row group.",
+    # household_vectors.parquet has their strata.
+    columns=tuple(column for column in DRAWN_READINGS.columns if column.name != "stratum"),
     file_name="households/household_readings.parquet",
 )
 

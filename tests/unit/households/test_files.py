@@ -12,6 +12,7 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.core.job import progress
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import metadata_of, read_table, table_bytes, write_table
 from meterdp.errors import InputError
 from meterdp.households.files import draw_years, lines, read_years, score_files, zone_of
@@ -66,6 +67,9 @@ def test_drawn_readings_are_a_declared_table_of_whole_households(folder, tmp_pat
     stamps = table["interval_start_utc"].to_numpy().reshape(5, slots)
     assert (stamps == EIGHT_WEEKS.start_utc).all()
     assert (table["energy_kwh"].to_numpy() >= 0).all()
+    data = (folder / FILE).read_bytes()
+    strata, _ = ReleasedHouseholds.of(data).draw(5, StudyNoise(3, "households"))
+    assert len(set(strata)) == 2 and table["stratum"].to_pylist() == np.repeat(strata, slots).tolist()
 
 
 def test_the_same_seed_gives_the_same_readings_and_batches_do_not_matter(folder, tmp_path, monkeypatch):
@@ -108,7 +112,7 @@ def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_p
     for name, holds in (
         ("synthetic_profiles.parquet", "typical load profiles"),
         ("feeders.parquet", "energy totals of feeders"),
-        (f"{'0' * 16}.parquet", "forecasts"),
+        ("recipients.parquet", "forecasts"),
     ):
         (other / "manifest.json").write_text(json.dumps(manifest | {"sha256": {name: "0"}}))
         assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
@@ -205,7 +209,7 @@ def test_a_folder_is_no_file_of_readings(folder):
 def test_the_time_zone_is_that_of_a_release_a_file_is_of(tmp_path):
     """Drawn readings carry their manifest, those released lie beside it; another that lies there is of none."""
     zone = {"public_parameters": {"export": {"time_zone": "Europe/Copenhagen"}}, "sha256": {"released.parquet": "0"}}
-    columns = {"household": [], "interval_start_utc": [], "energy_kwh": []}
+    columns = {"household": [], "stratum": [], "interval_start_utc": [], "energy_kwh": []}
     for name, manifest in (("drawn", zone), ("released", None), ("other", None), ("odd", {"public_parameters": 3})):
         metadata = {} if manifest is None else {"manifest": json.dumps(manifest)}
         write_table(tmp_path / f"{name}.parquet", DRAWN_READINGS, columns, metadata)

@@ -70,7 +70,12 @@ def write_drawn(path, kwh, metadata, minutes=30, at_once=2, start=DRAWN_START):
         for begin in range(0, len(kwh), at_once):
             batch = kwh[begin : begin + at_once]
             number = np.arange(begin + 1, begin + 1 + len(batch), dtype=np.int32)
-            columns = (np.repeat(number, kwh.shape[1]), np.tile(stamps, len(batch)), batch.ravel())
+            columns = (
+                np.repeat(number, kwh.shape[1]),
+                ["flat"] * batch.size,
+                np.tile(stamps, len(batch)),
+                batch.ravel(),
+            )
             add(dict(zip((c.name for c in DRAWN_READINGS.columns), columns, strict=True)))
 
 
@@ -433,6 +438,7 @@ def odd(change):
     stamps = DRAWN_START + np.arange(4) * np.timedelta64(3600, "s")
     columns = {
         "household": np.repeat(np.array([1, 2], dtype=np.int32), 4),
+        "stratum": np.array(["flat"] * 8),
         "interval_start_utc": np.tile(stamps, 2),
         "energy_kwh": np.ones(8),
     }
