@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from meterdp.consumption import tables
-from meterdp.consumption.study import Consumption, example_rows, examples_of, groups_of, power_batches, study_rows
+from meterdp.consumption import study, tables
 from meterdp.core.job import job, progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
@@ -19,18 +18,18 @@ with job(snakemake.input, snakemake.log) as write:
 
     def batches():
         parts = (log_load_batches(path, params.interval_minutes, params.time_zone) for path in inputs.log_load)
-        return power_batches(progress(parts, "parts of the readings", total=len(inputs.log_load)), scale)
+        return study.power_batches(progress(parts, "parts of the readings", total=len(inputs.log_load)), scale)
 
     quality, labels = read_table(inputs.quality, QUALITY).to_pandas(), read_table(inputs.labels, LABELS).to_pandas()
     kept = np.sort(quality.loc[quality["kept"], "household"].to_numpy())
     component = labels.set_index("household")["component"].reindex(kept).fillna(0).to_numpy(int)
     columns = read_meter_list(inputs.listed).columns if inputs.listed else {}
     ids = read_table(inputs.meters, METERS).to_pandas().set_index("household")["meter_id"][kept]
-    found = Consumption(kept, component, groups_of(columns, ids))
+    found = study.Consumption(kept, component, study.groups_of(columns, ids), study.listed_of(columns))
     for batch in batches():
         found.add(*batch)
-    rows = study_rows(found)
-    shown = examples_of(found.each) if found.calendar else []
-    rows[tables.EXAMPLE_HOUSEHOLDS.name] = example_rows(shown, batches())
+    rows = study.study_rows(found)
+    shown = study.examples_of(found.each) if found.calendar else []
+    rows[tables.EXAMPLE_HOUSEHOLDS.name] = study.example_rows(shown, batches())
     for name, columns in rows.items():
         write(snakemake.output[name], getattr(tables, name.upper()), columns)

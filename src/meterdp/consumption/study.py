@@ -8,6 +8,7 @@ it is for the house alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -65,6 +66,8 @@ class Consumption:
     households: np.ndarray
     component: np.ndarray
     said: Mapping[str, np.ndarray] = field(default_factory=dict)
+    # How many meters the list has with an entry, by column and entry.
+    listed: Mapping[tuple[str, str], int] = field(default_factory=dict)
     calendar: Calendar | None = None
     _parts: list[dict[str, np.ndarray]] = field(default_factory=list)
 
@@ -168,6 +171,11 @@ def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequen
     return {column: of for column, of in said.items() if 1 < len({*of.tolist()} - {""}) <= MOST_ENTRIES}
 
 
+def listed_of(columns: Mapping[str, Mapping[str, str | None]]) -> Counter[tuple[str, str]]:
+    """Return how many meters a list has with an entry, by column and entry."""
+    return Counter((column, entry) for column, of in columns.items() for entry in of.values() if entry)
+
+
 # --- rows of the tables ---------------------------------------------------------------------------------------------
 
 
@@ -252,18 +260,16 @@ def _group_use(found: Consumption) -> Rows:
             continue
         known = np.isfinite(kw)
         by_hour = np.bincount(hour[known], kw[known], 24) / np.maximum(np.bincount(hour[known], minlength=24), 1)
-        classes, count = np.unique(found.component[at][own], return_counts=True)
         rows.append(
             {
                 "list_column": column,
                 "entry": entry,
                 "household_count": int(own.sum()),
+                "left_out_count": found.listed.get((column, entry), int(own.sum())) - int(own.sum()),
                 "median_kw": float(np.median(each["mean_kw"][own])),
                 "mean_kw": float(kw[known].mean()),
                 "at_peak_kw": float(np.nanmean(kw[most])),
                 "peak_hour_local": int(by_hour.argmax()),
-                "component": int(classes[count.argmax()]),
-                "component_share": float(count.max() / own.sum()),
             }
         )
     return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}

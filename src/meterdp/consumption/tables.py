@@ -69,12 +69,11 @@ GROUP_USE = Table(
         Column("list_column", TEXT, "", "column of the list"),
         Column("entry", TEXT, "", "what the list says of the households"),
         Column("household_count", COUNT, "households", "households with this entry and readings"),
+        Column("left_out_count", COUNT, "households", "others with this entry, which quality rules leave out"),
         Column("median_kw", REAL, "kW", "mean power of the household in the middle"),
         Column("mean_kw", REAL, "kW", "mean power of a household"),
         Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
         Column("peak_hour_local", INT, "h", "local hour of the day in which their mean load is highest"),
-        Column("component", INT, "1", "class of the mixture that most of them are in; 0: without a valid profile"),
-        Column("component_share", REAL, "1", "share of them in this class"),
     ),
 )
 

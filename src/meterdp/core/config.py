@@ -378,6 +378,12 @@ def _across_keys(config, source) -> Iterator[InputError]:
             f"has a lower bound of {low:g}, so profiles.log_scale.kind '{SIGNED}' keeps no feed-in",
             "give the largest feed-in of an hour as a number below zero, such as [-15, 20], or choose the kind 'log'",
         )
+    if config["export"]["flow"] == "net" and scale.least_negative_kwh >= 0:
+        yield refuse(
+            "export.flow",
+            f"is net, but profiles.clip_kwh_per_hour begins at {low:g} and keeps no feed-in",
+            "set profiles.log_scale to {kind: signed} and profiles.clip_kwh_per_hour to bounds such as [-15, 20]",
+        )
     sound = config["mechanisms"]["sound"]
     (least, most), level = scale.bounds_log_kwh, sound["level_log_kwh"]
     if not least <= level <= most:

@@ -26,6 +26,7 @@ HOUSEHOLD_RULES = {
     "implausible_readings": "left out: too many readings outside the plausible power range (unit or meter fault)",
     "stuck_meter": "left out: too many readings in long runs of one value (stuck meter)",
     "unit_slip": "left out: too many readings in a unit slip",
+    "no_readings": "left out: no reading in the period",
     "too_few_readings": "left out: too many readings missing",
     "all_zero": "left out: every reading is zero",
     "mostly_zero": "left out: nearly every reading is zero (vacant)",
@@ -39,7 +40,7 @@ READING_RULES = {
     "register_reset_readings": "single negative readings of a register set back, taken as missing",
     "spike_readings": "single implausible readings far above all others, taken as missing",
     "implausible_readings": "other readings outside the plausible power range, taken as missing",
-    "stuck_readings": "readings in a long run of one non-zero value, taken as missing",
+    "stuck_readings": "readings in a long run of one value that is no standby, taken as missing",
     "repaired_readings": "slots with a repaired value",
     "zero_readings": "readings of exactly zero, kept",
     "negative_readings": "readings below zero and the public bounds, moved to the bound if repaired, else missing",
@@ -97,6 +98,23 @@ def in_long_runs(values, min_length):
     return out
 
 
+# Share of a meter's other readings that may lie below a run of one value that is its standby.
+_STANDBY_LEVEL = 0.05
+
+
+def stuck_readings(usable: np.ndarray, plausible: np.ndarray, min_length: int) -> np.ndarray:
+    """Mark plausible entries of long runs of one value, (H, T) bool, but not those of a meter at its lowest.
+
+    What is drawn with everything off, such as by a pump in winter or a holiday home, can be the same for days.
+    """
+    runs = in_long_runs(usable, min_length) & plausible
+    for i in np.flatnonzero(runs.any(axis=1)):
+        others = usable[i][plausible[i] & ~runs[i]]
+        if others.size:
+            runs[i] &= usable[i] > np.quantile(others, _STANDBY_LEVEL, method="lower")
+    return runs
+
+
 def judge(shard: Shard, rules: QualityRules, least_kwh: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
     """Apply the rules to a shard: rows of the table ``quality``, and usable readings (H, T) kWh, NaN where missing.
 
@@ -144,7 +162,7 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
     others[found["register_reset"]], plausible = np.nan, plausible & ~found["register_reset"]
     found["spike"] = spikes(others, plausible, rules.spike_factor, calendar.slots_per_day)
     found["implausible"] = np.isfinite(others) & ~plausible & ~found["spike"]
-    found["stuck"] = in_long_runs(usable, int(rules.stuck_hours / hours)) & plausible
+    found["stuck"] = stuck_readings(usable, plausible, int(rules.stuck_hours / hours))
     found["negative"] = plausible & (usable < least_kwh) & ~found["stuck"]
 
     spread = np.zeros(energy.shape, dtype=bool)
@@ -168,6 +186,7 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
     unusable_share = np.isnan(usable).sum(axis=1) / slots
     too_few = unusable_share > rules.max_missing_share
     broken = {
+        "no_readings": missing.all(axis=1),
         "coarse_interval": 2 * count["coarse"] > (~missing).sum(axis=1),
         "implausible_readings": count["implausible"] / slots > rules.max_implausible_share,
         "stuck_meter": too_few & (count["stuck"] > count["missing"]),
@@ -205,6 +224,7 @@ def refuse_kinds(quality: pd.DataFrame, refused: Collection[str]) -> None:
 
 
 _REMEDIES = {
+    "no_readings": "see whether the list of meters and the export call them alike, and export.first_day and last_day",
     "too_few_readings": "`meterdp check` proposes the days that keep most meters (export.first_day, export.last_day)",
     "implausible_readings": "see export.unit and quality.plausible_power_kw",
     "stuck_meter": "see quality.stuck_hours",

@@ -54,6 +54,8 @@ _BARS, _SHOWN_SHARE = 30, 0.95
 # Months of a season, and how many days of it make a panel.
 _SEASONS = ((12, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
 _DAYS_OF_SEASON = 14
+# Times as much load in one season as in another that is worth a sentence.
+_DIFFERENT_SEASONS = 1.03
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
@@ -69,7 +71,12 @@ def clipping_sentence(settings: Mapping) -> str:
     scale = LogScale.from_config(settings["profiles"])
     low, high = scale.bounds_kwh
     least = f"at most {low:g} as zero" if scale.kind == LOG else f"less than {low:g} as {low:g}"
-    return f"Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
+    net = (
+        "Energy is what homes draw less what they feed in. "
+        if settings.get("export", {}).get("flow") == "net"
+        else ""
+    )
+    return f"{net}Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
 
 
 # --- how much -------------------------------------------------------------------------------------------------------
@@ -305,20 +312,16 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """How much the groups that the list of meters names use, and when."""
     energy = data["household_count"] * data["mean_kw"]
     share = energy / energy.groupby(data["list_column"]).transform("sum")
-    patterns = [tables.get(table.name) for table in (MIXTURE, CLASS_TABLE, PROFILE_HOURS)]
-    names = {} if any(table is None for table in patterns) else class_names(*patterns)
     load = tables.get(TOTAL_LOAD.name)
     return grid_of(
         "Households by what the list of meters says" + ("" if load is None else f", {period_of(load, short=True)}"),
         data.assign(share=share),
         {
             "": lambda row: f"{row.list_column} {row.entry}",
-            "most frequent pattern": lambda row: (
-                f"{names.get(row.component, 'none')} ({percent(row.component_share)})"
-            ),
             "households": lambda row: count(row.household_count),
-            "kWh a day, median": lambda row: significant(24 * row.median_kw, 2),
-            "mean": lambda row: significant(24 * row.mean_kw, 2),
+            "left out": lambda row: count(row.left_out_count),
+            "kWh a day, median": lambda row: significant(24 * row.median_kw),
+            "mean": lambda row: significant(24 * row.mean_kw),
             "share of energy": lambda row: percent(row.share),
             "load is highest at": lambda row: _clock(row.peak_hour_local),
             "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
@@ -364,7 +367,7 @@ def use_of_groups(data: pd.DataFrame, output) -> None:
             right.set_xlim(edges[0], edges[-1])
             for axes in (left, right):
                 axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-            left.legend(fontsize=8)
+            right.legend(*left.get_legend_handles_labels(), fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _mean_of(data: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -412,7 +415,8 @@ def peaks_together(
 ) -> None:
     """Draw how high groups of households peak together, and what each class contributes to the peak of the total."""
     with canvas(output, "How high do many households peak together, and who causes the peak?", 3.6) as drawing:
-        left, right = drawing.subplots(1, 2, width_ratios=(1, 1.1))
+        body = drawing.subfigures()
+        left, right = body.subplots(1, 2, width_ratios=(1, 1.1))
         if groups.empty:
             return
         left.fill_between(
@@ -434,6 +438,7 @@ def peaks_together(
         show_points(left, groups["home_count"], groups["peak_kw"], texts)
         names = class_names(mixture, class_table, profile_hours)
         _contributions(right, shares_of_classes(classes), names)
+        legend_below(drawing, *right.get_legend_handles_labels())
 
 
 def shares_of_classes(classes: pd.DataFrame) -> pd.DataFrame:
@@ -467,7 +472,6 @@ def _contributions(axes: Axes, shares: pd.DataFrame, names: dict[int, str]) -> N
     axes.tick_params(axis="y", length=0)
     axes.set_title("Which patterns cause the peak?")
     axes.set_xlabel("% of the total")
-    axes.legend(fontsize=8, loc="lower right")
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------
@@ -492,7 +496,7 @@ def _how_much(tables: Tables) -> str:
         return ""
     daily = data[data["statistic"] == "daily_kwh"]
     tenth, median, most = (significant(np.quantile(daily["value"], share), 2) for share in (0.1, 0.5, 0.9))
-    mean = significant(daily["mean"].iloc[0], 2)
+    mean = significant(daily["mean"].iloc[0])
     return (
         f"The median household uses {median} kWh a day; the mean is {mean} kWh. One in ten uses less than {tenth} "
         f"kWh, one in ten more than {most} kWh."
@@ -525,6 +529,8 @@ def _season(tables: Tables) -> str:
     if len(seasons) < 2:
         return "The period covers a single season, so these numbers do not hold for the others."
     high, low = max(seasons, key=seasons.get), min(seasons, key=seasons.get)
+    if seasons[high] < _DIFFERENT_SEASONS * seasons[low]:
+        return f"Load differs by less than {percent(_DIFFERENT_SEASONS - 1)} from {low} to {high}."
     return (
         f"Load is highest {_in(high)} ({significant(seasons[high], 2)} kW per household on average) and lowest "
         f"{_in(low)} ({significant(seasons[low], 2)} kW)."
@@ -542,10 +548,11 @@ def _total(tables: Tables) -> str:
     known = data.dropna(subset=["mean_kw"])
     top = known.loc[known["mean_kw"].idxmax()]
     day = date.fromisoformat(top["day_local"])
+    times = significant(top["mean_kw"] / known["mean_kw"].mean(), 2)
     return (
         f"Total load peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
-        f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household, "
-        f"{significant(top['mean_kw'] / known['mean_kw'].mean(), 2)} times the mean."
+        f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household "
+        f"({significant(top['mean_kw'] * top['household_count'])} kW together), {times} times the mean."
     )
 
 

@@ -47,9 +47,11 @@ def forecasters_grid(tables: Tables, settings: Mapping, period: str) -> Grid | N
         )
         for number, r in enumerate(data.itertuples())
     ]
+    steps = settings.get("forecast", {}).get("horizon_steps")
+    ahead = f" of {plain(steps * interval / 60)} hours" if steps and interval else ""
     caption = (
         f"Forecasts without privacy: {count_range(data['household_count'])} households, "
-        f"{count_range(data['origin_count'])} forecasts each on held-out days of {period}"
+        f"{count_range(data['origin_count'])} forecasts{ahead} each on held-out days of {period}"
     )
     header = (
         "forecast",

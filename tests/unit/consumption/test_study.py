@@ -16,6 +16,7 @@ from meterdp.consumption.study import (
     example_rows,
     examples_of,
     groups_of,
+    listed_of,
     power_batches,
     study_rows,
 )
@@ -30,6 +31,8 @@ CALENDAR = Calendar(datetime(2025, 10, 20, 22, tzinfo=UTC), DAYS * 48, 30, "Euro
 NUMBERS = np.arange(HOMES) * 3 + 2  # of households: neither from zero on nor without gaps
 COMPONENT = np.arange(HOMES) % 3
 TARIFF = np.array(["night", "", "day", "day", "day"] * (HOMES // 5))
+# Meters with an entry; some have no valid readings.
+LISTED = {"day": 3 * HOMES // 5 + 4, "night": HOMES // 5}
 
 
 def power(gaps=True) -> np.ndarray:
@@ -42,7 +45,10 @@ def power(gaps=True) -> np.ndarray:
 
 
 def study(kw, at_once=7) -> Consumption:
-    found = Consumption(NUMBERS, COMPONENT, {"tariff": TARIFF})
+    listed = {f"meter {n}": entry for n, entry in enumerate(np.repeat(list(LISTED), list(LISTED.values())))}
+    found = Consumption(
+        NUMBERS, COMPONENT, {"tariff": TARIFF}, listed_of({"tariff": listed, "other": {"meter 1": None}})
+    )
     for begin in range(0, HOMES, at_once):
         some = slice(begin, begin + at_once)
         found.add(NUMBERS[some], kw[some], CALENDAR)
@@ -113,7 +119,7 @@ def test_classes_are_told_at_the_peak_of_all(rows, long):
     assert rows["class_load"]["component"].tolist() == [0, 1, 2]
 
 
-def test_groups_of_the_list_are_told_with_their_peaks_and_patterns(rows, long):
+def test_groups_of_the_list_are_told_with_their_peaks_and_how_many_are_left_out(rows, long):
     total = long.groupby("start")["kw"].mean().dropna()
     most = total.nlargest(round(0.01 * len(total))).index
     tariff = dict(zip(NUMBERS, TARIFF, strict=True))
@@ -129,9 +135,7 @@ def test_groups_of_the_list_are_told_with_their_peaks_and_patterns(rows, long):
         assert row.at_peak_kw == pytest.approx(of_start.reindex(most).mean(), abs=MILLIWATT)
         hour = of_start.index.tz_convert("Europe/Berlin").hour
         assert row.peak_hour_local == of_start.groupby(hour).mean().idxmax()
-        classes = own.drop_duplicates("home")["component"].value_counts()
-        assert row.component_share == pytest.approx(classes.max() / len(homes))
-        assert classes[row.component] == classes.max()
+        assert row.left_out_count == LISTED[row.entry] - len(homes)
 
 
 def test_groups_of_the_list_are_told_by_month_and_hour(rows, long):

@@ -110,6 +110,7 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
         ),
         ({"export": "file.csv"}, r"'export': must be a section with keys"),
         ({"profiles": {"clip_kwh_per_hour": [2, 1]}}, r"bounds in the wrong order; give the lower bound first"),
+        ({"export": {"flow": "net"}}, r"flow': is net, but profiles.clip_kwh_per_hour .*; set profiles.log_scale to"),
         ({"profiles": {"default_kwh_per_hour": 1000}}, r"lies outside profiles.clip_kwh_per_hour"),
         ({"profiles": {"date": "2025-02-30"}}, r"is '2025-02-30', which is not a date"),
         (

@@ -239,6 +239,7 @@ CASES = [
     Case("hours for a while", hours_only(A, A + 40)),
     Case("every other reading lost for a while", put({(A, A + 60, 2): np.nan})),
     Case("a long run of one value", put({(A, B): 0.2}), {"stuck": slice(A, B)}),
+    Case("standby of a home away", put({(A, B): 0.001})),
     Case(
         "feed-in taken as missing",
         put({A: -0.3, B: -0.2, B + 1: -0.1}), {"negative": [A, B, B + 1]}, repair=(),

@@ -21,6 +21,7 @@ from meterdp.profiles.quality import (
     judge,
     refuse_kinds,
     refuse_nobody,
+    stuck_readings,
     summarise,
 )
 from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY
@@ -77,6 +78,34 @@ def test_long_runs_ignore_zeros_and_gaps_and_respect_the_length():
     assert not in_long_runs(row, 4).any()
 
 
+def test_a_meter_at_its_lowest_is_not_stuck_and_one_that_repeats_an_ordinary_reading_is():
+    """A pump at 20 W in winter; a home away; a meter stuck at a reading; one that never says anything else."""
+    generator = np.random.default_rng(4)
+    load = generator.gamma(2.0, 0.1, (5, SLOTS)) + 0.01
+    load[0, :700], load[0, 700:] = 0.005, generator.gamma(4.0, 0.5, SLOTS - 700)
+    load[1, 200:500] = 0.012
+    load[2, 200:500] = 0.15
+    load[3] = 0.15
+    load[4, 200:400], load[4, 500:800] = 0.012, 0.15
+    marks = stuck_readings(load, np.isfinite(load), 96)
+    assert marks.sum(axis=1).tolist() == [0, 0, 300, SLOTS, 300] and marks[4, 500:800].all()
+    assert judge(shard(load), RULES)[0]["kept"].tolist() == [True, True, False, False, False]
+
+
+def test_whether_a_reading_is_stuck_is_for_the_households_own_readings_to_say():
+    generator = np.random.default_rng(5)
+    load = np.round(generator.gamma(2.0, 0.1, (6, SLOTS)), 1)
+    for row in load:
+        begin = generator.integers(0, SLOTS - 300)
+        row[begin : begin + 200] = generator.choice(row)
+    together = stuck_readings(load, np.isfinite(load), 96)
+    assert all(
+        (stuck_readings(row[None], np.isfinite(row[None]), 96) == own).all()
+        for row, own in zip(load, together, strict=True)
+    )
+    assert together.any()
+
+
 def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings):
     readings[4] = 0.0
     quality, _ = judge(shard(readings), RULES)
@@ -91,8 +120,9 @@ def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings
 
 
 def test_a_household_without_any_reading_is_left_out():
-    quality, _ = judge(shard(np.full((1, SLOTS), np.nan)), RULES)
-    assert quality["reason"].item() == "too_few_readings"
+    energy = np.full((2, SLOTS), np.nan)
+    energy[1, :10] = 0.3
+    assert judge(shard(energy), RULES)[0]["reason"].tolist() == ["no_readings", "too_few_readings"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -413,12 +413,11 @@ def group_use() -> pd.DataFrame:
             "list_column": ["dwelling", "dwelling", "tariff", "tariff"],
             "entry": ["flat", "house", "day", "night"],
             "household_count": [900, 521, 1200, 221],
+            "left_out_count": [7, 0, 5, 2],
             "median_kw": [0.3, 0.8, 0.4, 0.9],
             "mean_kw": [0.35, 0.9, 0.45, 1.1],
             "at_peak_kw": [0.6, 1.9, 0.9, 1.5],
             "peak_hour_local": [19, 18, 18, 23],
-            "component": [1, 2, 1, 3],
-            "component_share": [0.6, 0.4, 0.5, 0.9],
         }
     )
 
