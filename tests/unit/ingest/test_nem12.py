@@ -332,6 +332,34 @@ def test_a_public_list_of_meters_and_the_settings_of_a_configuration(tmp_path):
     assert len(result.readings) == 2 * 48
 
 
+OTHER_DAYS = {
+    "half hours": [details(), day(HALF_HOURS)],
+    "two registers": [
+        row for suffix in ("E1", "E2") for row in (details(suffix=suffix, configured="E1E2"), day(HALF_HOURS))
+    ],
+    "a change to 5 minutes": [details(), day(HALF_HOURS), details(minutes=5), day([1] * 288, date="20230402")],
+    "a day sent again": [details(), day(HALF_HOURS), details(), day(HALF_HOURS * 2)],
+}
+
+
+@pytest.mark.parametrize("listed", [None, ["NMI0000001", "NMI0000002"]])
+@pytest.mark.parametrize("rows", OTHER_DAYS.values(), ids=OTHER_DAYS)
+@pytest.mark.parametrize("period", ["2023-04-05", "2023-02-01"])
+def test_a_meter_with_no_day_in_the_period_has_no_reading(tmp_path, rows, period, listed):
+    """As in the months of a year of which a quarter is studied, with and without other meters in the file."""
+    inside = [details(nmi="NMI0000002"), *(day(HALF_HOURS, date=date) for date in ("20230131", "20230201"))]
+    inside += [day(HALF_HOURS, date=date) for date in ("20230404", "20230405")]
+    files = {"1.csv": write(tmp_path, *rows), "2.csv": write(tmp_path, *rows, *inside, name="f.csv")}
+    folder = tmp_path / "export"
+    folder.mkdir()
+    path = pack(folder, {name: file.read_bytes() for name, file in files.items()})
+    settings = {"format": "nem12", "interval_minutes": 30, "time_zone": "Australia/Sydney"}
+    settings |= {"first_day": period, "last_day": period} | ({"meters": "list.csv"} if listed else {})
+    result = ingested(path, settings, listed=listed)
+    assert {meter: len(kwh) for meter, kwh in result.given.items()} == {"NMI0000002": 48}
+    assert result.counts["stamp_outside_period"] >= 2 * 48
+
+
 def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
     rows = [row for i in range(40) for row in (details(nmi=f"M{i}"), day(HALF_HOURS))]
     sizes = [len(batch.energy) for batch in nem12.batches(write(tmp_path, *rows), options(), batch_bytes=32 * 48)]

@@ -29,7 +29,7 @@ import numpy as np
 
 from meterdp.core.regular import empty
 from meterdp.errors import InputError
-from meterdp.ingest.batch import BATCH_BYTES, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.fields import number_words
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.members import Member
@@ -387,14 +387,15 @@ class _File:
         suffixes = sorted(suffixes.union(*household.needed.values()))
         number = {suffix: i for i, suffix in enumerate(suffixes)}
         renumbered = np.array([number.get(suffix, 0) for suffix in _REGISTERS])
-        days = np.array(sorted(household.needed), np.int64)
-        need = np.array([[s in household.needed[d] for s in suffixes] for d in days.tolist()], bool)
-        need = np.vstack([need.reshape(len(days), len(suffixes)), np.zeros((1, len(suffixes)), bool)])
+        # In front of the days, which may all lie outside the public period, one that nothing lies in.
+        days = np.array([NO_STAMP, *sorted(household.needed)])
+        need = [[s in household.needed.get(d, ()) for s in suffixes] for d in days.tolist()]
+        need = np.array(need, bool).reshape(len(days), len(suffixes))
 
         def of_day(at: np.ndarray) -> np.ndarray:
-            """Return the rows of ``need`` of the days that instants lie in, the last of them for no day."""
+            """Return the rows of ``need`` of the days that instants lie in, the first of them for no day."""
             day = np.searchsorted(days, at, side="right") - 1
-            return need[np.where((day >= 0) & (at < days[day] + _DAY_US), day, len(days))]
+            return need[np.where(at < days[day] + _DAY_US, day, 0)]
 
         def required(starts_us: np.ndarray) -> np.ndarray:
             return of_day(starts_us) | of_day(starts_us + self._settings.interval_us - 1)
