@@ -29,7 +29,7 @@ import numpy as np
 
 from meterdp.core.regular import empty
 from meterdp.errors import InputError
-from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, nothing_but
 from meterdp.ingest.fields import number_words
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.members import Member
@@ -228,16 +228,17 @@ class _File:
             self._out.reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
 
     def end(self) -> Iterator[Batch]:
-        """Yield the rest, or refuse a file that is cut short or holds nothing to read."""
+        """Yield the rest, and refuse a file that is cut short or holds nothing to read, or count it if cut short."""
         self._close_day()
         yield from self._close_block()
         yield from self._out.rest()
         if self._cut:  # by us
             return
-        if self._out.refuse and not self._ended:
-            raise InputError(
-                "has no end record (900): it is cut short", file=self._out.path, hint="copy or export it again"
-            )
+        if not self._ended:
+            if self._out.refuse:
+                hint = "copy or export it again"
+                raise InputError("has no end record (900): it is cut short", file=self._out.path, hint=hint)
+            yield nothing_but({"file_unreadable": 1}, "")
         if self._out.refuse and not self._out.sums:
             raise nothing_left(self._out.path, self._out.became) if self._any_reading else empty(self._out.path)
 
