@@ -51,7 +51,7 @@ REASONS = {
     "quality_unknown": "The row says that its quality varies, but not which this reading has.",
     "reading_type_missing": "No reading type, or more than one, says what the reading means.",
     "too_many_readings": "The meter has more readings of different times and registers than can be in the period.",
-    "file_unreadable": "One of several files cannot be read, or not to its end; counted once for each such file.",
+    "file_unreadable": "A file cannot be read, or not to its end; counted once for each such file.",
 }
 (
     USED,

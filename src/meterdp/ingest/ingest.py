@@ -38,7 +38,7 @@ from meterdp.ingest.dense import (
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
-from meterdp.ingest.members import Member, label
+from meterdp.ingest.members import Member, label, places_of
 from meterdp.ingest.meter_list import USABLE, MeterList
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import LONGEST_EXPORT_DAYS, ExportSettings
@@ -96,8 +96,13 @@ def ingest(
 
     kept = None if kept_folder is None else KeptReadings(kept_folder, settings, listed)
 
+    unread: dict[str, None] = {}  # places of files, in their order
+
     def read() -> Iterator[Batch]:
-        return read_file(path) if kept is None else kept.batches(path, read_file)
+        for batch in read_file(path) if kept is None else kept.batches(path, read_file):
+            if "file_unreadable" in batch.set_aside:
+                unread[batch.place] = None
+            yield batch
 
     growing = Growing(settings, room_bytes(memory_bytes))
     survey = survey_export(path, settings, read, meter_list, growing)
@@ -156,7 +161,7 @@ def ingest(
             "conflicting_rows": chunks.row_counts[:, DIFFERING],
         }
         write_table(meters[0], METERS, crosswalk, metadata)
-        write_table(report[0], INGEST_REPORT, _report(chunks.counts), metadata)
+        write_table(report[0], INGEST_REPORT, _report(chunks.counts, [*unread]), metadata)
         now = None if months is None else months.table(meter_ids)
         for changed in changes:
             rows = INGEST_CHANGES.schema.empty_table() if now is None else compared(now, kept.months_path)
@@ -397,8 +402,11 @@ def _write_readings(path, households: np.ndarray, energy_kwh, first: int, starts
             )
 
 
-def _report(counts: np.ndarray) -> dict:
-    """Return the report: 'used' and every reason that occurred."""
-    rows = [(reason, n, tokens) for (reason, tokens), n in zip(REASONS.items(), counts.tolist(), strict=True)]
+def _report(counts: np.ndarray, unread: Sequence[str]) -> dict:
+    """Return the report: 'used' and every reason that occurred, with the places of files that cannot be read."""
+    meanings = dict(REASONS)
+    if any(unread):
+        meanings["file_unreadable"] = f"{REASONS['file_unreadable'].rstrip('.')} ({places_of(unread)})."
+    rows = [(reason, n, tokens) for (reason, tokens), n in zip(meanings.items(), counts.tolist(), strict=True)]
     kept = [row for row in rows if row[1] or row[0] == "used"]
     return dict(zip(("reason", "row_count", "meaning"), map(list, zip(*kept, strict=True)), strict=True))

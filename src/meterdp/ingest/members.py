@@ -25,6 +25,7 @@ _OTHERS = frozenset(
     ".7z .bak .db .doc .docx .gz .htm .html .jpg .json .log .md .ods .parquet .pdf .png .sql .tar .tmp .xls .xlsm "
     ".xlsx .yaml .zip".split()
 )
+_MOST_PLACES = 4
 # The last are what Spark and Dask leave beside Parquet files.
 _NO_DATA = re.compile(
     r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?|_success|_(common_)?metadata"
@@ -60,6 +61,16 @@ class Member:
 def label(export, place: str) -> str:
     """Return what messages call a file of an export."""
     return f"{export}, {place}" if place else str(export)
+
+
+def places_of(places: Sequence[str]) -> str:
+    """Return the places of several files of an export as one: the first few, and how many more there are."""
+    if len(places) < 2:
+        return "".join(places)
+    numbers, (_, _, behind) = [place.split()[1] for place in places], places[0].partition(" of ")
+    *some, last = numbers if len(numbers) <= _MOST_PLACES else (*numbers[:_MOST_PLACES], None)
+    more = last or f"{len(numbers) - _MOST_PLACES:,} more"
+    return f"files {', '.join(some)} and {more} of {behind}"
 
 
 def files_before(called: str) -> int:

@@ -8,9 +8,11 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.dense import REASONS
@@ -298,6 +300,53 @@ def test_a_file_without_its_header_or_end_is_refused(tmp_path):
     assert "has no header record" in refused(path)
 
 
+@pytest.mark.parametrize("end", ["no end record", "within a row"])
+@pytest.mark.parametrize("files", [1, 2, 3, 7])
+def test_with_a_list_a_file_that_is_cut_short_is_counted_and_named(tmp_path, end, files):
+    """What stands before the cut counts. The last file is whole, unless there is one alone."""
+    whole = write(tmp_path, details(), day(HALF_HOURS)).read_bytes()
+    cut = whole.removesuffix(b"900\n") + (b"200,NMI0000002,E1,,E1,N1," if end == "within a row" else b"")
+    (tmp_path / "export").mkdir()
+    texts = {f"{n}.csv": whole if 0 < n == files - 1 else cut for n in range(files)}
+    path = pack(tmp_path / "export", texts)
+    settings = {"format": "nem12", "interval_minutes": 30, "time_zone": "Australia/Brisbane", "meters": "list.csv"}
+    settings |= {"first_day": "2023-04-01", "last_day": "2023-04-01"}
+    listed = ["NMI0000001"]
+    for _ in range(2):  # from the files, and from what was kept of them
+        result = ingested(path, settings, listed=listed, folder=tmp_path, kept_folder=tmp_path / "kept")
+        assert result.given == {"NMI0000001": HALF_HOURS.tolist()}
+        assert result.counts["file_unreadable"] == max(files - 1, 1)
+        report = pd.read_parquet(tmp_path / "report.parquet").set_index("reason")
+        where = {1: ".", 2: " (file 1 of 2, in order of names).", 3: " (files 1 and 2 of 3, in order of names)."}
+        where = where.get(files, " (files 1, 2, 3, 4 and 2 more of 7, in order of names).")
+        assert report["meaning"]["file_unreadable"].endswith(f"counted once for each such file{where}")
+
+
+@pytest.mark.parametrize("end", ["no end record", "within a row"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_check_names_a_file_that_is_cut_short(tmp_path, capsys, end, listed):
+    """Also where rows above the cut cannot be read; without a list both would end a study, and one is enough."""
+    files, ends = {}, {2: details(suffix="") if end == "within a row" else ""}
+    for number in range(1, 4):
+        dates = pd.date_range(f"2023-0{number}-01", periods=20).strftime("%Y%m%d")
+        rows = [row for nmi in "AB" for row in (details(nmi=nmi), *(day(HALF_HOURS, date=date) for date in dates))]
+        files[f"{number}.csv"] = write(tmp_path, *rows, end=ends.get(number, END)).read_bytes()
+    (tmp_path / "export").mkdir()
+    export = {"path": str(pack(tmp_path / "export", files)), "format": "nem12", "interval_minutes": 30}
+    export |= {"time_zone": "Australia/Brisbane", "first_day": "2023-01-01", "last_day": "2023-03-20"}
+    (tmp_path / "list.csv").write_text("meter_id\nA\nB\n")
+    export |= {"meters": str(tmp_path / "list.csv")} if listed else {}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == (not listed)
+    said = capsys.readouterr().out
+    where, words = "export, file 2 of 3, in order of names", ": has no end record (900): it is cut short"
+    if end == "within a row":
+        row = ", row 44, field 'NMISuffix': is not a letter"
+        words = ": cut short or damaged, and what should follow there is missing" if listed else row
+    assert said.split("\n\n")[0].count(where + words) == 1
+    assert "nothing in them counts" not in said
+
+
 def test_a_file_of_other_registers_alone_is_refused_in_a_sentence(tmp_path):
     path = write(tmp_path, details(suffix="B1", configured="B1"), day(HALF_HOURS))
     assert "most are other_register (" in refused(path) and "set export.flow" in refused(path)
@@ -330,6 +379,34 @@ def test_a_public_list_of_meters_and_the_settings_of_a_configuration(tmp_path):
     assert circuits == {"NMI0000001": "north", "SILENT": "none"}
     assert result.counts == {"used": 46, "meter_not_listed": 48, "row_malformed": 9, "stamp_outside_period": 2}
     assert len(result.readings) == 2 * 48
+
+
+OTHER_DAYS = {
+    "half hours": [details(), day(HALF_HOURS)],
+    "two registers": [
+        row for suffix in ("E1", "E2") for row in (details(suffix=suffix, configured="E1E2"), day(HALF_HOURS))
+    ],
+    "a change to 5 minutes": [details(), day(HALF_HOURS), details(minutes=5), day([1] * 288, date="20230402")],
+    "a day sent again": [details(), day(HALF_HOURS), details(), day(HALF_HOURS * 2)],
+}
+
+
+@pytest.mark.parametrize("listed", [None, ["NMI0000001", "NMI0000002"]])
+@pytest.mark.parametrize("rows", OTHER_DAYS.values(), ids=OTHER_DAYS)
+@pytest.mark.parametrize("period", ["2023-04-05", "2023-02-01"])
+def test_a_meter_with_no_day_in_the_period_has_no_reading(tmp_path, rows, period, listed):
+    """As in the months of a year of which a quarter is studied, with and without other meters in the file."""
+    inside = [details(nmi="NMI0000002"), *(day(HALF_HOURS, date=date) for date in ("20230131", "20230201"))]
+    inside += [day(HALF_HOURS, date=date) for date in ("20230404", "20230405")]
+    files = {"1.csv": write(tmp_path, *rows), "2.csv": write(tmp_path, *rows, *inside, name="f.csv")}
+    folder = tmp_path / "export"
+    folder.mkdir()
+    path = pack(folder, {name: file.read_bytes() for name, file in files.items()})
+    settings = {"format": "nem12", "interval_minutes": 30, "time_zone": "Australia/Sydney"}
+    settings |= {"first_day": period, "last_day": period} | ({"meters": "list.csv"} if listed else {})
+    result = ingested(path, settings, listed=listed)
+    assert {meter: len(kwh) for meter, kwh in result.given.items()} == {"NMI0000002": 48}
+    assert result.counts["stamp_outside_period"] >= 2 * 48
 
 
 def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):

@@ -293,7 +293,7 @@ def test_files_of_metering_data_are_not_joined(tmp_path):
     (path / "3.csv").write_text("no such thing\n")
     found, counts = read(path, **NEM12)
     assert found == {"A1": [1.0] * 48, "V9": [2.0] * 48}
-    assert counts == {"used": 96, "row_malformed": 48, "file_unreadable": 1}
+    assert counts == {"used": 96, "row_malformed": 48, "file_unreadable": 2}
 
 
 @pytest.mark.parametrize("zipped", [False, True])

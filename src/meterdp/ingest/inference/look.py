@@ -31,6 +31,7 @@ from meterdp.ingest.inference.trial import (
     implausible,
     large_use,
     many_contradict,
+    not_to_their_end,
     outside,
     remarks,
     try_out,
@@ -86,7 +87,10 @@ def looked_at(
     if meter_list is not None:
         trial = try_out(path, settings, *first_batches(path, settings), meter_list)
         found = [*otherwise, *trial.findings(path)]
-        odd += [f"counted as missing: {error}" for error in first_refusal(path, trial)]
+        refused = first_refusal(path, trial)
+        odd += [f"counted as missing: {error}" for error in refused]
+        named = {str(error.file) for error in (*refused, *unread) if error.row is None}
+        odd += not_to_their_end(path, trial, named)
     else:
         try:
             begin_strictly(path, settings)  # the header, before all rows are read

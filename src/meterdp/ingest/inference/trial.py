@@ -5,7 +5,7 @@ What is odd about them but no reason to refuse them: other intervals, rows that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -30,7 +30,7 @@ from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minute
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
 from meterdp.ingest.ingest import Survey, fill, household_numbers, left_out_of, refuse_unusable, survey_export
-from meterdp.ingest.members import Member
+from meterdp.ingest.members import Member, label, places_of
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import format_named, reader
 from meterdp.ingest.settings import ExportSettings
@@ -170,6 +170,13 @@ def first_refusal(path, trial: Trial) -> list[InputError]:
     except InputError as error:
         return [error]
     return []
+
+
+def not_to_their_end(path, trial: Trial, named: Container[str]) -> Iterator[str]:
+    """Say which files are cut short or damaged, except those that are ``named`` as such already."""
+    places = dict.fromkeys(batch.place for batch in trial.batches if "file_unreadable" in batch.set_aside)
+    if cut := [place for place in places if label(path, place) not in named]:
+        yield f"{label(path, places_of(cut))}: cut short or damaged, and what should follow there is missing"
 
 
 def read_strictly(path, settings: ExportSettings) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 
 from meterdp.core.regular import empty
 from meterdp.errors import InputError
-from meterdp.ingest.batch import BATCH_BYTES, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, nothing_but
 from meterdp.ingest.fields import number_words
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.members import Member
@@ -228,16 +228,17 @@ class _File:
             self._out.reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
 
     def end(self) -> Iterator[Batch]:
-        """Yield the rest, or refuse a file that is cut short or holds nothing to read."""
+        """Yield the rest, and refuse a file that is cut short or holds nothing to read, or count it if cut short."""
         self._close_day()
         yield from self._close_block()
         yield from self._out.rest()
         if self._cut:  # by us
             return
-        if self._out.refuse and not self._ended:
-            raise InputError(
-                "has no end record (900): it is cut short", file=self._out.path, hint="copy or export it again"
-            )
+        if not self._ended:
+            if self._out.refuse:
+                hint = "copy or export it again"
+                raise InputError("has no end record (900): it is cut short", file=self._out.path, hint=hint)
+            yield nothing_but({"file_unreadable": 1}, "")
         if self._out.refuse and not self._out.sums:
             raise nothing_left(self._out.path, self._out.became) if self._any_reading else empty(self._out.path)
 
@@ -387,14 +388,15 @@ class _File:
         suffixes = sorted(suffixes.union(*household.needed.values()))
         number = {suffix: i for i, suffix in enumerate(suffixes)}
         renumbered = np.array([number.get(suffix, 0) for suffix in _REGISTERS])
-        days = np.array(sorted(household.needed), np.int64)
-        need = np.array([[s in household.needed[d] for s in suffixes] for d in days.tolist()], bool)
-        need = np.vstack([need.reshape(len(days), len(suffixes)), np.zeros((1, len(suffixes)), bool)])
+        # In front of the days, which may all lie outside the public period, one that nothing lies in.
+        days = np.array([NO_STAMP, *sorted(household.needed)])
+        need = [[s in household.needed.get(d, ()) for s in suffixes] for d in days.tolist()]
+        need = np.array(need, bool).reshape(len(days), len(suffixes))
 
         def of_day(at: np.ndarray) -> np.ndarray:
-            """Return the rows of ``need`` of the days that instants lie in, the last of them for no day."""
+            """Return the rows of ``need`` of the days that instants lie in, the first of them for no day."""
             day = np.searchsorted(days, at, side="right") - 1
-            return need[np.where((day >= 0) & (at < days[day] + _DAY_US), day, len(days))]
+            return need[np.where(at < days[day] + _DAY_US, day, 0)]
 
         def required(starts_us: np.ndarray) -> np.ndarray:
             return of_day(starts_us) | of_day(starts_us + self._settings.interval_us - 1)
