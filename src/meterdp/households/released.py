@@ -151,7 +151,13 @@ class ReleasedHouseholds:
             "feed_in": settings.feed_in,
             "mean_kw": list(settings.mean_kw),
             "entries": [
-                {"name": entry.name, "unit": entry.unit, "low": entry.low, "high": entry.high}
+                {
+                    "name": entry.name,
+                    "means": entry.meaning,
+                    "unit": entry.unit,
+                    "low": entry.low,
+                    "high": entry.high,
+                }
                 for entry in settings.entries
             ],
             "strata": [

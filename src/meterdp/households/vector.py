@@ -86,6 +86,30 @@ _DAILY = {"daily_variance": (0.1, 0.4), "daily_covariance_1": (0.05, 0.35), "dai
 _AWAY = {"days_away": (0.05, 0.3)}
 
 
+# What entries say, by how their names begin; the first that fits counts. Loads are in multiples of the mean.
+_MEANINGS = {
+    "log_mean_kw": "logarithm of the mean power",
+    "net_share": "mean of net load over the mean of its size",
+    "lowest": "logarithm of the lowest reading over the mean",
+    "highest": "logarithm of the largest reading over the mean",
+    "quantile_": "logarithm of that percentile of the readings over the mean",
+    "zero_share": "share of readings that are zero",
+    "day_": "wave with so many turns a day in the expected load of working days",
+    "off_day_": "what days off add to that wave",
+    "off": "what days off add to the expected load",
+    "year_cos_1_day": "how that wave of the day changes over the year, most at its turn",
+    "year_sin_1_day": "how that wave of the day changes over the year, most in early April",
+    "year_": "wave with so many turns a year by which the expected load rises and falls",
+    "acf_interval_less_two": "by how much the correlation after two intervals is lower than after one",
+    "acf_interval": "correlation of a reading with the next",
+    "acf_day_less_week": "by how much the correlation after a week is lower than after a day",
+    "acf_day": "correlation of a reading with that a day later",
+    "daily_variance": "variance of daily means about the expected load, as a share of that of readings",
+    "daily_covariance_": "covariance of daily means so many days apart, likewise",
+    "days_away": "share of days in spells with nobody at home",
+}
+
+
 @dataclass(frozen=True)
 class Entry:
     """One entry of the vector: its public typical value, and bounds as far below it as above."""
@@ -94,6 +118,10 @@ class Entry:
     unit: str
     typical: float
     reach: float
+
+    @property
+    def meaning(self) -> str:
+        return next(words for start, words in _MEANINGS.items() if self.name.startswith(start))
 
     @property
     def low(self) -> float:

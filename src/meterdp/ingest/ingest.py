@@ -50,7 +50,7 @@ _ROWS_PER_WRITE = 1 << 19
 # Not how many: a log may not count.
 _FEW_METERS = (
     f"export: fewer than {USABLE:.0%} of the listed meters have any reading in these days, so a release would be off "
-    "by more than it states. If ids or days are a mistake, stop now (Ctrl-C): nothing has been charged for it yet"
+    "by more than it states. If ids or days are a mistake, stop (Ctrl-C) and correct them: no release is charged yet"
 )
 
 

@@ -317,6 +317,7 @@ def _files(
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": stated}
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     (first, last), calendar = service.period, settings.calendar
+    weather = "" if common is None else ". The weather of another year is that of the period: on the same dates"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
@@ -330,7 +331,7 @@ def _files(
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
             f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, by their starts in UTC "
             f"(the homes are in {calendar.time_zone}). `meterdp households draw` draws others, any number of them, "
-            "for any year: other homes under the same numbers, of one stratum with `--stratum`",
+            f"for any year: other homes under the same numbers, of one stratum with `--stratum`{weather}",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(alone),

@@ -35,6 +35,13 @@ def vectors(homes):
 def test_every_entry_has_a_name_a_unit_and_bounds_around_its_typical_value():
     assert len(set(SETTINGS.names)) == len(SETTINGS.entries) <= 60
     assert all(entry.unit and entry.low <= entry.typical <= entry.high for entry in SETTINGS.entries)
+    net = replace(SETTINGS, feed_in=True)
+    means = {entry.name: entry.meaning for entry in (*SETTINGS.entries, *net.entries)}
+    assert (
+        means["off"] != means["off_day_cos_1"] != means["day_cos_1"]
+        and means["year_cos_2"] != means["year_cos_1_day_cos_2"]
+    )
+    assert means["net_share"] and means["highest"].startswith("logarithm of the largest reading")
 
 
 def test_mean_quantiles_and_zeros_are_those_of_the_readings_that_are_there(homes, vectors):
