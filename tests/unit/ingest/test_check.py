@@ -136,16 +136,16 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
 def test_what_a_check_holds_of_a_list_does_not_grow_with_meters_without_rows(tmp_path, frame, schema):
     path, _ = written(tmp_path, frame, READ["plain"])
     settings = ExportSettings.from_config(export_of(schema, first_day="2025-03-10", last_day="2025-04-06"))
-    batches, whole = first_batches(path, settings)
+    batches, whole, _ = first_batches(path, settings)
     found = []
     for more in (0, 1000):
         listed = MeterList(dict.fromkeys(["M000", "M001", *(f"X{n}" for n in range(more))]))
-        found.append(try_out(path, settings, batches, whole, listed))
+        found.append(try_out(path, settings, batches, whole, meter_list=listed))
     few, many = found
     assert few.survey.meter_ids == many.survey.meter_ids == ["M000", "M001"]
     assert np.array_equal(few.energy_kwh, many.energy_kwh, equal_nan=True) and np.isfinite(few.energy_kwh).any()
     assert np.array_equal(few.counts, many.counts)
-    nobody = try_out(path, settings, batches, whole, MeterList({"X1": None, "X2": None}))
+    nobody = try_out(path, settings, batches, whole, meter_list=MeterList({"X1": None, "X2": None}))
     assert nobody.survey.meter_ids == ["X1"] and np.isnan(nobody.energy_kwh).all()
 
 

@@ -3,6 +3,8 @@
 import csv
 import gzip
 import os
+import re
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -18,6 +20,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.dense import REASONS
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers import nem12
+from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import ExportSettings
 from tests.conftest import ROOT
 from tests.unit.ingest.made_up import fuzz, ingested, pack, read_all, refusal
@@ -345,6 +348,47 @@ def test_a_check_names_a_file_that_is_cut_short(tmp_path, capsys, end, listed):
         words = ": cut short or damaged, and what should follow there is missing" if listed else row
     assert said.split("\n\n")[0].count(where + words) == 1
     assert "nothing in them counts" not in said
+
+
+@pytest.fixture
+def months(tmp_path, monkeypatch):
+    """An export of three months of twenty meters with panels, of which a check looks at the first meters of each."""
+    monkeypatch.setitem(READERS, "nem12", replace(READERS["nem12"], trial_bytes=70_000))
+    values, files = np.where(np.arange(48) // 8 == 3, 0.1, 0.5), {}
+    for number, days in enumerate((31, 28, 31), start=1):
+        dates = pd.date_range(f"2023-0{number}-01", periods=days).strftime("%Y%m%d").tolist()
+        rows = []
+        for meter in range(20):
+            corrected = ["20230130", "20230131"] if number == 2 and meter == 1 else []
+            rows += [details(nmi=f"M{meter:02}"), *(day(values, date=date) for date in [*corrected, *dates])]
+        files[f"{number}.csv"] = write(tmp_path, *rows).read_bytes()
+    (tmp_path / "export").mkdir()
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(f"M{meter:02}" for meter in range(20))]))
+    return pack(tmp_path / "export", files)
+
+
+def test_beginnings_of_files_tell_of_their_meters_alone(tmp_path, capsys, months):
+    """Those of the shortest month name meters that others do not, and that are no less whole for it."""
+    assert main(["check", str(months), "--time-zone", "Australia/Sydney"]) == 0
+    said = capsys.readouterr().out
+    meters = re.search(r"^  (\d+) meters, .* usable readings \(first rows only\)$", said, re.MULTILINE)[1]
+    assert 7 <= int(meters) < 20 and "have enough of them for a study" not in said
+    assert "0.0% of a typical meter's readings are missing" in said
+    assert "later days follow" not in said and "is a guess" not in said
+    # Days of market time begin at 1:00 of summer time.
+    assert "first_day: '2023-01-01'" in said and "last_day: '2023-03-31'" in said
+    lowest = "use is lowest around 15:00 by Australia/Sydney; in most homes that is before dawn, in those with solar"
+    assert lowest in said
+
+
+def test_meters_that_are_not_in_the_beginnings_of_files_may_stand_further_down(tmp_path, capsys, months):
+    export = {"path": str(months), "format": "nem12", "interval_minutes": 30, "time_zone": "Australia/Sydney"}
+    export |= {"first_day": "2023-01-01", "last_day": "2023-03-31", "meters": str(tmp_path / "list.csv")}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"\(3 files; (\d+) listed meters in the first rows, \1 of them with readings\)", said)
+    assert "seem to name all meters" not in said and "have no reading" not in said
 
 
 def test_a_file_of_other_registers_alone_is_refused_in_a_sentence(tmp_path):

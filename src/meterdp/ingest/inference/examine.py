@@ -125,6 +125,8 @@ def examine(
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals or layout.by_clock else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
+    if time_zone is not None:
+        to_check[:] = [sentence for sentence in to_check if "(export.time_zone)" not in sentence]
     if layout.zones and time_zone is None:
         to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
@@ -138,7 +140,7 @@ def examine(
         _set_interval(path, given, batches, to_check)
     if names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
-    trial = try_out(path, _settings(given, zone), batches, first.whole)
+    trial = try_out(path, _settings(given, zone), batches, first.whole, first.cut)
     if rows is None and (contradicting := contradicting_rows(trial)):
         try:
             return examine(path, time_zone=time_zone, known=known, rows=contradicting)
@@ -464,7 +466,8 @@ def _days(found: Finding) -> dict:
     texts = local_text(edges.astype("datetime64[us]"), found.settings["time_zone"])
     first, after = (date.fromisoformat(text[:10]) for text in texts)
     day = timedelta(days=1)
-    whole = first if texts[0][11:16] == "00:00" else first + day
+    # Days of standard time or UTC may begin an hour after those of summer time.
+    whole = first if texts[0][11:16] <= "01:00" else first + day
     last = after - day
     # An export of less than a day keeps what it has.
     first, last = (whole, last) if whole <= last else (first, max(first, last))
@@ -481,7 +484,8 @@ def format_words(settings: Mapping) -> str:
 def finding_words(path, found: Finding) -> str:
     trial = found.trial
     lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
-    of_clock = found.clock.sentences(trial.whole) if found.clock else []
+    middle_us = int(trial.starts_us[len(trial.starts_us) // 2])
+    of_clock = found.clock.sentences(trial.whole, found.settings["time_zone"], middle_us) if found.clock else []
     lines += [f"  {sentence}" for sentence in [*found.said, *of_clock]]
     lines += _period(found)
     lines += _rows(trial)
@@ -513,15 +517,16 @@ def _days_of(trial: Trial) -> int:
 def _period(found: Finding) -> list[str]:
     begin, end, kept, kept_whole = found.period
     meters, slots = found.trial.energy_kwh.shape
+    of = f"{kept:,} of {meters:,} meters{'' if found.trial.whole else ' in the first rows'}"
     days = _days(found).values()
     said = ["  " + coverage(found.trial, begin, end, *days)]
     if (begin, end) != (0, slots):
         said.append(
-            f"  {kept:,} of {meters:,} meters have enough of them for a study; over all {_days_of(found.trial)} days "
+            f"  {of} have enough of them for a study; over all {_days_of(found.trial)} days "
             f"of the export {kept_whole:,} have"
         )
     elif kept < meters:
-        said.append(f"  {kept:,} of {meters:,} meters have enough of them for a study")
+        said.append(f"  {of} have enough of them for a study")
     return said
 
 

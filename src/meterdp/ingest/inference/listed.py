@@ -31,14 +31,14 @@ def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str
 def ids_of(path, trial: Trial) -> tuple[set[str], bool]:
     """Return the meters that are known to be in an export, and whether these are all: where every file is of one
     meter its files tell, else its first rows, if no meter begins in the second half of them or, as in files of one
-    month each, with the last file of them.
+    month each, with the last file of them. Files of which only the beginning was looked at may name others.
     """
     if trial.settings.meter_column is None:
         return {plain_id(file.meter_id) for file in files_of(path)}, True
     half = len(trial.batches) // 2
     before, after = names_in(trial.batches[:half]), names_in(trial.batches[half:])
-    every = trial.whole or (len(after) > 1 and after <= before)
-    return before | after, every or _go_on_as_before(trial)
+    every = not trial.cut and ((len(after) > 1 and after <= before) or _go_on_as_before(trial))
+    return before | after, trial.whole or every
 
 
 def _go_on_as_before(trial: Trial) -> bool:

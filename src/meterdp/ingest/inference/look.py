@@ -85,7 +85,7 @@ def looked_at(
         )
     otherwise = [*files_written_otherwise(path, settings, begun)]
     if meter_list is not None:
-        trial = try_out(path, settings, *first_batches(path, settings), meter_list)
+        trial = try_out(path, settings, *first_batches(path, settings), meter_list=meter_list)
         found = [*otherwise, *trial.findings(path)]
         refused = first_refusal(path, trial)
         odd += [f"counted as missing: {error}" for error in refused]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import numpy as np
 
@@ -75,6 +76,7 @@ class Trial:
     energy_kwh: np.ndarray  # (H, T) on the grid, meters in order of their ids
     batches: list[Batch]
     whole: bool  # whether these are all readings of the export
+    cut: frozenset[str] = frozenset()  # places of the files of which a reader looked at the beginning alone
     in_parts: np.ndarray | None = None  # (M,) bool: meters with readings of parts of intervals that are not added up
 
     @property
@@ -86,7 +88,8 @@ class Trial:
     @cached_property
     def not_reached(self) -> np.ndarray:
         """Readings that stand behind where reading stopped, if they are there, (H, T) bool: of the last file that was
-        read, for meters that it does not name so far, and behind the last reading of those of which it was reading.
+        read, for meters that it does not name so far, and behind the last reading of those of which it was reading;
+        of files of which only the beginning was looked at, for meters that are not in it.
         """
         out = np.zeros(self.energy_kwh.shape, bool)
         if self.whole:
@@ -95,8 +98,8 @@ class Trial:
         number = NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
         slots, before = np.arange(out.shape[1]), np.zeros(out.shape[1], bool)
         first_last: dict[str, list[int]] = {}
-        named, last_named = np.zeros(len(out), bool), np.zeros(len(out), bool)
-        stopped_at = self.batches[-1].place
+        stopped_at, last_named = self.batches[-1].place, np.zeros(len(out), bool)
+        named = {place: np.zeros(len(out), bool) for place in self.cut | {stopped_at}}
         for batch in self.batches:
             meter = number(batch.meter_ids, batch.meter)
             starts_us = clock.interval_starts(meter, batch)
@@ -105,17 +108,20 @@ class Trial:
             if len(slot):
                 known = first_last.setdefault(batch.place, [int(slot.min()), int(slot.max())])
                 known[:] = min(known[0], int(slot.min())), max(known[1], int(slot.max()))
+            if batch.place in named:
+                named[batch.place][meter[used]] = True
             if batch.place == stopped_at:
-                named[meter[used]] = True
                 last_named[:] = False
                 last_named[meter[used]] = True
         of_stopped = np.zeros_like(before)
         for place, (first, last) in first_last.items():
             (of_stopped if place == stopped_at else before)[max(first, 0) : last + 1] = True
+            if place in self.cut:  # also where it overlaps others, as with corrections of their days
+                out[~named[place], max(first, 0) : last + 1] = True
         given = ~np.isnan(self.energy_kwh)
         last_given = np.where(given.any(axis=1), len(slots) - 1 - given[:, ::-1].argmax(axis=1), -1)
-        out[~named] = of_stopped & ~before
-        out[last_named] = of_stopped & (slots > last_given[last_named, None])
+        out[~named[stopped_at]] |= of_stopped & ~before
+        out[last_named] |= of_stopped & (slots > last_given[last_named, None])
         return out & ~given
 
     def findings(self, path) -> list[InputError]:
@@ -274,14 +280,17 @@ def _mostly_unusable(
 
 
 def goes_on(trial: Trial, begun: Beginnings) -> bool:
-    """Whether an export of which the start was read has later days: another file, or rows in order of time."""
+    """Whether an export of which the start was read has later days: in another file, or in rows in order of time of
+    that where reading stopped.
+    """
     if trial.whole:
         return False
     end_us = trial.starts_us[-1] + _SOME_HOURS * _HOUR_US
     if any(last > end_us for _, last in begun.spans_us):
         return True
-    stamps = [batch.stamp_us[batch.stamp_us > LAST_MARK] for batch in (trial.batches[0], trial.batches[-1])]
-    return len(trial.batches) > 1 and all(map(len, stamps)) and bool(stamps[0].max() < stamps[1].min())
+    of_last = [batch for batch in trial.batches if batch.place == trial.batches[-1].place]
+    stamps = [batch.stamp_us[batch.stamp_us > LAST_MARK] for batch in (of_last[0], of_last[-1])]
+    return all(map(len, stamps)) and bool(stamps[0].max() < stamps[1].min())
 
 
 def outside(settings: ExportSettings, begun: Beginnings) -> int:
@@ -316,6 +325,12 @@ class FirstReadings:
         return self._next is None and not self._cut
 
     @property
+    def cut(self) -> frozenset[str]:
+        """Places of the files of which the reader looked at the beginning alone."""
+        places = {batch.place for batch in self.batches}
+        return frozenset(place for place in places if label(Path(self._path), place) in self._cut)
+
+    @property
     def any_usable(self) -> bool:
         """Whether one of the readings can be used, as far as stamp and value tell."""
         return any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in self.batches)
@@ -332,15 +347,22 @@ class FirstReadings:
             self.read(most_readings)
 
 
-def first_batches(path, settings: ExportSettings) -> tuple[list[Batch], bool]:
-    """Return the start of an export and whether that is all; see :class:`FirstReadings`."""
+def first_batches(path, settings: ExportSettings) -> tuple[list[Batch], bool, frozenset[str]]:
+    """Return the start of an export, whether that is all, and the places of files of which it is the beginning; see
+    :class:`FirstReadings`.
+    """
     first = FirstReadings(path, settings)
     first.read(MOST_READINGS)
-    return first.batches, first.whole
+    return first.batches, first.whole, first.cut
 
 
 def try_out(
-    path, settings: ExportSettings, batches: list[Batch], whole: bool, meter_list: MeterList | None = None
+    path,
+    settings: ExportSettings,
+    batches: list[Batch],
+    whole: bool,
+    cut: frozenset[str] = frozenset(),
+    meter_list: MeterList | None = None,
 ) -> Trial:
     """Take in the readings of some batches; raises ``InputError`` if no stamp lies on the grid."""
     settings = replace(settings, bad_rows="missing")
@@ -353,14 +375,14 @@ def try_out(
     survey = survey_export(path, settings, read, meter_list)
     cells = len(survey.meter_ids) * survey.slots
     if cells > _MOST_CELLS and len(batches) > 1:
-        return try_out(path, settings, batches[: len(batches) // 2], False, meter_list)
+        return try_out(path, settings, batches[: len(batches) // 2], False, cut, meter_list)
     edges = [0, len(survey.meter_ids)]
     with Chunks(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as chunks:
         fill(path, settings, read, survey, household_numbers(survey)[1], chunks)
         [(_, energy_kwh)] = chunks.arrays()
     refuse_unusable(path, settings, survey, chunks)
     in_parts = chunks.row_counts[:, BETWEEN] >= _FEWEST_GAPS
-    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, in_parts)
+    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, cut, in_parts)
 
 
 def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:

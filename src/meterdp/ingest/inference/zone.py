@@ -14,6 +14,7 @@ from zoneinfo import available_timezones
 
 import numpy as np
 
+from meterdp.core.stamps import utc_offset_minutes
 from meterdp.ingest.batch import NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import ClockChanges, clock_changes
 
@@ -40,6 +41,8 @@ _STRAY = 0.01
 _MANY, _SLEEP_STEP = 50_000, 7
 # An offset behind a time of day.
 _OFFSET = re.compile(r"[T ].*[\d ]([+-])(\d\d):?(\d\d)?$")
+# Hours of the day at which panels feed in most, also in summer time.
+_NOON, _NEAR_NOON = 12.5, 2.5
 # As many meters as tell.
 _MOST_METERS = 2000
 
@@ -114,8 +117,10 @@ class ClockEvidence:
             f": if stamps are local time, set export.time_zone to the zone of the homes, such as {self.zones[0]}"
         )
 
-    def sentences(self, whole: bool) -> list[str]:
-        """Say what they tell, of all rows of the export or of its first."""
+    def sentences(self, whole: bool, time_zone: str, at_us: int) -> list[str]:
+        """Say what they tell, of all rows of the export or of its first, of homes in a zone; ``at_us`` is an instant
+        among them, for its offset.
+        """
         said = []
         if self.carries_offset:
             said.append("stamps carry an offset from UTC, so no change of clocks is lost")
@@ -135,10 +140,12 @@ class ClockEvidence:
             period = "the period has" if whole else "the first rows have"
             said.append(f"{period} no daylight-saving change, so stamps do not reveal their time zone")
         if self.sleep_hour is not None:
-            clock = "UTC" if self.carries_offset else "the file's clock"
-            said.append(
-                f"use is lowest around {self.sleep_hour:.0f}:00 by {clock}; in most homes it is lowest before dawn"
-            )
+            clock, hour = "the file's clock", self.sleep_hour
+            if self.carries_offset:
+                [minutes] = utc_offset_minutes(np.array([at_us], "datetime64[us]"), time_zone)
+                clock, hour = time_zone, (hour + minutes / 60) % 24
+            panels = ", in those with solar panels around noon" if abs(hour - _NOON) <= _NEAR_NOON else ""
+            said.append(f"use is lowest around {hour:.0f}:00 by {clock}; in most homes that is before dawn{panels}")
         return said
 
 
