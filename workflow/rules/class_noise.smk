@@ -9,6 +9,7 @@ rule neighbourhoods:
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         households=PRIVATE / "forecast_households.parquet",
         meters=PRIVATE / "meters.parquet",
+        report=PRIVATE / "ingest_report.parquet",
         edges=branch(
             lookup("by", within=config["neighbourhoods"]) == "file",
             then=config["neighbourhoods"]["file"] or [],

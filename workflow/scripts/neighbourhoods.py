@@ -6,7 +6,7 @@ from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, N
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS
-from meterdp.ingest.tables import METERS
+from meterdp.ingest.tables import INGEST_REPORT, METERS
 from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
@@ -14,7 +14,11 @@ with job(snakemake.input, snakemake.log) as write:
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
     meters = read_table(snakemake.input.meters, METERS)
-    found = study_neighbourhoods(load, meters, params.neighbourhoods, params.train_days, params.seed)
+    reasons = read_table(snakemake.input.report, INGEST_REPORT)["reason"].to_pylist()
+    all_read = "file_unreadable" not in reasons
+    found = study_neighbourhoods(
+        load, meters, params.neighbourhoods, params.train_days, params.seed, all_read=all_read
+    )
     write(snakemake.output.neighbourhoods, NEIGHBOURHOODS, neighbourhood_columns(load.household, found.neighbourhood))
     graph = graph_columns(load.household, found.neighbourhood, found.pairs)
     write(snakemake.output.graph, NEIGHBOUR_GRAPH, graph)

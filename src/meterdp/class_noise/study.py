@@ -47,21 +47,23 @@ def studied(class_noise: Mapping) -> dict:
 
 
 def study_neighbourhoods(
-    load: LogLoad, meters: pa.Table, settings: Mapping, train_days: int, seed: int
+    load: LogLoad, meters: pa.Table, settings: Mapping, train_days: int, seed: int, *, all_read: bool = True
 ) -> Neighbours:
     """Return the neighbours of every household to forecast.
 
     ``meters`` is the table, for circuits and meter ids; ``settings`` the section ``neighbourhoods`` of the
-    configuration. Raises :class:`InputError` if circuits are asked for and the export names none, if the file of
-    neighbours is not usable, or if there is no household to forecast.
+    configuration; ``all_read`` whether every file of the export could be read to its end. Raises
+    :class:`InputError` if circuits are asked for and the export names none, if the file of neighbours is not usable,
+    or if there is no household to forecast.
     """
     if load.calendar is None:
-        raise InputError(
-            "left no household to forecast",
-            file="config",
-            field="quality",
-            hint="see in study/quality_summary.parquet which rules left them out",
-        )
+        hint = "see in study/quality_summary.parquet which rules left them out"
+        if not all_read:
+            hint += (
+                ", which may be as not every file of the export could be read to its end: "
+                "private/ingest_report.parquet says which, to be copied or exported again"
+            )
+        raise InputError("left no household to forecast", file="config", field="quality", hint=hint)
     if settings["by"] == "circuit":
         circuits = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
         names = [circuits[int(h)] for h in load.household]

@@ -133,8 +133,12 @@ def test_one_household_has_no_neighbour_and_the_study_goes_on(load, distribution
 
 def test_no_household_to_forecast_is_refused():
     nobody = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
-    with pytest.raises(InputError, match="left no household to forecast"):
-        study_neighbourhoods(nobody, meters([None] * 4), CLUSTERS, train_days=7, seed=1)
+    for all_read, hint in (
+        (True, "quality_summary"),
+        (False, "not every file of the export could be read to its end"),
+    ):
+        with pytest.raises(InputError, match=f"left no household to forecast; .*{hint}"):
+            study_neighbourhoods(nobody, meters([None] * 4), CLUSTERS, train_days=7, seed=1, all_read=all_read)
 
 
 def test_a_graph_of_other_households_is_no_graph_of_these(graph):

@@ -98,8 +98,8 @@ class Trial:
         number = NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
         slots, before = np.arange(out.shape[1]), np.zeros(out.shape[1], bool)
         first_last: dict[str, list[int]] = {}
-        named, last_named = {place: np.zeros(len(out), bool) for place in self.cut}, np.zeros(len(out), bool)
-        stopped_at = self.batches[-1].place
+        stopped_at, last_named = self.batches[-1].place, np.zeros(len(out), bool)
+        named = {place: np.zeros(len(out), bool) for place in self.cut | {stopped_at}}
         for batch in self.batches:
             meter = number(batch.meter_ids, batch.meter)
             starts_us = clock.interval_starts(meter, batch)
@@ -108,7 +108,8 @@ class Trial:
             if len(slot):
                 known = first_last.setdefault(batch.place, [int(slot.min()), int(slot.max())])
                 known[:] = min(known[0], int(slot.min())), max(known[1], int(slot.max()))
-            named.setdefault(batch.place, np.zeros(len(out), bool))[meter[used]] = True
+            if batch.place in named:
+                named[batch.place][meter[used]] = True
             if batch.place == stopped_at:
                 last_named[:] = False
                 last_named[meter[used]] = True
