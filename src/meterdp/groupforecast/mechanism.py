@@ -23,6 +23,7 @@ from meterdp.groupforecast.plan import (
     BOUNDS,
     CELL_SHARE,
     CELLS,
+    CIRCUIT_STD,
     HOURS,
     LEVEL_BIN_ERROR,
     LEVEL_BIN_STD,
@@ -68,8 +69,6 @@ _STEP = 0.025
 CLIPPED_ERROR = 0.1
 # No mean level is below so many medians, no hour below such a share of the mean one, whatever noise says.
 LEAST_MEAN, LEAST_RATIO = 0.1, 0.02
-# Mean of the prior of the standard deviation of circuits around all.
-CIRCUIT_STD = 0.2
 
 
 @dataclass(frozen=True)

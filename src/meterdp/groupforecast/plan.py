@@ -61,6 +61,8 @@ BOUNDS = np.exp(np.arange(0.5, 4.6, 0.25))
 USABLE, USABLE_STD = 0.95, 0.05
 # What a public guess of the mean energy of a household is off by, log: national statistics for other households.
 GUESS_STD = 0.5
+# Mean of the prior of how levels of circuits differ: the standard deviation of the relative difference.
+CIRCUIT_STD = 0.2
 # Households of the closed form of the error: log-normal levels with this spread.
 TYPICAL_LEVEL_STD = 1.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -239,6 +241,9 @@ class ForecastWorth:
     guess_energy: float
     guess_hour: float
     guess_shape: float
+    # The energy of the households of a circuit of mean size, if circuits are the groups.
+    circuit: float | None = None
+    guess_circuit: float | None = None
 
 
 def worth_of(public: GroupPublic, plan: GroupPlan) -> ForecastWorth:
@@ -253,9 +258,11 @@ def worth_of(public: GroupPublic, plan: GroupPlan) -> ForecastWorth:
     left = values * shape_noise(public, plan) ** 2 / (values + shape_noise(public, plan) ** 2)
     shape, prior = left.sum(), values.sum()
     guess = math.expm1(GUESS_STD) ** 2
-    return ForecastWorth(
-        *(math.sqrt(square) for square in (energy, energy + shape, shape, guess, guess + prior, prior))
-    )
+    squares = [energy, energy + shape, shape, guess, guess + prior, prior]
+    if public.circuits:
+        own, between = (noise * BOUNDS[at] / mean * public.circuits) ** 2, CIRCUIT_STD**2
+        squares += [energy + own * between / (own + between), guess + between]
+    return ForecastWorth(*map(math.sqrt, squares))
 
 
 def shape_noise(public: GroupPublic, plan: GroupPlan) -> float:

@@ -210,12 +210,15 @@ def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     steps = manifest["time"]["steps"]
     table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
     column = "expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"
+    first = table.take(np.arange(0, len(table), steps)).to_pandas()
+    names = [f"Forecast {n}" for n in first["forecast"]]
+    if "circuit" in first and len(first) > 1:
+        rows = zip(first["circuit"], first["household_count"], strict=True)
+        names = [f"Circuit {circuit}: mean of {count(households)} households" for circuit, households in rows]
     starts = table["interval_start_utc"].to_numpy()[:2]
     minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
     shown = [
-        card_of_days(
-            f"Forecast {n + 1}", f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes
-        )
+        card_of_days(names[n], f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes)
         for n, kwh in enumerate(table[column].to_numpy().reshape(-1, steps))
     ]
     return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]

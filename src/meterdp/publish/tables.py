@@ -169,7 +169,12 @@ RELEASED_GROUP_FORECASTS = replace(
     name="released_group_forecasts",
     audience="release",
     description="Forecasts of a week for the households of groups, released under differential privacy.",
-    columns=(_FORECAST, *GROUP_FORECAST_FILE.columns[1:]),
+    columns=(
+        _FORECAST,
+        Column("circuit", TEXT, "", "circuit that it is of, as the public list names it; 'all' if it is of all"),
+        Column("household_count", COUNT, "households", "households that have it"),
+        *GROUP_FORECAST_FILE.columns[1:],
+    ),
     file_name="forecasts/forecasts.parquet",
 )
 

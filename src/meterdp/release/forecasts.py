@@ -32,7 +32,7 @@ from meterdp.core.tables import Table
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
-from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, make_plan, window_of, worth_of
+from meterdp.groupforecast.plan import CELL_SHARE, CIRCUIT_STD, HOURS, GroupPublic, make_plan, window_of, worth_of
 from meterdp.groupforecast.study import group_public, no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
@@ -133,30 +133,39 @@ def recipients(config: Mapping, listed: MeterList) -> list[str]:
 
 
 def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan | None:
-    release = config["release"]
+    release, circuit = config["release"], None
     households = min(release["forecast_households"] or meters, meters)
-    by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"
-    if not by_readings or households < FEWEST_IN_GROUP:
+    if release["forecast_protects"] != "readings" or households < FEWEST_IN_GROUP:
         return None
-    return plan_of(group_public(config, households, None, GRID))
+    if release["forecast_groups"] == "circuit":
+        named = {*listed.circuit_of.values()} - {None} if listed else set()
+        if (circuits := len(named) or feeders) < 2:
+            return None
+        circuit = _alike(households, circuits)
+    return plan_of(group_public(config, households, circuit, GRID))
 
 
-def plan_of(public: GroupPublic) -> Plan | None:
-    """Return what group forecasts are expected to be worth, by closed forms; None of circuits.
+def _alike(households: int, circuits: int) -> tuple[int, ...]:
+    """Return the circuit of each household, of circuits of about the same size."""
+    return tuple(number % circuits for number in range(households))
+
+
+def plan_of(public: GroupPublic) -> Plan:
+    """Return what group forecasts are expected to be worth, by closed forms.
 
     Errors are standard errors, once and twice.
     """
-    if public.circuits:
-        return None
     worth = worth_of(public, make_plan(public))
     found = {
+        **({"energy of a circuit": (worth.circuit, worth.guess_circuit)} if public.circuits else {}),
         "energy of all households": (worth.energy, worth.guess_energy),
         "hourly energy of all households": (worth.hour, worth.guess_hour),
         "shape of a week": (worth.shape, worth.guess_shape),
     }
 
     def again(epsilon: float, households: int) -> Plan:
-        return plan_of(replace(public, epsilon=epsilon, records=households))
+        circuit = _alike(households, public.circuits) if public.circuits else None
+        return plan_of(replace(public, epsilon=epsilon, records=households, circuit=circuit))
 
     return Plan(
         what="forecasts",
@@ -167,6 +176,7 @@ def plan_of(public: GroupPublic) -> Plan | None:
         expected=tuple(Expected(of, error, NORMAL_95 * error, guess) for of, (error, guess) in found.items()),
         found="computed from the noise and a public distribution of households",
         again=again,
+        difference=CIRCUIT_STD if public.circuits else None,
     )
 
 
@@ -191,7 +201,7 @@ class GroupForecasts(Calibrated):
     setting: ClassVar[str] = "release.forecast_epsilon"
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> Plan:
         return plan_of(self.mechanism.public)
 
     @property
@@ -214,7 +224,9 @@ class GroupForecasts(Calibrated):
     @property
     def what(self) -> str:
         count = self.mechanism.public.circuits
-        same = f"{count} different ones, one for each circuit" if count else "one and the same for all"
+        sizes = np.bincount(self.mechanism.public.circuit) if count else [0]
+        each = f"{count} different ones, one for each circuit of {min(sizes):,} to {max(sizes):,} households"
+        same = each if count else "one and the same for all"
         return f"forecasts for {self.households:,} households, {same}"
 
     def answer(self, records: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
@@ -233,7 +245,7 @@ class GroupForecasts(Calibrated):
         metadata = {"guarantee": _guarantee(self, said.covers), **service.metadata}
         folder = forecast_folder(
             ids,
-            group_forecasts(released, intervals),
+            self._named(group_forecasts(released, intervals)),
             intervals,
             RELEASED_GROUP_FORECASTS,
             self,
@@ -242,11 +254,30 @@ class GroupForecasts(Calibrated):
         )
         return folder | {PLACES: as_json({"release_id": ids})}
 
+    def _named(self, forecasts: Forecasts) -> Forecasts:
+        """Return forecasts of groups with their names and how many households have them."""
+        service, count, names = self.service, np.bincount(forecasts.of), {}
+        if self.mechanism.public.circuits:
+            household, _ = public_list(service.listed.table, service.config["release"]["forecast_households"])
+            groups = zip(household.tolist(), self.mechanism.public.circuit, strict=True)
+            names = {group: service.circuits[h] for h, group in groups}
+
+        def columns(group: int) -> dict[str, np.ndarray]:
+            own = forecasts.columns(group)
+            steps = len(own["expected_kwh"])
+            named = {
+                "circuit": np.full(steps, names.get(group, "all")),
+                "household_count": np.full(steps, count[group]),
+            }
+            return named | own
+
+        return Forecasts(forecasts.of, columns)
+
     def _said(self, released: GroupRelease, days: int) -> Said:
         public, plan = self.mechanism.public, self.mechanism.plan
         count = len(released.expected_kwh)
         groups = (
-            f"Households are in {count} groups, the circuits of the list"
+            f"Households are in {count} groups, the circuits of the list, which the column `circuit` names"
             if public.circuits
             else ("All households are in one group")
         )
@@ -261,8 +292,7 @@ class GroupForecasts(Calibrated):
                 "expected_kwh_per_day": [float(v) for v in HOURS * released.expected_kwh @ CELL_SHARE],
             }
         }
-        if self.plan is not None:
-            facts["expected_error"] = self.plan.stated()
+        facts["expected_error"] = self.plan.stated()
         shape = {c.name: {"unit": c.unit, "means": c.description} for c in RELEASED_SHAPE.columns}
         return Said(
             what="what a household of a group is expected to draw from the grid in every hour of a week, its median "
@@ -273,15 +303,15 @@ class GroupForecasts(Calibrated):
             f"hours. They were made from the last {days} days of the readings. Weekends and working days differ; "
             "holidays and the weather of the week are not taken into account. No forecast was made from one "
             "household's readings alone.",
-            each=f"{groups}, and households in the same group have the same forecast. Expected energies add up: the "
-            "sum over all households is what they together are expected to draw from the grid, where an hour "
-            "of feed-in counts as zero",
+            each=f"{groups}, and households in the same group have the same forecast. Expected energies add up: "
+            "times `household_count` they are what a group is expected to draw from the grid, where an hour of "
+            "feed-in counts as zero",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
                 "ratios in this file: the result is closer to the household than its own forecast, which knows "
                 "nothing about it",
             ),
-            expected=() if self.plan is None else [*self.plan.said, self.plan.basis, ALONE],
+            expected=[*self.plan.first, *self.plan.said, self.plan.basis, ALONE],
             hides=HIDES,
             does_not_hide=GROUP_DOES_NOT_HIDE,
         )

@@ -100,7 +100,7 @@ class Plan:
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        alike = "typical feeders differ hardly more than these errors, so their totals do not rank them"
+        alike = "typical feeders differ hardly more than these errors, so these numbers do not rank them"
         said = (*self.useless[:1], "" if self._tells_apart else alike, often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 

@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -113,4 +113,7 @@ def release_mixture(log_kwh, service, folder=None) -> dict[str, bytes]:
 
 def release_forecasts(log_kwh, circuit, service) -> tuple[dict[str, bytes], list[str]]:
     """Return the files of released forecasts, and the random name of every household."""
+    if circuit is not None:  # as the public list names them
+        rows = "".join(f"m{number:04d},feeder {group}\n" for number, group in enumerate(circuit))
+        service = replace(service, meter_list=f"meter_id,circuit\n{rows}".encode())
     return service.release(forecast_mechanisms(len(log_kwh), circuit, service), log_kwh)

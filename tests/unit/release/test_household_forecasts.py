@@ -79,6 +79,7 @@ def test_every_household_has_a_forecast_that_the_manifest_vouches_for(call):
     folder = json.loads(files["manifest.json"])
     assert folder["sha256"] == {name: hashlib.sha256(files[name]).hexdigest() for name in names}
     assert folder["mechanism"]["group_count"] == 1
+    assert set(table["circuit"].to_pylist()) == {"all"} and set(table["household_count"].to_pylist()) == {N}
     page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
     for one in folder["expected_error"]["quantities"]:
@@ -131,6 +132,13 @@ def test_what_a_release_is_worth_is_known_from_public_numbers_and_too_little_is_
     given = config(release={"forecast_epsilon": 1.0})
     few, many = ({one.of: one for one in forecasts.plan(given, n, 1).expected} for n in (60, 5000))
     energy = "energy of all households"
+    by_circuit = config(release={"forecast_epsilon": 3.0, "forecast_groups": "circuit"})
+    small, large = (forecasts.plan(by_circuit, n, 13) for n in (1580, 20_000))
+    assert "not to tell feeders apart" in small.verdict and "not to tell feeders apart" not in large.verdict
+    assert small.expected[0].of == large.expected[0].of == "energy of a circuit"
+    one = {one.of: one for one in forecasts.plan(config(release={"forecast_epsilon": 3.0}), 1580, 13).expected}
+    assert small.expected[1].of == energy and small.expected[1].error > one[energy].error
+    assert forecasts.plan(by_circuit, 1580, 1) is None, "no circuits are known"
     assert many[energy].error < 0.05 < many[energy].guess and few[energy].error > 3 * many[energy].error
     assert forecasts.plan(given, 5000, 1).useful and not list(forecasts.plan(given, 5000, 1).refusals(given))
     for release in ({"forecast_groups": "circuit"}, {"forecast_protects": "label"}):
@@ -152,6 +160,10 @@ def test_circuits_must_be_named_and_large_enough(call, ledger):
     assert charged(ledger) == [("forecasts", 1)]
     shown = first_kwh(files, release_id)
     assert len(set(shown)) == 6 and shown[:6] == shown[6:12]
+    rows = table_of(files, "forecasts").to_pandas()
+    first = rows.groupby("circuit")["expected_kwh"].first()
+    assert [first[f"feeder {n % 6}"] for n in range(N)] == shown and set(rows["household_count"]) == {N // 6}
+    assert "Circuit feeder 3: mean of 20 households" in files["index.html"].decode()
 
 
 def test_what_is_not_declared_is_not_published(call, tmp_path):
