@@ -454,6 +454,27 @@ MUTANTS = (
         "tests/unit/release/test_released_marginals.py",
     ),
     Mutant(
+        "a record moved by another: what a home draws with everything off is that of all homes",
+        "src/meterdp/profiles/quality.py",
+        "others = usable[i][plausible[i] & ~runs[i]]",
+        "others = usable[plausible & ~runs]",
+        "tests/unit/profiles/test_quality.py",
+    ),
+    Mutant(
+        "release: forecasts are numbered in the order of the list",
+        "src/meterdp/publish/forecast_files.py",
+        "by_id = np.argsort(first)",
+        "by_id = np.arange(len(first))",
+        "tests/unit/publish/test_forecast_files.py",
+    ),
+    Mutant(
+        "release: a forecast has the name of another circuit",
+        "src/meterdp/release/forecasts.py",
+        "names = {group: service.circuits[h] for h, group in groups}",
+        "names = dict(enumerate(service.circuits[::-1]))",
+        "tests/unit/release/test_household_forecasts.py",
+    ),
+    Mutant(
         "a wrong log scale: energies of a forecast file are exponentials",
         "src/meterdp/publish/forecast_files.py",
         '"released_kwh": scale.clipped_kwh(log_kwh)}',
