@@ -317,7 +317,7 @@ def _files(
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": stated}
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     (first, last), calendar = service.period, settings.calendar
-    weather = "" if common is None else ". The weather of another year is that of the period: on the same dates"
+    weather = "" if common is None else ". Another year has the weather of the period, date by date"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
