@@ -184,7 +184,9 @@ def _of_list(path) -> Iterator[str]:
     if groups:
         yield f"The report compares the groups that the list makes by {', '.join(sorted(groups))}."
     if others:
-        yield f"It makes no groups by {', '.join(sorted(others))}: a column needs 2 to {MOST_ENTRIES} entries."
+        names = ", ".join(sorted(others))
+        yield f"The report makes no groups by {names}: a column needs 2 to {MOST_ENTRIES} entries."
+    yield from (f"To be checked: {one}" for one in meter_list.to_check)
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -36,6 +36,8 @@ _OTHERWISE_NAMED = {
     "public.sound": "mechanisms.sound",
     "public.records": "the number of listed meters",
     "public.strata": _GROUPS,
+    "public.feeders": _GROUPS,
+    "public.groups": "release.forecast_groups",
     "days_off": "release.household_holidays",
     "window.days": "release.feeder_days",
     "window.kind": "release.feeder_window",
@@ -351,7 +353,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         manifest, count = one.manifest, len(one.files) + len(one.described)
         first, last = covered_days(manifest)
         print(f"Verified: {one.folder}, {count} files are as they were released")
-        print(f"  {manifest['population']}, {first} to {last}", end="")
+        print(f"  {manifest['population']}, readings of {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in one.guarantees:
             print(f"  {guarantee}")

@@ -135,5 +135,6 @@ def no_circuits(field: str) -> InputError:
         "asks for circuits, but not every meter's circuit is known",
         file="config",
         field=field,
-        hint="name them in export.meters or export.circuit_column, or use 'one'",
+        hint="give the list of meters (export.meters) a column named circuit with an entry for every meter, name the "
+        "column of the export (export.circuit_column), or use 'one'",
     )

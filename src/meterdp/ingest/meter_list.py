@@ -12,7 +12,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -37,6 +39,8 @@ AS_TEXT = (
 USABLE = 0.95
 # Of a column that may name feeders; what has fewer to an entry, such as an account or an address, does not.
 _METERS_PER_FEEDER = 5
+# Pairs of names that a sentence holds.
+_NAMED = 3
 _ONCE = "write every meter once, each in its own row"
 _OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
@@ -70,6 +74,17 @@ class MeterList:
         entries = {column: len({*said.values()} - {""}) for column, said in self.said_of.items()}
         found = [name for name, of in entries.items() if 2 <= of <= len(self.circuit_of) / _METERS_PER_FEEDER]
         return sorted(found, key=lambda name: re.search(STATION, name, re.IGNORECASE) is None)
+
+    @property
+    def to_check(self) -> Iterator[str]:
+        """Say of every column that makes groups which of its entries may be one that is spelt in two ways."""
+        for column, said in self.columns.items():
+            count = Counter(filter(None, said.values()))
+            if 2 * len(count) > len(said) or not (pairs := spelt_alike(count)):
+                continue
+            each = "; ".join(f"'{a}' ({count[a]:,} meters) and '{b}' ({count[b]:,})" for a, b in pairs[:_NAMED])
+            more = f"; and {len(pairs) - _NAMED} more pairs" if len(pairs) > _NAMED else ""
+            yield f"entries of {column} on the list of meters that hardly differ: {each}{more}; are they one?"
 
     @property
     def table(self):
@@ -135,15 +150,16 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         raise InputError("is no CSV file", file=path, hint="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
     meter_columns = [METER_COLUMN] if METER_COLUMN in header else _of_meters(header)
-    if len(meter_columns) != 1 or "" in header or len(set(header)) < len(header):
-        either = f", which may be {' or '.join(map(repr, meter_columns))}" if len(meter_columns) > 1 else ""
+    if "" in header or len(set(header)) < len(header):
+        wrong = "has a column without a name" if "" in header else "names a column twice"
+        raise InputError(wrong, file=path, row=1, hint="give each column of the header a name of its own")
+    if len(meter_columns) != 1:
+        either = f", which may be those of {' or '.join(map(repr, meter_columns))}" if meter_columns else ""
         raise InputError(
-            f"is not a list of meters: its header must name {METER_COLUMN}, and no column twice or without a name",
+            f"is not a list of meters: no column of its header is {METER_COLUMN}",
             file=path,
             row=1,
-            hint=f"call the column with the ids that the export uses {METER_COLUMN}{either}"
-            if meter_columns
-            else f"write one meter per line under {METER_COLUMN}, or that and columns such as {','.join(_OPTIONAL)}",
+            hint=f"write {METER_COLUMN} above the ids that the export uses{either}",
         )
     meter_column = meter_columns[0]
     circuit_of: dict[str, str | None] = {}
@@ -174,6 +190,23 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     if not circuit_of:
         raise InputError("lists no meter", file=path, hint="write one meter per line")
     return MeterList(circuit_of, feeder_of, said_of, meter_column)
+
+
+def spelt_alike(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of names that are the same except for case, accents, punctuation or one letter of a longer word.
+
+    One letter is left out, added, another one, or two are swapped; digits and short words tell names apart.
+    """
+    first_with: dict[str, str] = {}
+    found = []
+    for name in sorted(names):
+        letters = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
+        plain = " ".join(re.findall(r"[^\W_]+", letters))
+        at = [i for word in re.finditer(r"[^\W\d_]{5,}", plain) for i in range(*word.span())]
+        keys = {plain, *(plain[:i] + plain[i + 1 :] for i in at)}
+        found += sorted({(first_with[key], name) for key in keys & first_with.keys()})
+        first_with = dict.fromkeys(keys, name) | first_with
+    return found
 
 
 def _of_meters(header: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 MISSING = "–"
 _POWERS_FROM = 7  # digits before the point beyond which powers of ten are easier to read
@@ -152,6 +153,19 @@ def plus_minus(mean: float | None, error: float | None) -> str:
     # Two digits of the error and no more of the mean, however large both are.
     shown = (round(float(number), decimals) if decimals < 0 else number for number in (mean, error))
     return _signed(" ± ".join(f"{number:,.{max(decimals, 0)}f}" for number in shown))
+
+
+def size_range(sizes: Mapping[str | None, int]) -> str:
+    """Return from which to which size named groups are, and which is the smallest.
+
+    Examples
+    --------
+    >>> size_range({"north": 120, "south": 31}), size_range({"north": 120})
+    ("31 ('south') to 120", '120')
+    """
+    smallest = min(sizes, key=sizes.__getitem__)
+    least, most = sizes[smallest], max(sizes.values())
+    return f"{least:,}" if least == most else f"{least:,} ('{smallest}') to {most:,}"
 
 
 def differs(mean: float, error: float) -> bool:

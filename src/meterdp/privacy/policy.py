@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import Guarantee, Limit
@@ -13,6 +13,8 @@ FEWEST_HOUSEHOLDS = 50
 MOST_HOUSEHOLDS = 2**22
 # The forecast of a smaller group says more of its households than of a group.
 FEWEST_IN_GROUP = 15
+# Groups that a refusal names.
+MOST_NAMED = 5
 # "model" for forecasts that hide whom they belong to: deterministic queries, one noise and grid for all labels.
 RELEASABLE = ("sound", "model")
 
@@ -46,12 +48,13 @@ def refusals_of_list(delta: float, households: int, limit: Limit) -> Iterator[In
         yield refused("release.cap_delta", problem, "use a smaller one")
 
 
-def check_groups(households: Sequence[int]) -> None:
-    """Refuse public groups, by the households of each, of which one has fewer than ``FEWEST_IN_GROUP``."""
-    if min(households) < FEWEST_IN_GROUP:
+def check_groups(households: Mapping[str | None, int]) -> None:
+    """Refuse public groups, households of each by name, of which one has fewer than ``FEWEST_IN_GROUP``."""
+    if small := [f"'{name}' ({n})" for name, n in sorted(households.items()) if n < FEWEST_IN_GROUP]:
+        more = f" and {len(small) - MOST_NAMED} more" if len(small) > MOST_NAMED else ""
         raise refused(
             "release.forecast_groups",
-            f"makes a group of fewer than {FEWEST_IN_GROUP} households",
+            f"makes groups of fewer than {FEWEST_IN_GROUP} households: {', '.join(small[:MOST_NAMED])}{more}",
             "join small circuits in export.meters, or use 'one'",
         )
 

@@ -29,7 +29,7 @@ from meterdp.feeders.plan import (
 )
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
-from meterdp.pages.numbers import significant
+from meterdp.pages.numbers import counted, significant, size_range
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
@@ -137,7 +137,9 @@ class ReleasedFeeders(Calibrated):
 
     @property
     def what(self) -> str:
-        return f"the energy of every feeder, {self.window.first_day} to {self.window.last_day}"
+        sizes, days = np.bincount(self.feeders.feeder_of), f"{self.window.first_day} to {self.window.last_day}"
+        of = size_range(dict(zip(self.feeders.ids, sizes.tolist(), strict=True)))
+        return f"the energy of {counted(len(sizes), 'feeder')} of {of} meters, {days}"
 
     @property
     def remark(self) -> str | None:
@@ -395,9 +397,11 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: a "
             "spreadsheet that expects semicolons imports it as text",
             "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval, by these totals "
-            f"{_of_mean_use(released)} the mean use in an interval{median}. The errors of a feeder mostly go the "
-            "same way in all its intervals, so that of a sum, such as a day, is nearly the sum of the errors. There "
-            f"{sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
+            f"{_of_mean_use(released)} the mean use in an interval{median}; what was expected before they were known "
+            "is below. The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as "
+            "a day, is nearly the sum of the errors. Those of several feeders cancel only in part: the error of "
+            "their sum is smaller than the sum of the errors, and larger than the root of the sum of their squares. "
+            f"There {sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),

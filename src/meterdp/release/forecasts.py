@@ -36,7 +36,7 @@ from meterdp.groupforecast.plan import CELL_SHARE, CIRCUIT_STD, HOURS, GroupPubl
 from meterdp.groupforecast.study import group_public, no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
-from meterdp.pages.numbers import significant
+from meterdp.pages.numbers import significant, size_range
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
@@ -103,12 +103,19 @@ def forecast_mechanisms(
         raise no_circuits("release.forecast_groups")
     circuit = circuit if groups == "circuit" else None
     if circuit is not None:
-        check_groups(np.bincount(circuit))
+        check_groups(_sizes(circuit, service))
     if service.config["release"]["forecast_protects"] == "label":
         return (LabelForecasts.configured(households, circuit, service),)
     return (
         GroupForecasts(GroupForecast.calibrate(group_public(service.config, households, circuit, GRID)), service),
     )
+
+
+def _sizes(circuit: Sequence[int], service: ReleaseService) -> dict[str | None, int]:
+    """Return how many households each circuit has, by its name, in the order of circuits 0..G-1."""
+    household, _ = public_list(service.listed.table, service.config["release"]["forecast_households"])
+    names = dict(zip(circuit, (service.circuits[h] for h in household.tolist()), strict=True))
+    return {names[group]: count for group, count in enumerate(np.bincount(circuit).tolist())}
 
 
 def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray | Pieces:
@@ -223,11 +230,11 @@ class GroupForecasts(Calibrated):
 
     @property
     def what(self) -> str:
-        count = self.mechanism.public.circuits
-        sizes = np.bincount(self.mechanism.public.circuit) if count else [0]
-        each = f"{count} different ones, one for each circuit of {min(sizes):,} to {max(sizes):,} households"
-        same = each if count else "one and the same for all"
-        return f"forecasts for {self.households:,} households, {same}"
+        each = "one and the same for all"
+        if self.mechanism.public.circuits:
+            sizes = _sizes(self.mechanism.public.circuit, self.service)
+            each = f"{len(sizes)} different ones, one for each circuit of {size_range(sizes)} households"
+        return f"forecasts for {self.households:,} households, {each}"
 
     def answer(self, records: np.ndarray | Pieces, noise: GaussianSource, earlier: Sequence[Files]) -> GroupRelease:
         return self.mechanism.release(ForecastRecords(records), noise)
@@ -256,17 +263,14 @@ class GroupForecasts(Calibrated):
 
     def _named(self, forecasts: Forecasts) -> Forecasts:
         """Return forecasts of groups with their names and how many households have them."""
-        service, count, names = self.service, np.bincount(forecasts.of), {}
-        if self.mechanism.public.circuits:
-            household, _ = public_list(service.listed.table, service.config["release"]["forecast_households"])
-            groups = zip(household.tolist(), self.mechanism.public.circuit, strict=True)
-            names = {group: service.circuits[h] for h, group in groups}
+        count, circuit = np.bincount(forecasts.of), self.mechanism.public.circuit
+        names = [*_sizes(circuit, self.service)] if self.mechanism.public.circuits else ["all"]
 
         def columns(group: int) -> dict[str, np.ndarray]:
             own = forecasts.columns(group)
             steps = len(own["expected_kwh"])
             named = {
-                "circuit": np.full(steps, names.get(group, "all")),
+                "circuit": np.full(steps, names[group]),
                 "household_count": np.full(steps, count[group]),
             }
             return named | own
@@ -310,6 +314,8 @@ class GroupForecasts(Calibrated):
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
                 "ratios in this file: the result is closer to the household than its own forecast, which knows "
                 "nothing about it",
+                "feeder totals of the same households, if there are any, need not agree with this forecast, since "
+                "the noise of each is drawn on its own: take the level from them and the shape from here",
             ),
             expected=[*self.plan.first, *self.plan.said, self.plan.basis, ALONE],
             hides=HIDES,
@@ -335,7 +341,8 @@ class LabelForecasts(Calibrated):
         minutes, profiles = config["export"]["interval_minutes"], config["profiles"]
         level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
         neighbourhood = (0,) * households if circuit is None else circuit
-        check_groups(np.bincount(neighbourhood))
+        if circuit is None:
+            check_groups({"all": households})
         public = LabelPublic(
             epsilon=release["forecast_epsilon"],
             delta=release["delta"],

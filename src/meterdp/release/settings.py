@@ -122,7 +122,10 @@ def to_check(config: Mapping) -> list[str]:
     if "release.licence" in unnamed and config["export"]["path"] is not None:
         are = f"{' and '.join(unnamed)} {'are' if len(unnamed) > 1 else 'is'} not set"
         said.append(f"To be checked: {are}: whoever gets the files cannot tell whether they may use them")
-    if single := _of_single_meters(config["export"]["meters"]):
+    meters = config["export"]["meters"]
+    if meters is not None and Path(meters).exists():
+        said += [f"To be checked: {one}" for one in read_meter_list(meters).to_check]
+    if single := _of_single_meters(meters):
         said.append(
             f"To be checked: the list of meters says something else of nearly every meter ({', '.join(single)}): all "
             "of it is public, so leave addresses, account numbers and the like out"

@@ -36,6 +36,23 @@ class Entry:
     total_epsilon: float  # of all charges up to it
     state: str
 
+    @property
+    def what(self) -> str:
+        """What was released."""
+        words = self.event["words"]
+        by = " by circuit" if words.get("public", {}).get("groups") == "circuit" else ""
+        return words["artefact"].replace("_", " ") + by
+
+    @property
+    def readings(self) -> str:
+        """First and last day of the readings, and which of them the release is of."""
+        words = self.event["words"]
+        export, window = words.get("export", {}), words.get("window", {})
+        days = [day for day in self.event.get("days", ()) if day]
+        first, last = days or (export.get("first_day"), export.get("last_day"))
+        part = f", the last {window['days']} days" if "days" in window else ""
+        return f"{first} to {last}{part}" + ("" if export else ", kept for the budget period")
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -110,8 +127,8 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
         for entry in statement.entries:
             event = entry.event
             lines.append(
-                f"  {event['at_utc'][:10]}  {event['words']['artefact']} by {event['words']['mechanism']}, request "
-                f"{event['request'][:12]}: epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
+                f"  {event['at_utc'][:10]}  {entry.what} ({entry.readings}), request {event['request'][:12]}: "
+                f"epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
             )
         spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
         lines.append(f"  spent by these: {spent}")

@@ -62,6 +62,16 @@ _MOST_CLASSES = 8
 _MOST_COLUMNS = 3
 _ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
 _HOURS = np.arange(0, 25, 6)
+_NET = "Energy is what homes draw less what they feed in. "
+# Of formats that say which way energy flows, and with it which registers are added up.
+_ENERGY_OF = {
+    ("nem12", "consumption"): (
+        "Energy is what homes draw: all registers E of a NMI added up, so controlled load counts; registers B, what "
+        "homes feed in, are not subtracted. "
+    ),
+    ("nem12", "net"): f"{_NET[:-2]}: all registers E of a NMI less all registers B. ",
+    ("green_button", "consumption"): "Energy is what homes draw; what they feed in is not subtracted. ",
+}
 
 
 def clipping_sentence(settings: Mapping) -> str:
@@ -71,12 +81,9 @@ def clipping_sentence(settings: Mapping) -> str:
     scale = LogScale.from_config(settings["profiles"])
     low, high = scale.bounds_kwh
     least = f"at most {low:g} as zero" if scale.kind == LOG else f"less than {low:g} as {low:g}"
-    net = (
-        "Energy is what homes draw less what they feed in. "
-        if settings.get("export", {}).get("flow") == "net"
-        else ""
-    )
-    return f"{net}Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
+    export = settings.get("export", {})
+    energy = _ENERGY_OF.get((export.get("format"), export.get("flow")), _NET if export.get("flow") == "net" else "")
+    return f"{energy}Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
 
 
 # --- how much -------------------------------------------------------------------------------------------------------

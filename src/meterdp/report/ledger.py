@@ -134,14 +134,10 @@ def write_ledger_page(ledger: Ledger, output) -> None:
 
 
 def _row(entry) -> dict:
-    words = entry.event["words"]
-    export = words.get("export", {})
-    days = entry.event.get("days") or [export.get("first_day"), export.get("last_day")]
-    period = f"{days[0]} to {days[1]}" + ("" if export else ", kept for the budget period")
     return {
         "day": entry.event["at_utc"][:10],
-        "artefact": words["artefact"].replace("_", " "),
-        "period": period,
+        "artefact": entry.what,
+        "period": entry.readings,
         "epsilon": f"{entry.epsilon:.3g}",
         "total": f"{entry.total_epsilon:.3g}",
         "state": entry.state,

@@ -395,7 +395,7 @@ def test_every_folder_of_a_release_can_be_asked_for(homes):
     homes["release"] |= {"what": what, "feeder_typical_daily_kwh": 10, "forecast_groups": "circuit"}
     folders, refused = asked(service_of(homes))
     assert len(folders) == len(what) and not refused
-    said = "forecasts for 120 households, 4 different ones, one for each circuit of 30 to 30 households"
+    said = "forecasts for 120 households, 4 different ones, one for each circuit of 30 households"
     assert folders[what.index("forecasts")][-1].what == said
     homes["release"] |= {"what": ["forecasts"], "forecast_protects": "label", "forecast_noise_std_log_kwh": 2.0}
     (((labels,),), refused) = asked(service_of(homes))

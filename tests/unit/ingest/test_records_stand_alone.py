@@ -8,6 +8,7 @@ as many rewrites.
 import os
 import tempfile
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.fields import Field, Rejects, StampParser
 from meterdp.ingest.inference.look import looked_at
 from meterdp.ingest.ingest import ingest
-from meterdp.ingest.meter_list import MeterList, read_meter_list, write_meter_list
+from meterdp.ingest.meter_list import MeterList, read_meter_list, spelt_alike, write_meter_list
 from meterdp.ingest.readers.csv_rows import CsvRows
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import INGEST_REPORT, METERS
@@ -478,15 +479,45 @@ def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
         ("meter_id,circuit\na\n", "row 2: does not name one meter"),
         (
             "meter,meter type\na,b\n",
-            "uses meter_id, which may be 'meter' or 'meter type'",
+            "write meter_id above the ids that the export uses, which may be those of 'meter' or 'meter type'",
         ),
-        ("customer\na\n", "row 1: is not a list of meters.*; write one meter per line under meter_id"),
-        ("PRM 12345\na\n", r"without a name; write one meter per line under meter_id"),
+        (
+            "customer\na\n",
+            "row 1: is not a list of meters: no column of its header is meter_id; write meter_id above the ids",
+        ),
+        (
+            "PRM 12345\na\n",
+            "row 1: is not a list of meters: no column of its header is meter_id; write meter_id above",
+        ),
         ("meter_id\n\n", "lists no meter"),
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=problem):
             read_meter_list(path)
+
+
+def test_entries_of_a_list_that_hardly_differ_are_to_be_checked():
+    for one, other in (
+        ("AL-05 HORIZONTE", "AL-05 HORIZNTE"),
+        ("AL-09 ARACOIABA", "al 09 aracoiaba"),
+        ("Zürich Nord", "Zurich-Nord"),
+        ("residential", "residental"),
+        ("residential", "residenital"),
+        ("residential", "rezidential"),
+    ):
+        assert spelt_alike([one, "something else", other]) == [tuple(sorted((one, other)))], (one, other)
+    for names in (["Circuit A", "Circuit B"], ["Feeder 1", "Feeder 2", "Feeder 12"], ["east", "west"], ["T1", "t2"]):
+        assert spelt_alike(names) == []
+    rng = np.random.default_rng(1)
+    words = ["".join(rng.choice(list("abcd"), 5)) for _ in range(120)]
+    within_one = {tuple(sorted((a, b))) for a, b in combinations(set(words), 2) if sum(map(str.__ne__, a, b)) == 1}
+    assert {name for pair in within_one for name in pair} <= {name for pair in spelt_alike(words) for name in pair}
+    circuit_of = {f"m{i}": "Horizonte" if i < 30 else "Horiznte" for i in range(40)}
+    listed = MeterList(
+        circuit_of, said_of={"street": {m: f"Longstreet {chr(97 + i)}x" for i, m in enumerate(circuit_of)}}
+    )
+    (said,) = listed.to_check
+    assert "circuit" in said and "'Horiznte' (10 meters) and 'Horizonte' (30)" in said
 
 
 def test_a_list_needs_a_period_and_rows_of_one_meter_each():

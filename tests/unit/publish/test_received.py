@@ -118,7 +118,7 @@ def said(capsys, folder):
 def test_what_was_released_is_told_with_its_guarantee(release, capsys):
     out, err = said(capsys, release / "mixture")
     assert not err and out.startswith("Verified: ") and "mixture, 2 files are as they were released\n" in out
-    assert f"\n  {GUARANTEE}\n" in out and "made-up town, 2025-01-01 to 2025-01-28, simulated" in out
+    assert f"\n  {GUARANTEE}\n" in out and "made-up town, readings of 2025-01-01 to 2025-01-28, simulated" in out
     assert "  without a checksum: manifest.json, README.md\n" in out, "an earlier version wrote no RO-Crate"
     assert out.endswith("whoever changes a file can change manifest.json and ro-crate-metadata.json with it.\n")
     out, err = said(capsys, release)
@@ -308,4 +308,4 @@ def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys
     rewritten(release / "mixture", lambda manifest: manifest.update(expected_error=words))
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
-    assert "  town\\n\\x1b[2Jall is well, 2025-01-01" in out and "error: all\\r\\x9b1A. \\x1b[1m\n" in out
+    assert "  town\\n\\x1b[2Jall is well, readings of 2025-01-01" in out and "error: all\\r\\x9b1A. \\x1b[1m\n" in out

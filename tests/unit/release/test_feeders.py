@@ -192,8 +192,12 @@ def test_further_columns_of_a_list_are_read_and_a_header_without_sense_is_refuse
     rows = ["m2,flat,1", "m1,,2"]
     listed = read_meter_list(meter_list_file(tmp_path, "meter_id,dwelling,circuit", rows))
     assert listed.said_of == {"dwelling": {"m2": "flat", "m1": ""}} and listed.circuit_of == {"m2": "1", "m1": "2"}
-    for header in ("customer,dwelling", "meter_id,dwelling,dwelling", "meter_id,"):
-        with pytest.raises(InputError, match="its header must name meter_id, and no column twice or without a name"):
+    for header, problem in (
+        ("customer,dwelling", "no column of its header is meter_id"),
+        ("meter_id,dwelling,dwelling", "names a column twice"),
+        ("meter_id,", "has a column without a name"),
+    ):
+        with pytest.raises(InputError, match=problem):
             read_meter_list(meter_list_file(tmp_path, header, ["m1,flat"]))
     with pytest.raises(InputError, match="names a meter a second time"):
         read_meter_list(meter_list_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))

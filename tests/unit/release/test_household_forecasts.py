@@ -153,7 +153,9 @@ def test_circuits_must_be_named_and_large_enough(call, ledger):
     with pytest.raises(InputError, match=r"release\.forecast_groups.*circuit is known"):
         call(forecast_groups="circuit")
     small = tuple((np.arange(N) // 14).tolist())
-    with pytest.raises(InputError, match="fewer than 15 households"):
+    with pytest.raises(
+        InputError, match=r"fewer than 15 households: 'feeder 0' \(14\), 'feeder 1' \(14\), .* and \d+ more; join"
+    ):
         call(forecast_groups="circuit", circuit=small)
     assert ledger.events() == []
     files, release_id = call(forecast_groups="circuit", circuit=tuple((np.arange(N) % 6).tolist()))

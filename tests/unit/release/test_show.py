@@ -67,6 +67,20 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
     assert float(said[1]) == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
 
 
+def test_charges_of_one_kind_are_told_apart(tmp_path):
+    ledger, days = Ledger(tmp_path / "ledger.sqlite"), {"first_day": "2026-01-01", "last_day": "2026-06-30"}
+    for groups, window in (("circuit", {"days": 28}), ("one", {"days": 7}), ("one", {})):
+        words = {"artefact": "forecasts", "public": {"groups": groups}, "window": window, "export": days}
+        released(ledger, replace(request(0.5), parameters=words), LIMIT, lambda: {"a": b"x"})
+    text = show.sentence(ledger)
+    for what in (
+        "forecasts by circuit (2026-01-01 to 2026-06-30, the last 28 days), request",
+        "forecasts (2026-01-01 to 2026-06-30, the last 7 days), request",
+        "forecasts (2026-01-01 to 2026-06-30), request",
+    ):
+        assert text.count(what) == 1
+
+
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
     assert "is not there; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ POINT = (
     r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
     r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
 )
-METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|contatore|licznik"
+METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|medidor|contatore|licznik"
 METER_NEXT = (
     r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
     r"|\bid\b|_id|id$|contra[tc]"
