@@ -9,11 +9,13 @@ written, so that years of many homes need not fit into memory.
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain, count
 from pathlib import Path
@@ -73,6 +75,7 @@ class LoadProfiles:
     manifest: Mapping  # its text fit for a page
     manifest_as_it_was: bytes
     drawn: bool = False  # from released households
+    circuits: tuple[str, ...] = ()  # (n,), of forecasts by circuit
 
     def power(self, energy_kwh: np.ndarray, unit: Unit) -> np.ndarray:
         """Return the mean power of intervals of some energy, to a milliwatt if it was drawn."""
@@ -211,10 +214,12 @@ def _forecasts(folder: Path, raw: bytes, manifest: Mapping) -> LoadProfiles:
         raise ValueError("no random names")
     # Of forecasts that hide whom they belong to the one number there is, of a group forecast its mean.
     kwh = rows["released_kwh" if "released_kwh" in rows.column_names else "expected_kwh"].to_numpy()
-    energy_kwh = kwh.reshape(-1, stated["steps"])[recipients["forecast"].to_numpy() - 1]
+    of = recipients["forecast"].to_numpy() - 1
+    energy_kwh = kwh.reshape(-1, stated["steps"])[of]
+    names = rows["circuit"].to_pylist()[:: stated["steps"]] if "circuit" in rows.column_names else []
     start = rows["interval_start_utc"].slice(0, stated["steps"]).cast("int64").to_numpy()
     start = start.astype("datetime64[us]").astype("datetime64[s]")
-    return _profiles(
+    profiles = _profiles(
         tuple(f"home_{name}" for name in ids),
         energy_kwh,
         start,
@@ -226,6 +231,7 @@ def _forecasts(folder: Path, raw: bytes, manifest: Mapping) -> LoadProfiles:
         raw,
         least_kwh=manifest["clipped_to_kwh"][0],
     )
+    return replace(profiles, circuits=tuple(names[one] for one in of.tolist()) if len(names) > 1 else ())
 
 
 def _drawn(path: Path, day: date | None) -> LoadProfiles:
@@ -498,7 +504,7 @@ TOOLS = {
 }
 
 
-PROVENANCE = "release_manifest.json"
+PROVENANCE, CIRCUITS = "release_manifest.json", "circuits.csv"
 
 
 def converted(profiles: LoadProfiles, tool: Tool) -> Files:
@@ -510,6 +516,7 @@ def converted(profiles: LoadProfiles, tool: Tool) -> Files:
     error = expected_error(manifest)
     expected = f"**Expected error:** {error}.\n\n" if error else ""
     are = "drawn from released households" if profiles.drawn else "the released ones in other units"
+    circuits = f"`{CIRCUITS}` names the circuit of each.\n\n" if profiles.circuits else ""
     page = f"""# Load profiles for {tool.title}
 
 {count:,} load profiles in {steps:,} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]}
@@ -518,7 +525,7 @@ They are {are}: the mean power of each interval is its energy over its length.{s
 
 {tool.how}
 
-{expected}**What protects the households:** {profiles.guarantee}.
+{circuits}{expected}**What protects the households:** {profiles.guarantee}.
 
 What is protected:
 {hides}
@@ -530,6 +537,12 @@ What anybody can learn from it:
 nothing else and costs no privacy.
 """
     yield from tool.files(profiles)
+    if profiles.circuits:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(
+            [("name", "circuit"), *zip(profiles.names, profiles.circuits, strict=True)]
+        )
+        yield CIRCUITS, [text.getvalue().encode()]
     yield PROVENANCE, [profiles.manifest_as_it_was]
     yield "README.md", [page.encode()]
 

@@ -223,6 +223,24 @@ def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path,
             np.testing.assert_allclose(kwh, expected[name], rtol, atol)
 
 
+def test_forecasts_by_circuit_name_the_circuit_of_every_load(released, tmp_path):
+    circuit, folder = tuple((np.arange(N) % 3).tolist()), tmp_path / "forecasts"
+    made = service(tmp_path, forecast_groups="circuit")
+    folder.mkdir()
+    for name, data in release_forecasts(records_of(town(N, 28)).x, circuit, made)[0].items():
+        (folder / name).write_bytes(data)
+    assert main(["release", "convert", str(folder), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 0
+    kwh, circuits = READ_BACK["pypsa"](tmp_path / "out", 1.0), pd.read_csv(tmp_path / "out" / "circuits.csv")
+    rows = pd.read_parquet(folder / "forecasts.parquet")
+    assert (
+        circuits["circuit"].value_counts().to_dict() == rows.groupby("circuit")["household_count"].first().to_dict()
+    )
+    for name, circuit in circuits.itertuples(index=False):
+        np.testing.assert_allclose(kwh[name], rows.loc[rows["circuit"] == circuit, "expected_kwh"], rtol=1e-14)
+    assert "`circuits.csv` names the circuit of each" in (tmp_path / "out" / "README.md").read_text()
+    assert not read_release(released / "forecasts").circuits
+
+
 def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_the_period(released):
     own, asked = (read_release(released / "mixture", d) for d in (None, date(2024, 7, 3)))
     assert own.local_start[0] == "2025-01-02T00:00:00-08:00", "New Year's Day is no working day"
