@@ -385,7 +385,13 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
-    median = " for half of the feeders or more" if many else ""
+    median = " for at least half of the feeders" if many else ""
+    several = (
+        "Those of several feeders cancel only in part: the error of their sum is smaller than the sum of the errors, "
+        "and larger than the root of the sum of their squares. "
+        if many
+        else ""
+    )
     return service.page(
         "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
@@ -396,12 +402,10 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
             f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: a "
             "spreadsheet that expects semicolons imports it as text",
-            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval, by these totals "
-            f"{_of_mean_use(released)} the mean use in an interval{median}; what was expected before they were known "
-            "is below. The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as "
-            "a day, is nearly the sum of the errors. Those of several feeders cancel only in part: the error of "
-            "their sum is smaller than the sum of the errors, and larger than the root of the sum of their squares. "
-            f"There {sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
+            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals it "
+            f"is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is below. "
+            "The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as a day, is "
+            f"nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
