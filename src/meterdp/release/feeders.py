@@ -402,10 +402,11 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
             f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: a "
             "spreadsheet that expects semicolons imports it as text",
-            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals it "
-            f"is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is below. "
-            "The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as a day, is "
-            f"nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
+            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals "
+            f"it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is "
+            "below. The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as a "
+            f"day, is nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total "
+            "follows the mean of all listed meters",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
