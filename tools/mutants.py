@@ -470,8 +470,8 @@ MUTANTS = (
     Mutant(
         "release: a forecast has the name of another circuit",
         "src/meterdp/release/forecasts.py",
-        "names = {group: service.circuits[h] for h, group in groups}",
-        "names = dict(enumerate(service.circuits[::-1]))",
+        "names = [*_sizes(circuit, self.service)]",
+        "names = [*_sizes(circuit, self.service)][::-1]",
         "tests/unit/release/test_household_forecasts.py",
     ),
     Mutant(
