@@ -953,6 +953,13 @@ MUTANTS = (
         "tests/unit/ingest/test_records_stand_alone.py",
     ),
     Mutant(
+        "ledger: a new one begins where a lost one left its key",
+        f"{PRIVACY}/ledger.py",
+        "            _ = self.begins\n",
+        "",
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
         "ledger: a checkpoint is believed without its seal",
         f"{PRIVACY}/ledger_file.py",
         "if not hmac.compare_digest(seal, self._seal(number, digest, state)) or (",
