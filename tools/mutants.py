@@ -629,6 +629,13 @@ MUTANTS = (
         "tests/unit/ingest/test_layouts.py",
     ),
     Mutant(
+        "an export misread: hours by the clock that are named by their ends are an hour late",
+        f"{EXPORTS}/readers/wide_csv.py",
+        "by_clock_us - later * settings.interval_us",
+        "by_clock_us",
+        "tests/unit/ingest/test_layouts.py",
+    ),
+    Mutant(
         "an export misread: what does not fit into a piece of text is lost",
         f"{EXPORTS}/streams.py",
         "self._rest[:size], self._rest[size:]",
@@ -958,6 +965,13 @@ MUTANTS = (
         "            _ = self.begins\n",
         "",
         f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "list: a meter in other capitals is another",
+        "src/meterdp/ingest/meter_list.py",
+        "if (name := plain_name(meter)) in known:",
+        "if (name := meter) in known:",
+        "tests/unit/ingest/test_records_stand_alone.py",
     ),
     Mutant(
         "ledger: a checkpoint is believed without its seal",
