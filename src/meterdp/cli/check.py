@@ -145,8 +145,8 @@ def _rules(config: Mapping, problems: list[InputError]) -> dict:
 
 
 def _plan(given: Mapping, schema: Mapping) -> float | None:
-    """Say what a release would be worth, if the settings do and there is a public list of meters; return the most
-    energy a day that feeder totals count of a meter, if they are asked for.
+    """Say what a release would be worth, if the settings describe one; return the most energy a day that feeder
+    totals count of a meter, if they are asked for.
     """
     for package in COMMANDS["check"].needless:  # by a check alone
         if package in sys.modules and sys.modules[package] is None:
@@ -163,8 +163,9 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
     if not problems:
         if simulated:
             describe_simulated(config)
-        for line in lines(plans_of_list(config, simulated)):
-            print(line)
+        if simulated or config["release"]["budget_period"] is not None:  # else the list is for a study alone
+            for line in lines(plans_of_list(config, simulated)):
+                print(line)
         if not simulated and config["export"]["meters"] is not None:
             with suppress(InputError):  # said by `meterdp release check`
                 return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))

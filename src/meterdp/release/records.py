@@ -91,7 +91,7 @@ def release_records(
         setting="epsilon",
     )
     ledger = Ledger(budget.ledger)
-    if not (ledger.path.exists() or ledger.copy_path.exists()):
+    if begins := ledger.begins:
         warnings.warn(
             f"the ledger {ledger.path.name} does not exist yet and is made, so nothing counts as spent",
             UserWarning,
@@ -101,7 +101,7 @@ def release_records(
         # Earlier versions named no list: what they drew is of these people only if it was charged to them.
         unlisted = {name: one for name, one in request.parameters.items() if name not in DIGESTS}
         request = ledger.named(request, unlisted, same_meters=True)
-    if ledger.path.exists() and ledger.stored(request.key):
+    if not begins and ledger.stored(request.key):
         warnings.warn(
             "the ledger has a mixture under these names and settings, which is returned whatever the records hold: "
             "nothing is drawn or charged. Other records need another name, in `records`",
