@@ -735,6 +735,13 @@ MUTANTS = (
         DRAWN,
     ),
     Mutant(
+        "release: a signal loses the answer that is being drawn",
+        f"{PRIVACY}/drawn.py",
+        "    @unstopped()\n    def _once",
+        "    def _once",
+        DRAWN,
+    ),
+    Mutant(
         "release: an attempt without what it drew goes on",
         f"{PRIVACY}/drawn.py",
         "return self._folder.is_dir() and not (self._folder / _DRAWING).exists()",

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
-from meterdp.privacy.drawn import Drawn
+from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
 from meterdp.privacy.periods import Interval
@@ -283,6 +283,7 @@ class Ledger:
         """Return what an attempt has drawn so far."""
         return Drawn(self.unfinished_path / f"{key}-{attempt}")
 
+    @unstopped()
     def cancel(self, attempts: Mapping[str, int]) -> None:
         """Take charges back of which nothing was drawn."""
         with self._opened() as file:

@@ -359,6 +359,7 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     assert any(line.startswith("To be checked: ") and "60 have no reading that counts" in line for line in said)
     assert any("with different leading zeros" in line for line in said)
     assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1] and "`make check`" in said[-1]
+    assert "stays charged, and only the same release goes on at no cost" in said[-1]
     (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
     assert to_check_in_export(config_of(homes)) == []
 
