@@ -763,6 +763,13 @@ MUTANTS = (
         DRAWN,
     ),
     Mutant(
+        "release: a repeat is charged without being asked for",
+        "src/meterdp/cli/release.py",
+        'for request in [] if service.config["release"]["insist"] else due:',
+        "for request in []:",
+        "tests/unit/cli/test_release_check.py",
+    ),
+    Mutant(
         "release: queries cost more than was charged",
         f"{PRIVACY}/mechanism.py",
         "self._mu_squared_left -= query.mu**2",

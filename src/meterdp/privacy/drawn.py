@@ -29,7 +29,7 @@ _DRAWING = "drawing"
 
 @contextmanager
 def unstopped() -> Iterator[None]:
-    """Let signals that stop the process take effect afterwards. Only the main thread gets any; no other is changed."""
+    """Let signals that stop the process take effect afterwards; only the main thread gets any."""
     with ExitStack() as afterwards, ExitStack() as restored:
         if threading.current_thread() is threading.main_thread():
             for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

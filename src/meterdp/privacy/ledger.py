@@ -43,6 +43,10 @@ from meterdp.privacy.spent import (
     spent_of,
 )
 
+# A request that is not stored is charged, charged again because an attempt was lost, or goes on at no cost.
+NEW, LOST, GOES_ON = "new", "lost", "goes on"
+DUE = (NEW, LOST)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -81,11 +85,24 @@ class Ledger:
             for what in ("copy", "key", "files", "unfinished", "locks")
         )
 
-    def check(self, requests: Sequence[Request], limit: Limit) -> list[Request]:
-        """Refuse what :meth:`charge` would refuse, and charge nothing; return what is not stored yet."""
+    def check(self, requests: Sequence[Request], limit: Limit) -> dict[str, str]:
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what becomes of what is not stored yet,
+        by the key of the request.
+        """
         with self._opened() as file:
-            self._checked(file, requests, limit)
-            return [request for request in requests if file.entries.known(request.key)["archive"] is None]
+            charged, _, _ = self._checked(file, requests, limit)
+            due = {request.key: LOST if entry.planned is None else NEW for request, entry in charged}
+            return {
+                request.key: due.get(request.key, GOES_ON)
+                for request in requests
+                if file.entries.known(request.key)["archive"] is None
+            }
+
+    def unfinished(self) -> set[tuple[str, int]]:
+        """Return the attempts, by request, that were stopped and can go on."""
+        with self._opened() as file:
+            last = {key: file.entries.known(key)["attempts"] for key in file.entries.state["requests"]}
+            return {(key, attempt) for key, attempt in last.items() if self._goes_on(file, key, attempt)}
 
     def named(self, request: Request, former: Mapping, *, same_meters: bool = False) -> Request:
         """Return a request under its former parameters if the ledger knows it by them.

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -70,8 +70,11 @@ class Statement:
         return f"{names}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
-def statements(events: Sequence[dict]) -> list[Statement]:
-    """Return what was charged under every name, lost attempts included and charges that were taken back not."""
+def statements(events: Sequence[dict], unfinished: Set[tuple[str, int]] = frozenset()) -> list[Statement]:
+    """Return what was charged under every name, lost attempts included and charges that were taken back not.
+
+    Of the attempts that were not stored, ``unfinished`` (:meth:`Ledger.unfinished`) are not lost.
+    """
     back = {(event["request"], event["attempt"]) for event in events if event["kind"] == CANCELLED}
     charged = [e for e in events if e["kind"] == CHARGED and (e["request"], e["attempt"]) not in back]
     last = {event["request"]: event["kind"] for event in events if event["kind"] in (CHARGED, *_STATES)}
@@ -83,8 +86,9 @@ def statements(events: Sequence[dict]) -> list[Statement]:
         for event in mine:
             charge = Charge.of_event(event)
             total += charge
-            lost = event["attempt"] < latest[event["request"]] or last[event["request"]] == CHARGED
-            state = "lost before it was stored" if lost else _STATES[last[event["request"]]]
+            stored = event["attempt"] == latest[event["request"]] and _STATES.get(last[event["request"]])
+            goes_on = (event["request"], event["attempt"]) in unfinished
+            state = stored or (_GOES_ON if goes_on else "lost before it was stored")
             entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state))
         out.append(Statement(who, tuple(entries), total))
     return out
@@ -122,7 +126,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
         if len(by_period) > 1:
             last.append(f"In all budget periods together it has spent {_most(ever)}.")
         last = last or ["No release was about this meter, if its id is written as on the list of a release."]
-    for statement in statements(events):
+    for statement in statements(events, ledger.unfinished()):
         lines.append(statement.title)
         for entry in statement.entries:
             event = entry.event
@@ -144,6 +148,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
 
 
 _STATES = {STORED: "stored", PUBLISHED: "published"}
+_GOES_ON = "stopped; the same release goes on at no cost"
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:
