@@ -767,7 +767,7 @@ MUTANTS = (
         "src/meterdp/cli/release.py",
         'for request in [] if service.config["release"]["insist"] else due:',
         "for request in []:",
-        "tests/unit/cli/test_release_check.py",
+        "tests/unit/cli/test_release_check.py::test_a_repeat_is_refused_unless_somebody_insists",
     ),
     Mutant(
         "release: queries cost more than was charged",
