@@ -742,6 +742,13 @@ MUTANTS = (
         DRAWN,
     ),
     Mutant(
+        "release: a signal loses the answer that is being drawn",
+        f"{PRIVACY}/drawn.py",
+        "    @unstopped()\n    def _once",
+        "    def _once",
+        DRAWN,
+    ),
+    Mutant(
         "release: an attempt without what it drew goes on",
         f"{PRIVACY}/drawn.py",
         "return self._folder.is_dir() and not (self._folder / _DRAWING).exists()",
@@ -761,6 +768,13 @@ MUTANTS = (
         "            self._folder.rmdir()\n",
         "            shutil.rmtree(self._folder)\n",
         DRAWN,
+    ),
+    Mutant(
+        "release: a repeat is charged without being asked for",
+        "src/meterdp/cli/release.py",
+        'for request in [] if service.config["release"]["insist"] else due:',
+        "for request in []:",
+        "tests/unit/cli/test_release_check.py::test_a_repeat_is_refused_unless_somebody_insists",
     ),
     Mutant(
         "release: queries cost more than was charged",

@@ -98,6 +98,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
 
     Of the settings themselves nothing is refused any more.
     """
+    from meterdp.privacy.ledger import DUE
     from meterdp.release.asked import asked
     from meterdp.release.service import ReleaseService
 
@@ -106,11 +107,22 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         return refused, planned
     try:
         service = ReleaseService(config, list_of_meters(config, simulated), simulated)
-        folders, refused = asked(service)
-        new = [] if refused else _not_stored(folders, service)
+        found, refused = asked(service)
+        if refused:
+            return refused, [*planned, *_strata(refused, service)]
+        folders = [(together, [service.request(mechanism) for mechanism in together]) for together in found]
+        requests = [request for _, own in folders for request in own]
+        with _ledger(service) as ledger:  # which refuses what its limits do not allow, or it has lost
+            new = ledger.check(requests, service.limit)
+            for request in requests:
+                ledger.stored(request.key)  # before a run has nothing to do, as its folder is there
+            due = [request for request in requests if new.get(request.key) in DUE]
+            if due:
+                _check_released(ledger, service)
+        refused = [*_repeats(due, service)]
     except InputError as error:
         return [error], planned
-    return refused, [*planned, *(_strata(refused, service) if refused else _charges(folders, new, service))]
+    return refused, [*planned, *([] if refused else _charges(folders, new, service))]
 
 
 def _strata(refused: Sequence[InputError], service) -> list[str]:
@@ -155,7 +167,8 @@ def to_check_in_export(config: Mapping) -> list[str]:
     found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]
     stop = (
         "No reading may stop a release whose list of meters is public: if one of these is a mistake, STOP NOW "
-        "(Ctrl-C). Nothing has been charged yet. Then run `make check` with this configuration and correct it."
+        "(Ctrl-C). Nothing has been charged yet. Then run `make check` with this configuration and correct it. If "
+        "you stop later, what has been charged by then stays charged, and only the same release goes on at no cost."
     )
     return [*found, stop] if found else []
 
@@ -186,18 +199,6 @@ def _of_files(config: Mapping) -> Iterator[InputError]:
                 read_meter_list(file)
             except InputError as error:
                 yield error
-
-
-def _not_stored(folders: Sequence, service) -> list:
-    """Return the requests that would be charged; the ledger refuses what its limits do not allow, or it has lost."""
-    requests = [service.request(mechanism) for together in folders for mechanism in together]
-    with _ledger(service) as ledger:
-        new = ledger.check(requests, service.limit)
-        for request in requests:
-            ledger.stored(request.key)  # before a run has nothing to do, as its folder is there
-        if new:
-            _check_released(ledger, service)
-    return new
 
 
 def _check_released(ledger, service) -> None:
@@ -240,35 +241,48 @@ def _ledger(service):
         yield ledger
 
 
-def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
-    """Say what every folder will cost, all of them together, and what would be left."""
+def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
+    """Say what every folder will cost, all of them together, and what would be left.
+
+    ``folders`` are mechanisms and their requests; ``new`` what becomes of those that are not stored.
+    """
     from meterdp.ingest.meter_list import METER_COLUMN
     from meterdp.privacy.charge import NOTHING, epsilon_of
+    from meterdp.privacy.ledger import DUE, LOST
 
-    delta, keys = service.limit.delta, {request.key for request in new}
+    delta, asked = service.limit.delta, [request for _, requests in folders for request in requests]
+    due = [request for request in asked if new.get(request.key) in DUE]
     period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
     column = service.listed.meter_column
     column = "" if column == METER_COLUMN else f" in the column '{column}' of the list"
     meters = f"{len(service.listed.circuit_of):,} listed meters{column}"
     said = [f"This release covers {meters} ({service.population}){period}:"]
-    for together in folders:
-        requests = [service.request(mechanism) for mechanism in together]
-        charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
-        cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
-        stored = "already drawn and charged, so published unchanged: readings corrected since are not in it"
-        said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
-        if together[-1].remark and requests[-1].key in keys:
+    for together, requests in folders:
+        charged = [request for request in requests if new.get(request.key) in DUE]
+        charge = sum((request.charge for request in charged), NOTHING)
+        cost = "already drawn and charged, so published unchanged: readings corrected since are not in it"
+        if charged:
+            cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
+        elif requests[-1].key in new:
+            cost = "charged before, but stopped: it goes on with what was drawn, and nothing more is charged for it"
+        said.append(f"  {together[-1].what}: {cost}")
+        if together[-1].remark and charged:
             said.append(f"    {together[-1].remark}")
-        said += _why_again([request for request in requests if request.key in keys], service)
+        for request in charged:
+            if new[request.key] == LOST:
+                said.append("    charged again: the last attempt at this release was lost in the middle of a draw")
+            elif like := _like(request, service):
+                said += [f"    charged again: {like[0]}", *(f"    {free}" for free in like[1])]
     if new:
         said += _begins(Path(service.config["release"]["ledger"]))
-        total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
-        less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(new) > 1 else ""
+        charge = sum((request.charge for request in due), NOTHING)
+        less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(due) > 1 else ""
         with _ledger(service) as ledger:
-            spent, left = ledger.after(new, service.limit)
+            spent, left = ledger.after(asked, service.limit)
         most = max(epsilon_of(charge, delta) for charge in spent)
+        total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
         said.append(
-            f"  together epsilon {total:.3g}{less}; with everything charged before, a meter will have spent up to "
+            f"  {total}; with everything charged before, a meter will have spent up to "
             f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
             "earlier). " + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
@@ -287,18 +301,25 @@ def _begins(path: Path) -> Iterator[str]:
     yield f"  the ledger {path.name} does not exist yet, so nothing counts as spent{beside}"
 
 
-def _why_again(new: Sequence, service) -> Iterator[str]:
-    """Say in what new requests differ from what was released of the same days and meters, and what would be free."""
+def _like(request, service) -> tuple[str, list[str]] | None:
+    """Say in what a request differs from what was released of the same days and meters, and what would be free."""
     with _ledger(service) as ledger:
-        for request in new:
-            if (alike := ledger.nearest(request)) is None:
-                continue
-            day, names = alike[0], [name for name in alike[1] if name not in _FROM_WINDOW]
-            differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
-            yield f"    charged again: it differs from the release of {day} in {differ or 'its name alone'}"
-            for name in names:
-                if name in _FREE:
-                    yield f"    without another charge, {_FREE[name]}"
+        alike = ledger.nearest(request)
+    if alike is None:
+        return None
+    names = [name for name in alike[1] if name not in _FROM_WINDOW]
+    differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
+    free = [f"without another charge, {_FREE[name]}" for name in names if name in _FREE]
+    return f"it differs from the release of {alike[0]} in {differ or 'its name alone'}", free
+
+
+def _repeats(due: Sequence, service) -> Iterator[InputError]:
+    """Refuse to charge for what was released of the same days and meters before, if nobody insists."""
+    for request in [] if service.config["release"]["insist"] else due:
+        if like := _like(request, service):
+            undo = "undo that to publish the stored one unchanged at no cost"
+            hint = "; ".join([f"{undo}, or set release.insist to true to pay again", *like[1]])
+            yield InputError(f"would be charged again: {like[0]}", hint=hint, file="config", field=request.setting)
 
 
 def _setting(parameter: str, request, service) -> str:

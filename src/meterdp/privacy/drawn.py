@@ -1,16 +1,19 @@
 """What a release has drawn so far, on disk before its mechanism sees it: a run that dies draws nothing twice.
 
 Whoever runs the release again gets the same answers to the queries that were answered, and fresh ones to the rest:
-one release, charged once. If records changed in between, the answers of before stand (docs/proofs/ledger.md, 4). Of a
-run that dies during a draw nobody knows what it drew: its attempt is lost.
+one release, charged once. If records changed in between, the answers of before stand (docs/proofs/ledger.md, 4). A
+signal that stops the run waits for the answer that is being drawn. Of a run that dies during a draw all the same
+nobody knows what it drew: its attempt is lost.
 """
 
 from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from zipfile import BadZipFile
@@ -22,6 +25,18 @@ from meterdp.privacy.ledger_file import cannot_write, synced, write_whole
 from meterdp.privacy.noise import ResponseSource
 
 _DRAWING = "drawing"
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Let signals that stop the process take effect afterwards; only the main thread gets any."""
+    with ExitStack() as afterwards, ExitStack() as restored:
+        if threading.current_thread() is threading.main_thread():
+            for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if (before := signal.getsignal(stop)) is not None:  # one that is not Python's cannot be restored
+                    restored.callback(signal.signal, stop, before)
+                    signal.signal(stop, lambda number, frame: afterwards.callback(signal.raise_signal, number))
+        yield
 
 
 class Drawn:
@@ -77,6 +92,7 @@ class DrawnOnce:
         asked = f"{groups} groups, epsilon {assignment_epsilon.hex()}"
         return self._once(asked, label, lambda: self._noise.randomise(label, groups, assignment_epsilon))
 
+    @unstopped()
     def _once(self, asked: str, exact: np.ndarray, draw: Callable[[], np.ndarray]) -> np.ndarray:
         path, mark = self._folder / f"{self._count}.npz", self._folder / _DRAWING
         self._count += 1

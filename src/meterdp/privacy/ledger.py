@@ -26,7 +26,7 @@ from pathlib import Path
 
 from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
-from meterdp.privacy.drawn import Drawn
+from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
 from meterdp.privacy.periods import Interval
@@ -44,6 +44,10 @@ from meterdp.privacy.spent import (
     room,
     spent_of,
 )
+
+# A request that is not stored is charged, charged again because an attempt was lost, or goes on at no cost.
+NEW, LOST, GOES_ON = "new", "lost", "goes on"
+DUE = (NEW, LOST)
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,24 @@ class Ledger:
             )
         return True
 
-    def check(self, requests: Sequence[Request], limit: Limit) -> list[Request]:
-        """Refuse what :meth:`charge` would refuse, and charge nothing; return what is not stored yet."""
+    def check(self, requests: Sequence[Request], limit: Limit) -> dict[str, str]:
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what becomes of what is not stored yet,
+        by the key of the request.
+        """
         with self._opened() as file:
-            self._checked(file, requests, limit)
-            return [request for request in requests if file.entries.known(request.key)["archive"] is None]
+            charged, _, _ = self._checked(file, requests, limit)
+            due = {request.key: LOST if entry.planned is None else NEW for request, entry in charged}
+            return {
+                request.key: due.get(request.key, GOES_ON)
+                for request in requests
+                if file.entries.known(request.key)["archive"] is None
+            }
+
+    def unfinished(self) -> set[tuple[str, int]]:
+        """Return the attempts, by request, that were stopped and can go on."""
+        with self._opened() as file:
+            last = {key: file.entries.known(key)["attempts"] for key in file.entries.state["requests"]}
+            return {(key, attempt) for key, attempt in last.items() if self._goes_on(file, key, attempt)}
 
     def named(self, request: Request, former: Mapping, *, same_meters: bool = False) -> Request:
         """Return a request under its former parameters if the ledger knows it by them.
@@ -329,6 +346,7 @@ class Ledger:
         """Return what an attempt has drawn so far."""
         return Drawn(self.unfinished_path / f"{key}-{attempt}")
 
+    @unstopped()
     def cancel(self, attempts: Mapping[str, int]) -> None:
         """Take charges back of which nothing was drawn."""
         with self._opened() as file:

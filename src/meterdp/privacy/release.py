@@ -43,7 +43,7 @@ def release(
     requests, released = [part.request for part in parts], []
     with ledger.asked_once(requests):
         # A run that dies while it adds up has spent nothing.
-        new = {request.key for request in ledger.check(requests, limit)}
+        new = ledger.check(requests, limit)
         prepared = {p.request.key: p.mechanism.prepared(records) for p in parts if p.request.key in new}
         attempts = ledger.charge(requests, limit)
         if attempts and ready is not None:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -71,10 +71,13 @@ class Statement:
         return f"{names}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
-def statements(events: Sequence[dict], sizes: Mapping[str, int]) -> list[Statement]:
+def statements(
+    events: Sequence[dict], sizes: Mapping[str, int], unfinished: Set[tuple[str, int]] = frozenset()
+) -> list[Statement]:
     """Return what was charged under every name, lost attempts included and charges that were taken back not.
 
-    ``sizes`` are how many meters are on each list.
+    ``sizes`` are how many meters are on each list. Of the attempts that were not stored, ``unfinished``
+    (:meth:`Ledger.unfinished`) are not lost.
     """
     back = {(event["request"], event["attempt"]) for event in events if event["kind"] == CANCELLED}
     charged = [e for e in events if e["kind"] == CHARGED and (e["request"], e["attempt"]) not in back]
@@ -87,9 +90,10 @@ def statements(events: Sequence[dict], sizes: Mapping[str, int]) -> list[Stateme
         for event in mine:
             charge = Charge.of_event(event)
             total += charge
-            lost = event["attempt"] < latest[event["request"]] or last[event["request"]] == CHARGED
-            state = "lost before it was stored" if lost else _STATES[last[event["request"]]]
             meters = sizes.get(event.get("meters"))
+            stored = event["attempt"] == latest[event["request"]] and _STATES.get(last[event["request"]])
+            goes_on = (event["request"], event["attempt"]) in unfinished
+            state = stored or (_GOES_ON if goes_on else "lost before it was stored")
             entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state, meters))
         out.append(Statement(who, tuple(entries), total))
     return out
@@ -130,7 +134,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
         if len(by_period) > 1:
             last.append(f"In all budget periods together it has spent {_most(ever)}.")
         last = last or ["No release was about this meter, if its id is written as on the list of a release."]
-    for statement in statements(events, ledger.sizes()):
+    for statement in statements(events, ledger.sizes(), ledger.unfinished()):
         lines.append(statement.title)
         for entry in statement.entries:
             event, of = entry.event, "" if entry.meters is None else f" of {entry.meters:,} meters"
@@ -152,6 +156,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
 
 
 _STATES = {STORED: "stored", PUBLISHED: "published"}
+_GOES_ON = "stopped; the same release goes on at no cost"
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:

@@ -101,7 +101,7 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
 
 def write_ledger_page(ledger: Ledger, output) -> None:
     """Write the page; a ledger that cannot be trusted is refused."""
-    found = statements(ledger.events(), ledger.sizes())
+    found = statements(ledger.events(), ledger.sizes(), ledger.unfinished())
     accounts = []
     with tempfile.TemporaryDirectory() as folder:
         for number, statement in enumerate(found):

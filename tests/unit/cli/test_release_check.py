@@ -16,13 +16,14 @@ from meterdp.core.config import load_schema
 from meterdp.errors import REFUSAL
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.spent import CHARGED
 from meterdp.release import asked as asking
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.parameters import SimulationParameters, describe_simulated
 from tests.conftest import ROOT, config_of
-from tests.unit.release.charged import released
+from tests.unit.release.charged import kinds, released, stopped
 
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
 NAMED |= {"insist": True}  # so few homes are not worth their epsilon
@@ -366,6 +367,82 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
 
 
+def with_meters(homes, count):
+    """Write a list of so many meters, which is long enough to be worth its epsilon from a thousand on."""
+    Path(homes["export"]["meters"]).write_text("meter_id\n" + "".join(f"M{n:04d}\n" for n in range(count)))
+
+
+def changed(homes, **release):
+    return homes | {"release": homes["release"] | release}
+
+
+def mixture_of(homes, simulated=False):
+    """Return a service, its request for the mixture, and its ledger."""
+    service = service_of(changed(homes, what=["mixture"]), simulated)
+    return service, service.request(asked(service)[0][0][0]), Ledger(service.config["release"]["ledger"])
+
+
+def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, check):
+    """The sums are those that the ledger comes to, and what goes on is no repeat of what was released since."""
+    with_meters(homes, 1000)
+    homes = changed(homes, what=["mixture"], insist=False)
+    service, request, ledger = mixture_of(homes)
+    both = epsilon_of(request.charge + request.charge, 1e-5)
+
+    stopped(ledger, request, service.limit, lost=True)
+    code, said = check(homes)
+    assert code == 0 and "    charged again: the last attempt at this release was lost in the middle of a dra" in said
+    assert "synthetic profiles: charged epsilon 1 at" in said and f"will have spent up to epsilon {both:.3g}," in said
+    stopped(ledger, request, service.limit, lost=False)
+    code, said = check(homes)
+    assert code == 0 and "charged again" not in said and "charged epsilon" not in said
+    assert "goes on with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
+    assert f"will have spent up to epsilon {both:.3g}," in said
+    _, like, _ = mixture_of(changed(homes, epsilon=0.5))
+    released(ledger, like, service.limit)
+    assert check(homes)[0] == 0 and kinds(ledger).count(CHARGED) == 3
+    code, said = check(changed(homes, what=["mixture", "forecasts"]))
+    assert code == 0 and "together epsilon 1; with" in said, "the forecasts alone"
+
+
+def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
+    """A slip of whoever releases is charged in full; it tells which stored release it is like, and what to do."""
+    with_meters(homes, 1000)
+    homes = changed(homes, insist=False)
+    service, request, ledger = mixture_of(homes)
+    released(ledger, request, service.limit)
+    assert check(homes)[0] == 0, "forecasts of the same days are no mixture"
+    words = (
+        r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} in %s; "
+        "undo that to publish the stored one unchanged at no cost, or set release.insist to true to pay again%s\n"
+    )
+    free = "; without another charge, any number of profiles can be sampled from the released mixture .*"
+    for slip, differs, more in (
+        ({"population": "Mad River"}, "release.population", r"\."),
+        ({"epsilon": 2}, "release.epsilon", r"\."),
+        ({"synthetic_profiles": 7}, "release.synthetic_profiles", free),
+    ):
+        code, said = check(changed(homes, **slip))
+        assert code == 1 and len(refusals(said)) == 1 and re.search(words % (differs, more), said), said
+        assert "Nothing was read or charged" in said and "This release covers" not in said
+        code, said = check(changed(homes, insist=True, **slip))
+        assert code == 0 and f" in {differs}\n" in said
+    with_meters(homes, 1003)
+    assert check(homes)[0] == 1, "three more meters charge a thousand again"
+    assert check(homes | {"export": homes["export"] | {"last_day": "2025-03-09"}})[0] == 0, "new days are no repeat"
+    Path(homes["export"]["meters"]).write_text("meter_id\n" + "".join(f"N{n}\n" for n in range(1000)))
+    assert check(homes)[0] == 0, "other homes are no repeat"
+
+
+def test_a_repeat_of_a_simulated_release_is_refused_too(tmp_path, check):
+    simulated = {"simulate": {"households": 1000, "circuits": 4, "days": 60}}
+    simulated |= {"release": {"ledger": str(tmp_path / "ledger.sqlite"), "what": ["mixture"]}}
+    service, request, ledger = mixture_of(simulated, simulated=True)
+    released(ledger, request, service.limit)
+    assert check(simulated)[0] == 0 and check(changed(simulated, insist=True, epsilon=2))[0] == 0
+    assert "would be charged again" in check(changed(simulated, epsilon=2))[1]
+
+
 def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes, check, monkeypatch):
     """Names of settings alone; order and unused columns of the list are no difference."""
     homes["release"] |= {"what": ["mixture", "households"], "cap_epsilon": 8}
@@ -421,6 +498,7 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     assert any(line.startswith("To be checked: ") and "60 have no reading that counts" in line for line in said)
     assert any("with different leading zeros" in line for line in said)
     assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1] and "`make check`" in said[-1]
+    assert "stays charged, and only the same release goes on at no cost" in said[-1]
     (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
     assert to_check_in_export(config_of(homes)) == []
 

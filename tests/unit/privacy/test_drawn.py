@@ -4,7 +4,10 @@ That releases go on with what was drawn is shown for all of them in tests/golden
 """
 
 import multiprocessing
+import os
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +130,66 @@ def test_a_run_killed_at_any_moment_draws_an_answer_once_for_every_charge(ledger
     one_release(ledger)
     noted = Noted.notes.read_text().splitlines()
     assert released(ledger)["1"].hex() == noted[-1] and len(noted) <= kinds(ledger).count(CHARGED)
+
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_run_stopped_at_any_moment_loses_no_answer(tmp_path, monkeypatch, stop):
+    """Nobody is charged twice, whether the signal ends the process at once or raises what ends it."""
+    monkeypatch.setattr(Noted, "notes", tmp_path / "notes", raising=False)
+    generator, context, stopped = np.random.default_rng(6), multiprocessing.get_context("fork"), 0
+    for number in range(25):
+        ledger = Ledger(tmp_path / f"{number}.sqlite")
+        process = context.Process(target=one_release, args=(ledger,))
+        process.start()
+        while not ledger.unfinished_path.exists():
+            time.sleep(0.0005)
+        time.sleep(generator.uniform(0, 0.05))
+        os.kill(process.pid, stop)
+        process.join()
+        stopped += kinds(ledger).count(STORED) == 0
+        one_release(ledger)
+        assert kinds(ledger) == [CHARGED, STORED]
+    assert stopped > 5 and len(Noted.notes.read_text().splitlines()) == 25
+
+
+def test_signals_take_effect_as_before_once_the_answer_is_on_disk(ledger, monkeypatch):
+    """All of them, also if the first raises; in another thread, which gets none, nothing is held."""
+    came, randomise = [], SafeNoise.randomise
+
+    def stopped_in_the_draw(*given):
+        for stop in STOPS:
+            signal.raise_signal(stop)
+        assert came == []
+        return randomise(*given)
+
+    def ends(number, frame):
+        came.append((number, sorted(path.name for path in answers(ledger).iterdir())))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SafeNoise, "randomise", stopped_in_the_draw)
+    before = {stop: signal.signal(stop, ends) for stop in STOPS}
+    try:
+        died(ledger, None)
+        assert sorted(came) == sorted((stop, ["0.npz", "1.npz"]) for stop in STOPS)
+        assert all(signal.getsignal(stop) is ends for stop in STOPS)
+        monkeypatch.undo()
+        with ThreadPoolExecutor(1) as other:
+            assert list(other.submit(released, ledger).result()) == ["0", "1", "2"]
+    finally:
+        for stop, handler in before.items():
+            signal.signal(stop, handler)
+    assert kinds(ledger) == [CHARGED, STORED]
+
+
+def test_a_second_stop_leaves_no_charge_half_taken_back(ledger, monkeypatch):
+    """Who waits in vain for other nodes and presses Ctrl-C, does so twice."""
+    real = drawn.Drawn.take_back
+    monkeypatch.setattr(drawn.Drawn, "take_back", lambda one: real(one) and not signal.raise_signal(signal.SIGINT))
+    died(ledger, None, ready=lambda: fails(KeyboardInterrupt()))
+    assert kinds(ledger) == [CHARGED, CANCELLED]
 
 
 def lost_in_a_draw(ledger, monkeypatch):

@@ -100,6 +100,14 @@ def released(ledger, request, limit, draw=lambda: {"a": b"x"}) -> dict[str, byte
     return released_all(ledger, [(request, lambda earlier: draw())], limit)[0]
 
 
+def stopped(ledger, request, limit, lost: bool) -> None:
+    """Start a release that dies while it draws, or when everything is drawn and nothing stored."""
+    draws = [lambda: fails(KeyboardInterrupt())] * lost
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ledger, "store", lambda *_: fails(KeyboardInterrupt()))
+        released(ledger, request, limit, *draws)
+
+
 def refused(ledger, request, limit, words="would spend more") -> None:
     """Check that a request is refused in these words, before noise is drawn."""
     with pytest.raises(InputError, match=words):

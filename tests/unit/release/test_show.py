@@ -14,7 +14,8 @@ from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release import show
-from tests.unit.release.charged import released
+from meterdp.report.ledger import write_ledger_page
+from tests.unit.release.charged import never, released, stopped
 
 BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
 LIMIT = Limit(5.0, 1e-5)
@@ -65,6 +66,25 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         r"No meter has spent more in '2026' than .*; one more release of epsilon ([\d.]+) would fit", text
     )
     assert float(said[1]) == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
+
+
+def test_a_stopped_release_is_lost_only_if_nobody_knows_what_it_drew(tmp_path):
+    one = replace(request(1.0), parameters={"artefact": "feeders"})
+    ledger, goes_on = Ledger(tmp_path / "ledger.sqlite"), "stopped; the same release goes on at no cost"
+
+    def states():
+        write_ledger_page(ledger, tmp_path / "ledger.html")
+        page, text = (tmp_path / "ledger.html").read_text(), show.sentence(ledger)
+        found = [text.count(f"delta 1e-05, {state}\n") for state in ("lost before it was stored", goes_on, "stored")]
+        assert found[1] == page.count(f"<td>{goes_on}</td>")
+        return found
+
+    stopped(ledger, one, LIMIT, lost=True)
+    assert states() == [1, 0, 0]
+    stopped(ledger, one, LIMIT, lost=False)
+    assert states() == [1, 1, 0]
+    released(ledger, one, LIMIT, never)
+    assert states() == [1, 0, 1]
 
 
 def test_charges_of_one_kind_are_told_apart(tmp_path):
