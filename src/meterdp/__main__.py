@@ -75,6 +75,13 @@ def main(words: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except Exception as error:
+        if words is not None:
+            raise
+        from meterdp.core.job import without_message
+
+        print(without_message(error), file=sys.stderr)
+        return 1
 
 
 def _add(parser: argparse.ArgumentParser, table: Mapping, words: Sequence[str], group: tuple[str, ...]) -> None:

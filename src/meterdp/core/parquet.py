@@ -66,7 +66,8 @@ def as_arrow(table: Table, data: pa.Table | pd.DataFrame | Mapping) -> pa.Table:
     schema = table.schema
     names = set(data.column_names if isinstance(data, pa.Table) else data.keys())
     if names != set(schema.names):
-        raise ValueError(f"table {table.name}: columns {sorted(names ^ set(schema.names))} do not match")
+        lacks, more = sorted({*schema.names} - names), sorted(names - {*schema.names})
+        raise ValueError(f"table {table.name}: declared but not given {lacks}, given but not declared {more}")
     if not isinstance(data, pa.Table | Mapping):
         data = pa.Table.from_pandas(data, preserve_index=False)
     arrays = [

@@ -31,6 +31,7 @@ import pytest
 from meterdp.core.parquet import read_table
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import INGEST_REPORT, METERS
 from meterdp.profiles.grid import read_shard
@@ -399,6 +400,10 @@ def others_changed(name: str, rewrites: int) -> tuple[int, int]:
             changed += any(after[kind.meter(m)] != before[kind.meter(m)] for m in METERS_LISTED if m != VICTIM)
             moved += after[kind.meter(VICTIM)] != before[kind.meter(VICTIM)]
     return changed, moved
+
+
+def test_every_reader_is_rewritten():
+    assert {kind.options.get("format", "long_csv") for kind in FORMATS.values()} == set(READERS)
 
 
 @pytest.mark.parametrize("name", FORMATS)
