@@ -39,6 +39,8 @@ autodoc_member_order = "bysource"
 # Of a finished study and of a reproduction, for the gallery.
 gallery_results = str((ROOT / os.environ.get("METERDP_RESULTS", "results")).resolve())
 
+# Blocks without a language are commands and what is printed.
+highlight_language = "none"
 html_theme = "furo"
 html_title = "meterdp"
 html_static_path = ["_site/static"]

@@ -470,8 +470,8 @@ MUTANTS = (
     Mutant(
         "release: a forecast has the name of another circuit",
         "src/meterdp/release/forecasts.py",
-        "names = {group: service.circuits[h] for h, group in groups}",
-        "names = dict(enumerate(service.circuits[::-1]))",
+        "names = [*_sizes(circuit, self.service)]",
+        "names = [*_sizes(circuit, self.service)][::-1]",
         "tests/unit/release/test_household_forecasts.py",
     ),
     Mutant(
@@ -626,6 +626,13 @@ MUTANTS = (
         f"{EXPORTS}/readers/wide_csv.py",
         " & ~(given & skipped).any(1)",
         "",
+        "tests/unit/ingest/test_layouts.py",
+    ),
+    Mutant(
+        "an export misread: hours by the clock that are named by their ends are an hour late",
+        f"{EXPORTS}/readers/wide_csv.py",
+        "by_clock_us - later * settings.interval_us",
+        "by_clock_us",
         "tests/unit/ingest/test_layouts.py",
     ),
     Mutant(
@@ -964,6 +971,20 @@ MUTANTS = (
         "src/meterdp/ingest/meter_list.py",
         "if row_of[meter] == row and not blurred:",
         "if not blurred:",
+        "tests/unit/ingest/test_records_stand_alone.py",
+    ),
+    Mutant(
+        "ledger: a new one begins where a lost one left its key",
+        f"{PRIVACY}/ledger.py",
+        "            _ = self.begins\n",
+        "",
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "list: a meter in other capitals is another",
+        "src/meterdp/ingest/meter_list.py",
+        "if (name := plain_name(meter)) in known:",
+        "if (name := meter) in known:",
         "tests/unit/ingest/test_records_stand_alone.py",
     ),
     Mutant(

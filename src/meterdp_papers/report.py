@@ -14,7 +14,7 @@ from meterdp.pages import numbers
 from meterdp.pages.html import write_page
 from meterdp.report.pages import picture
 from meterdp.report.style import load
-from meterdp_papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
+from meterdp_papers.common.scorecard import EVERY, FAILS, HOLDS, NONE, OPEN, SOME, summed_up
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.registry import PAPERS
 
@@ -43,7 +43,7 @@ def build_reproduction_report(
                 "key": key,
                 "name": card["paper"].iloc[0],
                 "claims": (claims := _claims(card)),
-                "tally": _tally([claim["verdict"] for claim in claims]),
+                "tally": _tally(claims),
                 "tables": [p.write(tables[key][p.name]) for p in PAPERS[key].printed if p.name in tables[key]],
                 "pictures": {
                     f.name: picture(figures[key][f.name], f) for f in PAPERS[key].figures if f.name in figures[key]
@@ -67,7 +67,8 @@ def _claims(card: pd.DataFrame) -> list[dict]:
         own = rows[rows["substitute"].isna()]  # what stands for a paper's data decides nothing
         holds = dict(zip(own["reading"], own["holds"], strict=True))
         verdict = summed_up(holds)
-        yes = [variant for variant, value in holds.items() if value == "holds"]
+        yes = [variant for variant, value in holds.items() if value == HOLDS]
+        no = sum(value == FAILS for value in holds.values())
         # The list of all variants with their verdicts follows on the page.
         named = f": {'; or '.join(yes)}" if len(yes) <= NAMED else ""
         phrase = {
@@ -76,17 +77,32 @@ def _claims(card: pd.DataFrame) -> list[dict]:
             NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} variants",
             OPEN: OPEN if holds else f"{OPEN} here, as the paper's data are not there",
         }[verdict]
+        if no and verdict != NONE:
+            phrase += f", does not hold under {no}" + (f" of {len(holds)}" if verdict == OPEN else "")
         if defect := rows["defect"].iloc[0]:
             phrase += f", but see defect {defect}"
-        entry = {name: rows[name].iloc[0] for name in ("claim", "rule")}
+        entry = {"item": item, "verdict": verdict, "fails": no > 0, "phrase": phrase}
+        entry |= {name: rows[name].iloc[0] for name in ("claim", "rule")}
         rows = rows.assign(more=[n and numbers.counted(int(n), "trial") for n in rows["deciding_trials"]])
-        found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
+        found.append(
+            {
+                "item": item,
+                "verdict": verdict,
+                "fails": no > 0,
+                "phrase": phrase,
+                "rows": rows.to_dict("records"),
+                **entry,
+            }
+        )
     return found
 
 
-def _tally(verdicts: list[str]) -> str:
+def _tally(claims: list[dict]) -> str:
+    verdicts = [claim["verdict"] for claim in claims]
     parts = [f"{verdicts.count(v)} {words}" for v, words in _TALLY.items() if v in verdicts]
-    return f"Of {numbers.counted(len(verdicts), 'claim')}, {', '.join(parts)}."
+    false = sum(claim["fails"] for claim in claims if claim["verdict"] != NONE)
+    also = f" Among those that are not the same under all, a variant contradicts {false}." if false else ""
+    return f"Of {numbers.counted(len(verdicts), 'claim')}, {', '.join(parts)}.{also}"
 
 
 # Verdict -> what is said of the claims it is given.

@@ -43,7 +43,7 @@ class ArmaFits:
     ar, ma : (N, p), (N, q) float64 arrays
         phi and theta; zero where a fit has none.
     mean : (N,) float64 array
-        On the log scale.
+        On the log scale; NaN, like the forecasts, for a series without a reading.
     sigma2 : (N,) float64 array
         Variance of e, squared log units.
     log_likelihood : (N,) float64 array
@@ -81,7 +81,9 @@ class ArmaFits:
     def _rows(self, of, steps: int) -> np.ndarray:
         _check_whole(steps, "steps", 24)
         end = np.array([self._log.shape[1]])
-        return np.array([of(fit, row, end, steps)[0] for fit, row in zip(self._fits, self._log, strict=True)])
+        rows = np.array([of(fit, row, end, steps)[0] for fit, row in zip(self._fits, self._log, strict=True)])
+        rows[self.readings_used == 0] = np.nan
+        return rows
 
     def __repr__(self) -> str:
         # A fit of one meter must not end in a log because somebody printed its name.
@@ -177,7 +179,7 @@ def fit_arma(
         np.array([one.status for one in fits]),
         np.array([np.pad(one.ar, (0, p - one.ar.size)) for one in fits]),
         np.array([np.pad(one.ma, (0, q - one.ma.size)) for one in fits]),
-        np.array([one.mean for one in fits]),
+        np.array([one.mean if one.observation_count else np.nan for one in fits]),
         np.array([one.innovation_variance for one in fits]),
         np.array([one.log_likelihood for one in fits]),
         np.array([one.observation_count for one in fits]),

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -59,7 +60,7 @@ class FitGuarantee(DrawnGuarantee):
     def __str__(self) -> str:
         if not self.for_release:
             return super().__str__()
-        said = f"{self._noise}, and clipping moves those of skewed data, too"
+        said = f"{self._noise}, and clipping moves those of data that are not Gaussian, too"
         return f"{super().__str__()}, of {self.covers}; {said}; proof: {self.proof}"
 
     @property
@@ -107,13 +108,15 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     ----------
     n_components : int, default=1
         Number K of classes, public.
-    epsilon, delta : float, default=1.0, 1e-5
-        Of one fit. With safe noise delta is at most one over the number of records.
+    epsilon : float, default=1.0
+        Of one fit.
+    delta : float, default=1e-5
+        Of one fit; use one far below one over the number of records. With safe noise delta is at most one over the number of records.
     bounds : (low, high)
         Two numbers, or two arrays with one number for each feature, from public knowledge and **never from the data**:
         the smallest and the largest record are private. Records outside are moved to the bounds. Noise is in
         proportion to a radius around the middle of the bounds that is found under the same epsilon. **The middle must
-        be near the data**: then bounds ten times too wide cost little; otherwise classes are lost, as with energies
+        be near the data**: then bounds twenty times too wide cost little; otherwise classes are lost, as with energies
         from 0 to many times their mean, also at a large epsilon. Too narrow ones clip records. No warning tells: take
         bounds from public statistics, and logs of energies. Features are measured in units of their bounds, so choose
         bounds that are equally wide relative to the spread of each feature.
@@ -131,10 +134,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     random_state : int, optional
         Seed of ``noise="study"``, 0 if none is given. Safe noise has none, also not for `sample`, and refuses one.
     ledger : path-like, optional
-        SQLite file that is charged before noise is drawn; it is made if it does not exist. The same request (all
-        public parameters here and the number of records) gets the mixture of the first time and costs nothing;
-        another order of `meters` makes no other request, other meters do. It can
-        be a ledger of the workflow: releases about the same meters and budget period add up.
+        SQLite file that is charged before noise is drawn; it is made, with a warning, if it does not exist. The same
+        request (all public parameters here and the number of records) gets the mixture of the first time, with a
+        warning, and costs nothing. The order of `meters` does not matter. It can be a ledger of the workflow: releases
+        about the same meters and budget period add up.
     population : str
         Public name of the people behind the records, a label.
     budget_period : str
@@ -150,8 +153,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     records : str
         Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
         others of the same name, days and meters get the mixture of the first.
-    cap_epsilon, cap_delta : float, default=4.0, 1e-5
-        What population and budget period may spend in all.
+    cap_epsilon : float, default=4.0
+        What population and budget period may spend in all, at `cap_delta`.
+    cap_delta : float, default=1e-5
 
     Attributes
     ----------
@@ -199,7 +203,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0056 standard deviations and a variance by about 0.016 of itself, and clipping moves those of skewed data, too; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0056 standard deviations and a variance by about 0.016 of itself, and clipping moves those of data that are not Gaussian, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -354,15 +358,19 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 field="X",
                 hint="give the columns that are features, as numbers",
             )
+        require(
+            not hasattr(X, "columns") or len({*X.columns}) == len(X.columns),
+            "X",
+            "has two columns of the same name",
+            "give every feature a name of its own",
+        )
         try:
             x = validate_data(self, _unmasked(X), dtype=np.float64, ensure_all_finite=False, **how)
         except Exception as error:  # of whatever X is made of
-            refused = _refused(error)
+            refused = _times() if hasattr(X, "dtypes") and _has_times(X) else _refused(error)
         else:
             if _has_times(X):
-                refused = Refused(
-                    "holds dates or durations", field="X", hint="use numbers alone: convert them to numbers first"
-                )
+                refused = _times()
             # Any NaN is the smallest, any infinity one of the two.
             elif not x.size or np.isfinite([x.min(), x.max()]).all():
                 return x
@@ -432,6 +440,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         require(replaced, "adjacency", "is not what a ledger adds up", "use replace_one, or no ledger")
         is_path = isinstance(path, str | os.PathLike) and str(path) and "\0" not in str(path)
         require(is_path, "ledger", "is not the path of a file", "give one such as 'ledger.sqlite'")
+        require(Path(path).parent.is_dir(), "ledger", "is in a folder that is not there", "correct the path")
         for name in ("population", "budget_period", "records"):
             value = getattr(self, name)
             is_name = isinstance(value, str) and value.strip() and _is_text(value)
@@ -543,6 +552,10 @@ def _refused(error: Exception) -> Refused:
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
     return RefusedType(problem, field="X", hint="use numbers alone")
+
+
+def _times() -> Refused:
+    return Refused("holds dates or durations", field="X", hint="use numbers alone: convert them to numbers first")
 
 
 def _texts_in(x) -> str:

@@ -68,11 +68,13 @@ def _show(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise InputError("is not there", file=path, hint="run `make audit` first, or give its folder")
     rows = read_table(path, AUDIT).to_pylist()
-    print(f"{'mechanism':<32}{'claimed':>9}{'found':>9}  {'expected':<9}{'exceeded':<10}what was broken")
+    heads = f"{'adjacency':<13}{'seen':<21}what was broken, or else the two neighbours"
+    print(f"{'mechanism':<32}{'claimed':>9}{'found':>9}  {'expected':<9}{'exceeded':<10}{heads}")
     for row in rows:
         print(
             f"{row['mechanism']:<32}{row['epsilon_claimed']:>9.3g}{row['epsilon_lower']:>9.3g}  "
-            f"{row['expected']:<9}{row['exceeded']:<10}{row['mutant'] or ''}".rstrip()
+            f"{row['expected']:<9}{row['exceeded']:<10}{row['adjacency']:<13}{row['seen']:<21}"
+            f"{row['mutant'] or row['neighbours']}"
         )
     wrong = sum(not row["as_expected"] for row in rows)
     print("claimed: epsilon; found: its lower bound; exceeded: which claim, that on epsilon or mu.")

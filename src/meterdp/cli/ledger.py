@@ -20,15 +20,16 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
 
 
 def opened(path: Path):
-    """Return a ledger that is there: one that is not would be made, and another file become a ledger."""
+    """Return a ledger that is there or was: a new one would be made, and another file become a ledger."""
     from meterdp.privacy.ledger import Ledger
     from meterdp.privacy.ledger_file import is_ledger
 
-    if not path.is_file():
+    ledger = Ledger(path)
+    if ledger.begins:
         raise InputError("is not there", file=path, hint="give the path of the ledger; the first release makes it")
     if not is_ledger(path):
         raise InputError("is not a ledger, or is damaged", file=path, hint="give the path of the ledger")
-    return Ledger(path)
+    return ledger
 
 
 def _counted(found) -> str:

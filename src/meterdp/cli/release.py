@@ -112,8 +112,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
             return refused, [*planned, *_strata(refused, service)]
         folders = [(together, [service.request(mechanism) for mechanism in together]) for together in found]
         requests = [request for _, own in folders for request in own]
-        with _ledger(service) as ledger:  # which refuses what its limits do not allow
-            new = ledger.check(requests, service.limit)
+        new = _not_stored(requests, service)
         refused = [*_repeats([request for request in requests if new.get(request.key) in DUE], service)]
     except InputError as error:
         return [error], planned
@@ -196,17 +195,55 @@ def _of_files(config: Mapping) -> Iterator[InputError]:
                 yield error
 
 
+def _not_stored(requests: Sequence, service) -> dict[str, str]:
+    """Return what becomes of what is not stored; the ledger refuses what its limits do not allow, or it has lost."""
+    with _ledger(service) as ledger:
+        new = ledger.check(requests, service.limit)
+        for request in requests:
+            ledger.stored(request.key)  # before a run has nothing to do, as its folder is there
+        if new:
+            _check_released(ledger, service)
+    return new
+
+
+def _check_released(ledger, service) -> None:
+    """Refuse a charge if a folder in results/release was charged to the same budget, but is not in the ledger.
+
+    The sums that folders state are not compared: they count what was asked for with them, drawn or not.
+    """
+    from meterdp.privacy.periods import day_of, interval_of, overlap
+    from meterdp.publish.received import MANIFEST, read_manifest
+
+    if service.simulated:
+        return
+    root, released = Path(service.config["results_dir"]) / "release", {}
+    for path in sorted([*root.glob(f"*/{MANIFEST}"), *root.glob(f"earlier/*/{MANIFEST}")]):
+        with suppress(InputError, ValueError, OverflowError):  # no released folder, and none of these readings
+            _, manifest = read_manifest(path.parent)
+            days = interval_of(*map(day_of, manifest["period"]), service.config["export"]["time_zone"])
+            if not manifest["simulated_data"] and any(overlap(days, period) for period in service.periods):
+                released[path.parent.relative_to(root).as_posix()] = set(manifest["sha256"].values())
+    if unknown := ledger.lacks(released):
+        raise InputError(
+            f"has readings of this budget period in {' and '.join(unknown)}, which {ledger.path.name} does not know: "
+            "they were charged in another ledger, or in a later state of this one",
+            file=root,
+            hint="restore that ledger or, if these are other meters or nobody was ever given the files, move them "
+            "elsewhere",
+        )
+
+
 @contextmanager
 def _ledger(service):
     """Open the ledger, or an empty one where there is none yet: the first release makes it."""
     from meterdp.privacy.ledger import Ledger
 
     ledger = Ledger(service.config["release"]["ledger"])
-    if ledger.path.exists() or ledger.copy_path.exists():
-        yield ledger
-    else:
+    if ledger.begins:
         with tempfile.TemporaryDirectory() as folder:
-            yield Ledger(Path(folder) / "ledger.sqlite")
+            yield Ledger(Path(folder) / ledger.path.name)
+    else:
+        yield ledger
 
 
 def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
@@ -262,7 +299,7 @@ def _begins(path: Path) -> Iterator[str]:
     from meterdp.privacy.ledger import Ledger
     from meterdp.privacy.ledger_file import is_ledger
 
-    if path.exists() or Ledger(path).copy_path.exists():
+    if not Ledger(path).begins:
         return
     others = sorted(one.name for one in path.parent.glob("*.sqlite") if is_ledger(one))
     beside = f"; what {' and '.join(others)} in the same folder charged does not count here" if others else ""

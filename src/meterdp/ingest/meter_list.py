@@ -23,6 +23,7 @@ from meterdp.core.regular import check_file
 from meterdp.errors import InputError
 from meterdp.ingest.batch import plain_id
 from meterdp.ingest.inference.words import METER_FIRST, POINT, STATION
+from meterdp.privacy.meter_lists import plain_name
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.
@@ -167,6 +168,7 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
     said_of: dict[str, dict[str, str]] = {name: {} for name in header if name not in (meter_column, *_OPTIONAL)}
     has_feeders = not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header)
     row_of: dict[str, list[str]] = {}
+    known: set[str] = set()
     for number, row in enumerate(rows[1:], start=2):
         if not any(row):
             continue
@@ -181,6 +183,10 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
             raise InputError(f"names a meter a second time{differs}", file=path, row=number, hint=hint)
         if not meter or len(row) != len(header):
             raise InputError("does not name one meter", file=path, row=number, hint=_ONCE)
+        if (name := plain_name(meter)) in known:
+            problem = "names a meter a second time, in other capitals or with other blanks"
+            raise InputError(problem, file=path, row=number, hint=f"{_ONCE}, and give different meters different ids")
+        known.add(name)
         row_of[meter] = row
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
         for name, said in said_of.items():

@@ -19,11 +19,12 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
@@ -40,6 +41,7 @@ from meterdp.privacy.spent import (
     check_periods,
     most_spent,
     remaining,
+    room,
     spent_of,
 )
 
@@ -74,8 +76,8 @@ class Ledger:
     """The ledger in one file, created when it does not exist.
 
     Beside it, and to be backed up with it, lie its key (``.key``), the folder of what was drawn (``.files``) and a
-    copy of the events (``.copy``); a ledger that lacks what the copy has is refused. The folder ``.unfinished`` holds
-    the answers of runs that died.
+    copy of the events (``.copy``); a ledger that lacks what the copy has is refused, and so is a new one where these
+    are left of another. The folder ``.unfinished`` holds the answers of runs that died.
     """
 
     def __init__(self, path):
@@ -84,6 +86,21 @@ class Ledger:
             self.path.with_name(f"{self.path.name}.{what}")
             for what in ("copy", "key", "files", "unfinished", "locks")
         )
+
+    @property
+    def begins(self) -> bool:
+        """Whether there is no ledger yet; refused if there was one, as what lies beside it is left."""
+        if self.path.exists():
+            return False
+        if self.copy_path.exists():
+            raise tampered(self.path, "is missing, except for its copy")
+        if left := [one.name for one in (self.key_path, self.files_path, self.unfinished_path) if one.exists()]:
+            raise InputError(
+                f"is missing, but not its {' and '.join(left)}: a new ledger would count nothing as spent",
+                file=self.path,
+                hint="restore the ledger from a backup or, if nothing was ever released with it, move these away",
+            )
+        return True
 
     def check(self, requests: Sequence[Request], limit: Limit) -> dict[str, str]:
         """Refuse what :meth:`charge` would refuse, and charge nothing; return what becomes of what is not stored yet,
@@ -174,8 +191,19 @@ class Ledger:
         """Check every event, list and stored file, naming what was changed; return how many there are."""
         with self._opened() as file:
             events, lists, archives = file.verified(), len(file.lists.bitmaps), file.entries.archives()
+            kept = {path.stem for path in self.files_path.glob("*.zip")}
         for archive in archives.values():
             self._read(archive)
+        if unknown := sorted(kept.difference(archives.values())):
+            names = ", ".join(f"{name[:12]}….zip" for name in unknown)
+            raise InputError(
+                f"is as it was written, but has no event for {len(unknown)} of the files in {self.files_path.name} "
+                f"({names})",
+                file=self.path,
+                hint="if a run was killed while it stored its files, run that release again, then move away what is "
+                "still named here; otherwise this is an older state of the ledger: restore the newest backup, and "
+                "release nothing until then",
+            )
         return {"events": len(events), "lists of meters": lists, "stored releases": len(archives)}
 
     def stored(self, request_key: str) -> dict[str, bytes]:
@@ -183,6 +211,17 @@ class Ledger:
         with self._opened() as file:
             archive = file.entries.known(request_key)["archive"]
         return {} if archive is None else self._read(archive)
+
+    def lacks(self, released: Mapping[str, Collection[str]]) -> list[str]:
+        """Return the names of those released folders, given with the SHA-256 of their files, that are not stored."""
+        with self._opened() as file:
+            archives = file.entries.archives()
+        left = dict(released)
+        for archive in reversed(archives.values()):
+            if left:
+                stored = {hashlib.sha256(data).hexdigest() for data in self._read(archive).values()}
+                left = {name: digests for name, digests in left.items() if not stored.issuperset(digests)}
+        return [*left]
 
     def after(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
         """Return what meters will have spent once all requests are charged, the charges that no other exceeds, and
@@ -230,17 +269,24 @@ class Ledger:
                 for name in sorted(periods)
             }
 
-    def left(self) -> dict[str, float]:
-        """Return the largest epsilon, in hundredths, that one more release about all meters could have, by budget
-        period.
+    def left(self) -> dict[str, tuple[float, Limit]]:
+        """Return by budget period the largest epsilon, in hundredths, that one more release about all meters could
+        have, and the lowest limit that holds for one of them.
         """
         with self._opened() as file:
             entries = file.entries.entries()
-            return {name: remaining(entries, one, file.lists) for name, one in _one_more(entries, None).items()}
+            return {name: room(entries, one, file.lists) for name, one in _one_more(entries, None).items()}
 
-    def of_meter(self, meter: str) -> tuple[list[dict], dict[str, tuple[list[Charge], float]], list[Charge]]:
+    def sizes(self) -> dict[str, int]:
+        """Return how many meters are on each list, by its digest."""
+        with self._opened() as file:
+            return {name: file.lists.count(name) for name in file.lists.bitmaps}
+
+    def of_meter(
+        self, meter: str
+    ) -> tuple[list[dict], dict[str, tuple[list[Charge], tuple[float, Limit]]], list[Charge]]:
         """Return the events that count for one meter; by budget period what it has spent, and the largest epsilon, in
-        hundredths, that one more release could have; and what it has spent in all periods together.
+        hundredths, that one more release could have with its limit; and what it has spent in all periods together.
         """
         with self._opened() as file:
             own = file.add_list([meter])[0]  # forgotten when the file is closed
@@ -252,7 +298,7 @@ class Ledger:
             ]
             last = _one_more(entries, own)
             found = {
-                name: (spent_of(entries, one, file.lists), remaining(entries, one, file.lists))
+                name: (spent_of(entries, one, file.lists), room(entries, one, file.lists))
                 for name, one in last.items()
             }
             ever = [spent_of(entries, replace(one, periods=None), file.lists) for one in last.values()][-1:]
@@ -314,8 +360,8 @@ class Ledger:
 
     def store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
         """Keep what was drawn, with or without space for the copy."""
-        name = self.keep(files)
-        with self._opened() as file:
+        with self._opened() as file:  # nobody sees the files without their event
+            name = self.keep(files)
             file.append([{"kind": STORED, "request": key, "attempt": attempt, "archive": name}], copied=False)
         for one in range(1, attempt + 1):
             self.drawn(key, one).remove()
@@ -392,8 +438,10 @@ class Ledger:
 
     @contextmanager
     def _opened(self) -> Iterator[LedgerFile]:
-        with self.alone(), closing(LedgerFile(self.path, self.copy_path, self.key_path)) as file:
-            yield file
+        with self.alone():
+            _ = self.begins
+            with closing(LedgerFile(self.path, self.copy_path, self.key_path)) as file:
+                yield file
 
     @contextmanager
     def asked_once(self, requests: Sequence[Request]) -> Iterator[None]:

@@ -59,8 +59,6 @@ class LedgerFile:
 
     def __init__(self, path: Path, copy_path: Path, key_path: Path):
         self.path, self.copy_path = path, copy_path
-        if not path.exists() and copy_path.exists():
-            raise tampered(path, "is missing, except for its copy")
         self.base = self._connected()
         try:
             # The key is on disk before the ledger is one.

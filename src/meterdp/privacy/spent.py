@@ -102,11 +102,17 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
 
 def remaining(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> float:
     """Return the largest epsilon that one more release like ``new`` could have, in hundredths; 0 if none fits."""
-    left = math.inf
+    return room(entries, new, lists)[0]
+
+
+def room(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> tuple[float, Limit]:
+    """Return what :func:`remaining` does, and the lowest limit that holds for a meter of ``new``."""
+    left, limits = math.inf, [new.limit]
     for period in new.periods or (None,):
-        earlier = [entry for entry in entries if entry.counts_in(period)]
-        left = min(left, _left(list(_most_spent(earlier, new, lists)), new))
-    return left
+        spent = list(_most_spent([entry for entry in entries if entry.counts_in(period)], new, lists))
+        left = min(left, _left(spent, new))
+        limits += [one.limit for one in spent]
+    return left, min(limits, key=lambda limit: limit.epsilon)
 
 
 def spent_of(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> list[Charge]:

@@ -263,10 +263,16 @@ def _spoken(of: Signing) -> list[str]:
         f"{promised} of the time{by_noise}; without the release, 50 % of the time.",
         f"For the board: {promised}. It follows from ε and δ, which are what is promised, limited and charged, so it "
         f"can be compared with the limit and with other releases, and holds for any attacker.{sharper}{tried}",
-        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to guess. "
-        "What is true of most households can be learnt from the release, whether or not any one of them is in it.",
+        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to "
+        "guess than that. What is true of most households can be learnt from the release, whether or not any one of "
+        "them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
-        f"{significant(1000 * sharp.hitting(RARE), 2)} times in 1,000 with it.",
+        f"{significant(1000 * stated.hitting(RARE), 2)} times in 1,000 with it"
+        + (
+            "."
+            if of.exact is None
+            else f", and by the exact noise {significant(1000 * sharp.hitting(RARE), 2)} times."
+        ),
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
         f"all three at most {bound(sharp.of_meters(SEVERAL).naming(2))} of the time; for one meter it is {nearer}, "
         f"both by {'ε and δ' if of.exact is None else 'the exact noise'}.",
@@ -310,8 +316,8 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         "passed" if not above else f"not passed, because more were right than by guessing for {' and '.join(above)}"
     )
     return (
-        f"The test was not run for this release. Of the tests made before, it is {_which(of, found)} that counts "
-        f"here ({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = "
+        f"The test was not run for this release. Of the tests made before, quoted here is {_which(of, found)} "
+        f"({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = "
         f"{plain(found.epsilon)}, a program as the intruder): there the test was {verdict}: {'; '.join(said)}. "
         f"{more}The program names the "
         "readings that look most like what was released. People may be cleverer, but the guarantee holds for them as "
@@ -409,7 +415,7 @@ def _calendar(of: Signing) -> list[tuple]:
         (of.day.isoformat(), f"drawn and charged to every listed meter, with ε = {plain(of.privacy['epsilon'])}"),
         *([("budget period", manifest["budget_period"])] if named else []),
         (
-            f"limit for all releases about a meter{' from these readings' * named}",
+            f"limit for all releases about a meter{' from readings of this budget period' * named}",
             f"ε = {plain(most)} at δ = {plain(about.cap_delta)}",
         ),
         ("spent so far", _spent(budget, of.day)),
@@ -457,9 +463,12 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     left = budget.get("left_epsilon")
     if left is not None:
         size = (
-            f"at most ε = {plain(left)}, on any day, if nothing was released since" if left else "nothing more fits"
+            f"at most ε = {plain(left)}, on any day, if nothing was released since (with Gaussian noise several ε "
+            "add up to less than their sum)"
+            if left
+            else "nothing more fits"
         )
-        rows.append(("next release from these readings", size))
+        rows.append(("next release from readings of this period", size))
     try:
         end = days_of(of.manifest["budget_period"])[-1][1]
     except (ValueError, AttributeError):  # simulated households may have no period, or one of another name

@@ -97,7 +97,7 @@ _FEEDERS = Product(
 _HOUSEHOLDS = Product(
     "Synthetic households over a whole period",
     "Machine learning model",
-    "Households over whole years for planning, research and power flow, without access to readings.",
+    "Households over a whole period for planning, research and power flow, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians of bounded vectors, a vector a household; means of "
     "functions of single entries; and sums of what all households do together in each part of a day, each with "
     "Gaussian noise.",

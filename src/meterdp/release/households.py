@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import bytes_of_pieces, read_table, table_bytes
+from meterdp.households.columns import LEAST_DAYS_OF_SEASONS
 from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
@@ -79,6 +81,10 @@ _SEASONS = (
     "the fewer homes, the weaker the seasons: of 339 simulated homes with heat pumps, 65, 84 and 95 % of "
     "the yearly swing was left at epsilon 1, 2 and 4"
 )
+_NO_SEASONS = (
+    "the period is shorter than nine months, too short to tell seasons: what is drawn for other times of the year "
+    "has none"
+)
 _BLENDED = (
     "homes that differ from most, such as those with heat pumps, are blended into the rest unless they are a stratum "
     "(release.household_strata)"
@@ -107,7 +113,7 @@ class ReleasedPopulation(Calibrated):
     def plan(self) -> Plan:
         """That of the smallest stratum."""
         public = self.mechanism.public
-        return plan_of(public.epsilon, public.delta, public.sizes)
+        return plan_of(public.epsilon, public.delta, public.sizes, self.settings.columns.seasons)
 
     @property
     def remark(self) -> str | None:
@@ -243,12 +249,17 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
     if listed is not None:
         _, stratum = strata_of(_said(listed, release["household_strata"]))
         sizes = tuple(np.bincount(stratum).tolist())
-    return plan_of(release["household_epsilon"], release["delta"], sizes)
+    named = [config["export"][key] for key in ("first_day", "last_day")]
+    days = [date.fromisoformat(day) for day in named if day is not None]
+    seasons = len(days) < 2 or (days[1] - days[0]).days + 1 >= LEAST_DAYS_OF_SEASONS
+    return plan_of(release["household_epsilon"], release["delta"], sizes, seasons)
 
 
-def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
-    """Return what the smallest of strata of so many meters is expected to be worth."""
-    meters = min(sizes)
+def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = True) -> Plan:
+    """Return what the smallest of strata of so many meters is expected to be worth; ``seasons`` if the period is long
+    enough to tell them.
+    """
+    meters, year = min(sizes), _SEASONS if seasons else _NO_SEASONS
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
@@ -267,8 +278,8 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int]) -> Plan:
         sized="listed meters" if len(sizes) == 1 else f"listed meters in the smallest of {len(sizes)} strata",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED + of_smallest,
-        again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes)),
-        warnings=(_PEAKS + ", and lower with strata", _SEASONS) if len(sizes) > 1 else (_PEAKS, _SEASONS, _BLENDED),
+        again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes), seasons),
+        warnings=(_PEAKS + ", and lower with strata", year) if len(sizes) > 1 else (_PEAKS, year, _BLENDED),
         absurd=found["absurd"][0],
         absurd_of="quantile",
     )
@@ -318,12 +329,12 @@ def _files(
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     (first, last), calendar = service.period, settings.calendar
     weather = "" if common is None else ". Another year has the weather of the period, date by date"
+    spans = "day, week or season" if settings.columns.seasons else "day or week"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        "and how much one day, week or season of a household resembles the next. It holds no real "
-        "household's readings.",
+        f"and how much one {spans} of a household resembles the next. It holds no real household's readings.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",

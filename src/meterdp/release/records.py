@@ -7,6 +7,7 @@ configuration. What is asked for here knows records by a public name alone.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -90,10 +91,23 @@ def release_records(
         setting="epsilon",
     )
     ledger = Ledger(budget.ledger)
+    if not (ledger.path.exists() or ledger.copy_path.exists()):
+        warnings.warn(
+            f"the ledger {ledger.path.name} does not exist yet and is made, so nothing counts as spent",
+            UserWarning,
+            stacklevel=3,
+        )
     if budget.meters is not None:
         # Earlier versions named no list: what they drew is of these people only if it was charged to them.
         unlisted = {name: one for name, one in request.parameters.items() if name not in DIGESTS}
         request = ledger.named(request, unlisted, same_meters=True)
+    if ledger.path.exists() and ledger.stored(request.key):
+        warnings.warn(
+            "the ledger has a mixture under these names and settings, which is returned whatever the records hold: "
+            "nothing is drawn or charged. Other records need another name, in `records`",
+            UserWarning,
+            stacklevel=3,
+        )
     try:
         (files,) = release([Part(request, released)], x, ledger, budget.limit)
     except InputError as error:

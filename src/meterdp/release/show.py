@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
-from meterdp.privacy.guarantee import UNIT_OF, PrivacyBudget
+from meterdp.privacy.guarantee import UNIT_OF, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
 from meterdp.privacy.spent import CANCELLED, CHARGED, MOVED, PUBLISHED, RAISED, STORED
@@ -35,6 +35,7 @@ class Entry:
     epsilon: float  # of this charge alone, at the first of DELTAS
     total_epsilon: float  # of all charges up to it
     state: str
+    meters: int | None = None  # on its list, if it has one that the ledger knows
 
     @property
     def what(self) -> str:
@@ -70,10 +71,13 @@ class Statement:
         return f"{names}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
-def statements(events: Sequence[dict], unfinished: Set[tuple[str, int]] = frozenset()) -> list[Statement]:
+def statements(
+    events: Sequence[dict], sizes: Mapping[str, int], unfinished: Set[tuple[str, int]] = frozenset()
+) -> list[Statement]:
     """Return what was charged under every name, lost attempts included and charges that were taken back not.
 
-    Of the attempts that were not stored, ``unfinished`` (:meth:`Ledger.unfinished`) are not lost.
+    ``sizes`` are how many meters are on each list. Of the attempts that were not stored, ``unfinished``
+    (:meth:`Ledger.unfinished`) are not lost.
     """
     back = {(event["request"], event["attempt"]) for event in events if event["kind"] == CANCELLED}
     charged = [e for e in events if e["kind"] == CHARGED and (e["request"], e["attempt"]) not in back]
@@ -89,7 +93,8 @@ def statements(events: Sequence[dict], unfinished: Set[tuple[str, int]] = frozen
             stored = event["attempt"] == latest[event["request"]] and _STATES.get(last[event["request"]])
             goes_on = (event["request"], event["attempt"]) in unfinished
             state = stored or (_GOES_ON if goes_on else "lost before it was stored")
-            entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state))
+            meters = sizes.get(event.get("meters"))
+            entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state, meters))
         out.append(Statement(who, tuple(entries), total))
     return out
 
@@ -100,12 +105,15 @@ def most_by_period(ledger: Ledger) -> list[str]:
     for period, charges in ledger.spent().items():
         if not charges:  # only a limit was raised
             continue
-        lines.append(f"No meter has spent more in '{period}' than {_most(charges)}; {_fits(left[period])}.")
+        lines.append(
+            f"No meter has spent more in '{period}' than {_most(charges)}; the lowest {_fits(*left[period])}."
+        )
     return lines
 
 
-def _fits(left: float) -> str:
-    return f"one more release of epsilon {left:g} would fit" if left else "nothing is left"
+def _fits(left: float, limit: Limit) -> str:
+    more = f"one more release of epsilon {left:g} would fit" if left else "nothing is left"
+    return f"limit is epsilon {limit.epsilon:g} at delta {limit.delta:g}; {more}"
 
 
 def _most(charges: Sequence[Charge]) -> str:
@@ -120,18 +128,18 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
     else:
         events, by_period, ever = ledger.of_meter(meter)
         last = [
-            f"This meter has spent {_most(spent)} in '{period}'; {_fits(left)}."
+            f"This meter has spent {_most(spent)} in '{period}'; its {_fits(*left)}."
             for period, (spent, left) in sorted(by_period.items())
         ]
         if len(by_period) > 1:
             last.append(f"In all budget periods together it has spent {_most(ever)}.")
         last = last or ["No release was about this meter, if its id is written as on the list of a release."]
-    for statement in statements(events, ledger.unfinished()):
+    for statement in statements(events, ledger.sizes(), ledger.unfinished()):
         lines.append(statement.title)
         for entry in statement.entries:
-            event = entry.event
+            event, of = entry.event, "" if entry.meters is None else f" of {entry.meters:,} meters"
             lines.append(
-                f"  {event['at_utc'][:10]}  {entry.what} ({entry.readings}), request {event['request'][:12]}: "
+                f"  {event['at_utc'][:10]}  {entry.what}{of} ({entry.readings}), request {event['request'][:12]}: "
                 f"epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
             )
         spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)

@@ -101,7 +101,7 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
 
 def write_ledger_page(ledger: Ledger, output) -> None:
     """Write the page; a ledger that cannot be trusted is refused."""
-    found = statements(ledger.events(), ledger.unfinished())
+    found = statements(ledger.events(), ledger.sizes(), ledger.unfinished())
     accounts = []
     with tempfile.TemporaryDirectory() as folder:
         for number, statement in enumerate(found):
@@ -137,6 +137,7 @@ def _row(entry) -> dict:
     return {
         "day": entry.event["at_utc"][:10],
         "artefact": entry.what,
+        "meters": "–" if entry.meters is None else f"{entry.meters:,}",
         "period": entry.readings,
         "epsilon": f"{entry.epsilon:.3g}",
         "total": f"{entry.total_epsilon:.3g}",

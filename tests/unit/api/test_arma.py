@@ -140,6 +140,10 @@ def test_what_has_no_process_is_a_mean_and_says_so(fits):
     found = meterdp.fit_arma(rows, ORDER)
     assert found.status.tolist() == ["white", "white"] and found.ar.shape == (2, 2) and not found.ar.any()
     assert found.forecast(2)[0] == pytest.approx([2.5, 2.5])
+    in_kwh = meterdp.fit_arma(np.exp(rows), ORDER, unit="kwh", bounds_kwh=(0.01, 100))
+    for one in (found, in_kwh):  # nothing is known of the second
+        assert one.readings_used[1] == 0 and np.isnan(one.mean[1])
+        assert np.isnan(one.forecast(2)[1]).all() and np.isnan(one.forecast_std(2)[1]).all()
     assert repr(fits) == "ArmaFits(3 series, ARMA(2, 1))"
 
 

@@ -129,7 +129,8 @@ def test_what_is_private_loads_no_package_of_an_extra():
 def test_the_library_works_without_the_extras(tmp_path):
     """Oracle of the curve, which numba compiles where it is there: the same call here."""
     done = without_extras(
-        "import meterdp, numpy as np\n"
+        "import meterdp, numpy as np, warnings\n"
+        "warnings.simplefilter('ignore')\n"
         "kwh = np.random.default_rng(0).gamma(4, 0.1, (2000, 2))\n"
         "one = dict(population='a', budget_period='2025', days=('2025-01-06', '2025-02-02'), time_zone='UTC')\n"
         "for more in ({}, dict(ledger='ledger.sqlite', records='profiles', **one)):\n"

@@ -122,7 +122,7 @@ def test_a_fit_warns_where_covariances_can_be_mostly_noise(records, choices, war
         texts = [str(one.message) for one in said]
         assert bool(texts) == warns == (found.variance_error > 1 / 3)
         assert all(re.match(r"so few records .* mostly noise: .*; use fewer components", text) for text in texts)
-        assert "clipping moves those of skewed data, too" in str(found)
+        assert "clipping moves those of data that are not Gaussian, too" in str(found)
 
 
 def test_a_study_repeats_and_safe_noise_never_does(safe):
@@ -346,6 +346,15 @@ def test_no_refusal_shows_what_it_refuses(broken):
         assert not re.search(r"\d|empty", str(refused.value)) and refused.value.__context__ is None
 
 
+def test_a_table_with_two_columns_of_one_name_or_dates_says_so():
+    for table, problem in (
+        (pd.DataFrame(X, columns=["a", "a"]), "has two columns of the same name"),
+        (pd.DataFrame({"a": X[:, 0], "b": pd.Timestamp("2025-01-01")}), "holds dates or durations"),
+    ):
+        with pytest.raises(ValueError, match=rf"^field 'X': {problem}"):
+            PrivateGaussianMixture(2, bounds=BOUNDS).fit(table)
+
+
 def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     public = {
         "ledger": tmp_path / "ledger.sqlite",
@@ -357,8 +366,18 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
         "cap_epsilon": 2,
     }
     mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **public)
-    first, again = (clone(mixture).fit(X) for _ in range(2))
+    with pytest.warns(UserWarning, match=r"ledger\.sqlite does not exist yet and is made") as warned:
+        first = clone(mixture).fit(X)
+    assert len(warned) == 1
+    with pytest.warns(
+        UserWarning, match="is returned whatever the records hold: nothing is drawn or charged"
+    ) as warned:
+        again = clone(mixture).fit(X)
+    assert len(warned) == 1
     assert np.array_equal(first.means_, again.means_) and "ledger" in again.guarantee_.covers
+    with pytest.raises(ValueError, match=r"^field 'ledger': is in a folder that is not there"):
+        clone(mixture).set_params(ledger=tmp_path / "typo" / "ledger.sqlite").fit(X)
+    assert not (tmp_path / "typo").exists()
     # Numbers of NumPy, as a grid of them holds, are the same request.
     same_people = clone(mixture).set_params(
         population="made-up town", n_components=np.int64(2), epsilon=np.float32(1)

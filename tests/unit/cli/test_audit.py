@@ -27,8 +27,8 @@ def test_lower_bounds_stand_beside_claims(tmp_path, capsys, holds):
     written(tmp_path, good, mutant | {"as_expected": holds})
     assert main(["audit", "show", str(tmp_path)]) == int(not holds)
     _, first, second, _, last = capsys.readouterr().out.splitlines()
-    assert first.split() == ["sound", "4", "3.17", "holds", "none"]
-    assert second.split() == ["sound", "4", "6.25", "caught", "both", "no", "noise"]
+    assert first.split() == ["sound", "4", "3.17", "holds", "none", "some", "some", "some"]
+    assert second.split() == ["sound", "4", "6.25", "caught", "both", "some", "some", "no", "noise"]
     assert last == f"2 rows, {int(not holds)} not as expected."
 
 

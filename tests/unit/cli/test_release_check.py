@@ -1,6 +1,8 @@
 """``meterdp release check``: everything that stands in the way, at once, and what will be charged, before any job."""
 
 import copy
+import hashlib
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -225,6 +227,66 @@ def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, 
     homes["release"]["ledger"] = str(tmp_path / "legder.sqlite")
     said = check(homes)[1]
     assert "so nothing counts as spent; what ledger.sqlite in the same folder charged does not count here\n" in said
+
+
+def test_a_ledger_that_does_not_know_a_released_folder_of_the_budget_period_is_refused(tmp_path, homes, check):
+    """It is another one, or an older state that was restored. Other readings, and simulated ones, are no witness."""
+    homes["results_dir"] = str(tmp_path / "results")
+    service = service_of(homes)
+    (mixture, forecasts), _ = asked(service)
+    ledger, folder = Ledger(homes["release"]["ledger"]), tmp_path / "results/release/mixture"
+    manifest = {
+        "public_parameters": {},
+        "population": "Made-up town",
+        "simulated_data": False,
+        "period": ["2025-03-03", "2025-04-06"],
+        "privacy": {"epsilon": 1, "delta": 1e-5, "adjacency": "replace_one", "hides": [], "does_not_hide": []},
+        "sha256": {"mixture.parquet": hashlib.sha256(b"noise").hexdigest()},
+    }
+    folder.mkdir(parents=True)
+
+    def written(**changed):
+        (folder / "manifest.json").write_text(json.dumps(manifest | changed))
+        return check(homes)
+
+    for path in (ledger.path, tmp_path / "another.sqlite"):
+        homes["release"]["ledger"] = str(path)
+        code, said = written()
+        (line,) = refusals(said)
+        assert code == 1 and "has readings of this budget period in mixture, which" in line
+        assert f"which {path.name} does not know" in line and "or in a later state of this one; restore" in line
+    homes["release"]["ledger"] = str(ledger.path)
+    for free in ({"simulated_data": True}, {"period": ["2024-11-01", "2024-12-31"]}, {"period": None}):
+        assert written(**free)[0] == 0, free
+    released(ledger, service.request(mixture[0]), service.limit, lambda: {"a": b""})
+    older = {path: path.read_bytes() for path in (ledger.path, ledger.copy_path)}
+    released(ledger, service.request(forecasts[-1]), service.limit, lambda: {"mixture.parquet": b"noise", "b": b""})
+    homes["release"]["epsilon"] = 0.9
+    assert written()[0] == 0, "the ledger knows it"
+    for path, data in older.items():
+        path.write_bytes(data)
+    assert written()[0] == 1
+    folder.parent.joinpath("earlier").mkdir()
+    folder.rename(folder.parent / "earlier/mixture-1")
+    code, said = check(homes)
+    assert code == 1 and "of this budget period in earlier/mixture-1, which" in said
+    homes["release"] |= {"epsilon": 1, "what": ["mixture"]}
+    assert check(homes)[0] == 0, "nothing is charged"
+
+
+def test_files_that_the_ledger_has_lost_are_noticed_before_there_is_nothing_to_do(tmp_path, homes, check):
+    homes["release"]["what"] = ["mixture"]
+    service, ledger = service_of(homes), Ledger(homes["release"]["ledger"])
+    (((mixture,),), _) = asked(service)
+    released(ledger, service.request(mixture), service.limit)
+    assert check(homes)[0] == 0
+    ledger.files_path.rename(tmp_path / "elsewhere")
+    code, said = check(homes)
+    assert code == 1 and "has a stored file that was changed or is missing; restore" in said
+    ledger.path.rename(tmp_path / "ledger")
+    ledger.copy_path.rename(tmp_path / "copy")
+    code, said = check(homes)
+    assert code == 1 and "is missing, but not its ledger.sqlite.key" in said and not ledger.path.exists()
 
 
 def test_a_list_with_an_address_of_every_meter_is_to_be_checked(tmp_path, homes, check):

@@ -2,14 +2,17 @@
 
 import math
 import re
+import subprocess
 from statistics import NormalDist
 
 import pytest
 from markdown_it import MarkdownIt
 
 from meterdp.federated.study import ITERATIONS, entries_of, solvable_households
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.gaussian import mu_for
 from meterdp.publish.kinds import KINDS
+from tests.warm import warm_python
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \| (\d+) \|$", re.MULTILINE)
@@ -107,6 +110,21 @@ def test_what_sums_of_circuits_give_away_is_computed(repository):
     )
     assert len(rows) == 5
     assert all(float(noise) == pytest.approx(math.sqrt(12 / int(h)), abs=0.005) for h, noise in rows)
+
+
+def test_accounts_of_meters_become_a_list_of_service_points(repository, tmp_path):
+    [code] = re.findall(r"^```python\n(.*?)^```$", (repository / "docs/howto/export.md").read_text(), re.M | re.S)
+    rows = ["meter_no,service_point,rate_class,feeder", "007,01,R,F1", "008,02,R,F1", "009,01,R,F1"]
+
+    def done():
+        (tmp_path / "accounts.csv").write_text("\n".join(rows))
+        return subprocess.run([warm_python(), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done().returncode == 0
+    found = read_meter_list(tmp_path / "meters.csv")
+    assert found.meter_ids == ["01", "02"] and set(found.said_of) == {"rate_class", "feeder"}
+    rows.append("010,02,SC,F1")
+    assert "a service point has two rate classes" in done().stderr
 
 
 def test_every_release_by_snakemake_is_of_a_configuration_and_its_targets_follow_two_dashes(pages):

@@ -627,6 +627,46 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     assert ("a release would mostly hold noise around a public guess" in said) == most
 
 
+@pytest.mark.parametrize("chosen", ["meter_no", "mpan"])
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_an_exchange_of_meters_says_why_their_column_matters(tmp_path, frame, capsys, chosen, exchanged):
+    """In the second of two files, so that no stamp has both meters of a point."""
+    point, number = frame["meter_id"].str.replace("M", "S"), frame["meter_id"].str.replace("M", "7")
+    later = frame["local"] >= "2025-04-01"
+    if exchanged:
+        number = number.where(~later | (point != "S001"), "7999")
+    frame = (
+        plain(frame)
+        .drop(columns="meter_id")
+        .assign(meter_no=number, **{"mpan" if chosen == "mpan" else "site": point})
+    )
+    (tmp_path / "export").mkdir()
+    for part, rows in frame.groupby(later):
+        rows.to_csv(tmp_path / "export" / f"{part:d}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    of_point, other = ("mpan", "meter_no") if chosen == "mpan" else ("site", "site")
+    why = f"(export.meter_column): if '{of_point}' has several of 'meter_no' because meters"
+    assert f"meters are distinguished by '{chosen}'; '{other}' is possible, too (export.meter_column)" in said
+    assert (why in said) == ("makes two homes of one, each with a budget of its own" in said) == exchanged
+
+
+@pytest.mark.parametrize("other", ["m001", "M 001"])
+def test_ids_that_differ_in_capitals_or_blanks_are_told(tmp_path, frame, capsys, other):
+    frame = plain(frame).replace({"meter_id": {"M002": other}})
+    frame.loc[9, "kwh"] = np.inf
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    words = "1 of 4 ids in the export differs from another only in capitals or blanks"
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    said = capsys.readouterr().out
+    assert words in said and "  1 row: the reading is infinite\n" in said
+    (tmp_path / "list.csv").write_text("meter_id\nM000\nM001\nM003\n")
+    days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and f"To be checked: {words}" in said
+
+
 def test_days_of_a_missing_file_are_named_and_the_longest_part_is_proposed(tmp_path, capsys):
     frame, begin = readings(days=63), pd.Timestamp("2025-03-10")
     day = (pd.to_datetime(frame["local"].str[:10]) - begin).dt.days
@@ -861,6 +901,42 @@ def by_hour(start: str, zone: str, columns: str, days: int = 40) -> pd.DataFrame
     else:
         frame["column"] = [f"HE{n:02d}" for n in number]
     return frame.pivot_table(index=["meter", "date"], columns="column", values="kwh")
+
+
+@pytest.mark.parametrize(
+    ("named", "zone", "rule"),
+    [
+        ("starts", "America/Chicago", "America/Los_Angeles"),
+        ("ends", "America/Chicago", "America/Los_Angeles"),
+        ("starts", "Europe/Athens", "Europe/Athens"),
+        ("ends", "Europe/Athens", "Europe/Zurich"),  # as named by starts in Zurich
+        (None, "America/Chicago", "UTC"),
+    ],
+)
+def test_days_of_23_hours_tell_how_columns_are_numbered(tmp_path, monkeypatch, named, zone, rule):
+    """Behind the rows that the layout is told by, and without a day whose number is that of a month in them."""
+    monkeypatch.setattr("meterdp.ingest.inference.table._LINES", 5)
+    begin = pd.Timestamp("2024-03-01", tz=zone)
+    utc = pd.date_range(begin, begin + pd.DateOffset(days=40), freq="h", inclusive="left").tz_convert("UTC")
+    start, end = (pd.Series((utc + pd.Timedelta(hours=later)).tz_convert(zone).tz_localize(None)) for later in (0, 1))
+    counted = start.groupby(start.dt.date).cumcount() + 1
+    hour = {"starts": start.dt.hour + 1, "ends": end.dt.hour.replace(0, 24), None: counted}[named]
+    kwh = np.random.default_rng(5).gamma(2, 0.3, (4, len(utc))).round(3)
+    stamps = {"date": start.dt.strftime("%m/%d/%Y"), "hour": hour.map("h{:02d}".format)}
+    rows = pd.concat(pd.DataFrame({"meter": f"M{m}", **stamps, "kwh": kwh[m]}) for m in range(4))
+    rows.pivot_table(index=["date", "meter"], columns="hour", values="kwh").to_csv(tmp_path / "e.csv")
+    for given in (None, zone):
+        found = examine(tmp_path / "e.csv", time_zone=given)
+        assert found.findings == [] and found.settings["time_zone"] == (given or rule)
+        assert found.settings["time_format"] == "%m/%d/%Y" and "(export.time_format)" not in "".join(found.to_check)
+        said, to_check = " ".join(found.said), " ".join(found.to_check)
+        assert ("columns in the middle are empty and the last are not: they follow" in said) == (named is not None)
+        assert ("the last columns are empty: columns count from midnight" in said) == (
+            named is None and given == zone
+        )
+        assert ("no column is for the hour that the clock repeats" in to_check) == (named is given is None)
+    table = ingested(tmp_path / "e.csv", found.settings).energy_kwh
+    assert table.index.tz_convert("UTC").equals(utc) and (table.to_numpy().T == kwh).all()
 
 
 @pytest.mark.parametrize("columns", ["clock", "counted"])
@@ -1180,6 +1256,34 @@ def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few
     assert "no meter has a reading on 3 of 70 days: 2025-05-20, 2025-06-10 to 2025-06-11; is a file missing?" in said
     assert re.search(r"0\.0% of a typical meter's readings are missing", said)
     assert "later days follow" in said and "0 of 4 meters" not in said
+
+
+@pytest.mark.parametrize(("begin", "told"), [(2000, False), (1 << 16, True)], ids=["first days", "all days"])
+def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
+    tmp_path, capsys, few_looked_at, monkeypatch, begin, told
+):
+    """Of files by month, two are read as a whole, and of the others no more than where they begin."""
+    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", begin)
+    frame = plain(readings(minutes=60, days=122, start="2025-04-01", meters=2))
+    day = frame["interval_start"].str[:10]
+    (tmp_path / "export").mkdir()
+    for month, rows in frame[~day.isin(["2025-06-29", "2025-06-30"])].groupby(day.str[:7]):
+        rows.to_csv(tmp_path / "export" / f"{month}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    words = "no meter has a reading on 2 of 122 days: 2025-06-29 to 2025-06-30; is a file missing?"
+    assert (words in said) == ("is a file missing" in said) == told and "(first rows only)" in said
+
+
+def test_first_rows_without_a_reading_tell_no_days(tmp_path, capsys, few_looked_at, monkeypatch):
+    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 60)
+    frame = plain(readings())
+    (tmp_path / "export").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 4)):
+        part = frame.iloc[rows].assign(kwh=lambda part: part["kwh"].where(np.arange(len(part)) > 9))
+        part.to_csv(tmp_path / "export" / f"{number}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    assert "is a file missing" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])

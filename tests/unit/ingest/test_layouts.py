@@ -520,7 +520,7 @@ def test_a_column_for_the_repeated_hour_makes_numbers_hours_of_the_clock(tmp_pat
 @pytest.mark.parametrize("minutes", [15, 60])
 @pytest.mark.parametrize("stamp", ["start", "end"])
 def test_a_row_that_leaves_the_skipped_hour_empty_is_by_the_clock_and_others_count(tmp_path, zone, minutes, stamp):
-    """Against pandas' own calendar: a year of one meter by the clock in spring, of another in order of time."""
+    """Against pandas' own calendar: a year of two meters by the clock in spring, of another in order of time."""
     per_day = 24 * 60 // minutes
     days = pd.date_range("2025-01-01", "2025-12-31", tz=zone)
     rng, rows, utc, values = np.random.default_rng(11), [], [], []
@@ -531,9 +531,14 @@ def test_a_row_that_leaves_the_skipped_hour_empty_is_by_the_clock_and_others_cou
         rows.append(("in order", day.date(), *cells))
         if len(v) < per_day:
             cells = [""] * len(cells)
+            ends = [""] * len(cells)
             for at, value in zip(u, v, strict=True):
                 cells[(at.hour * 60 + at.minute) // minutes] = value
-        rows.append(("by the clock", day.date(), *cells))
+                end = at + pd.Timedelta(minutes=minutes)
+                ends[((end.hour * 60 + end.minute) // minutes or per_day) - 1] = value
+        else:
+            ends = cells
+        rows += [("by the clock", day.date(), *cells), ("named by ends", day.date(), *ends)]
         utc.append(u.tz_convert("UTC"))
         values.append(v)
     header = ",".join(["meter_id", "date", *(f"Q{n}" for n in range(1, 25 * per_day // 24 + 1))])
@@ -544,7 +549,7 @@ def test_a_row_that_leaves_the_skipped_hour_empty_is_by_the_clock_and_others_cou
     )  # fmt: skip
     result = ingested(path, setting)
     expected = pd.Series(np.concatenate(values), pd.DatetimeIndex(np.concatenate(utc), tz="UTC"))
-    for meter in ("in order", "by the clock"):
+    for meter in ("in order", "by the clock", "named by ends"):
         found = result.energy_kwh[meter].dropna()
         pd.testing.assert_series_equal(found, expected, check_names=False, check_freq=False)
     assert set(result.counts) == {"used", "value_missing"}

@@ -101,10 +101,11 @@ def test_the_page_shows_every_claim_with_its_rule_and_verdict(page):
     for claim in CLAIMS:
         assert f'<section id="{claim.item}"' in text
     words = "Of 13 claims, 4 true under every variant of the text on the data at hand, 1 true under some variants, "
-    assert f"{words}3 true under none, 5 not to be judged." in text
+    contradicted = "Among those that are not the same under all, a variant contradicts 1."
+    assert f"{words}3 true under none, 5 not to be judged. {contradicted}" in text
     assert "cannot be judged here, as the paper's data are not there".replace("'", "&#39;") in text
     assert "the rule gives &#39;does not hold&#39;. Measured 7" in text
-    assert "holds under 1 of 2 variants: one" in text and "Measured otherwise." in text
+    assert "holds under 1 of 2 variants: one, does not hold under 1" in text and "Measured otherwise." in text
     assert "Measured 0 &lt; 1." in text and "stands for &lt;private&gt;" in text and "None" not in text
     assert "STUDY – NOT FOR RELEASE" in text and "simulated export" in text
     assert text.count('<svg role="img"') == 10 and "687" in text

@@ -173,7 +173,10 @@ def test_the_paper_claims_what_the_documents_measured(repository):
     better, tried = re.search(r"^\| meterdp \| (\d+) of (\d+) better, \2 \(100 %\)", peers, re.MULTILINE).groups()
     cells = re.findall(r"<!-- (.*) homes?\b.*, d = ", (repository / "docs/pictures/peers.svg").read_text())
     level = re.findall(r"^\| (\w+) homes?\b.* level \|$", peers, re.MULTILINE)
-    assert f"In {tried} comparisons" in paper and f"dpmm in {better}," in paper and "the other eight." in paper
+    assert f"dpmm in {better} of the {tried} comparisons" in paper and "in the other eight;" in paper
+    assert f"in {len(cells)} cells" in paper
+    fixed = re.search(rf"^\| meterdp, replace one \| (\d+) of {tried} better", peers, re.MULTILINE)[1]
+    assert f"with a fixed number of records, in {fixed}." in paper
     assert len(cells) * 8 == int(tried) and len(level) == int(tried) - int(better) == 8
     held_out = 8 * cells.count("Australian")
     assert f"it was better in {held_out - level.count('Australian')} of {held_out}." in paper

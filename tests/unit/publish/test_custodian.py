@@ -121,7 +121,7 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     own = "smaller" if epsilon < quoted else "larger"
     assert f"simulated meters with default settings. Of several such tests it is {which}. The bounds" in words
     assert f"The bounds of this release itself, in the table above, are {own}." in words
-    assert f"Of the tests made before, it is {which} that counts here (200 releases of 100 " in words
+    assert f"Of the tests made before, quoted here is {which} (200 releases of 100 " in words
     assert f" simulated meters at ε = {quoted}, a program" in words
     assert "a program as the intruder): there the test was passed: membership" in words
     assert ("the custodian has to run the test" in words) == (epsilon > quoted)
@@ -148,10 +148,8 @@ def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, e
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
     words, budget = words_of(files[CUSTODIAN]), manifest_of(files)["budget"]
-    assert (
-        f"limit for all releases about a meter from these readings ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵"
-        in words
-    )
+    limit = f"from readings of this budget period ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵"
+    assert f"limit for all releases about a meter {limit}" in words
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
     assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
     assert "readings of 2026-01-01 or later the full limit" in words

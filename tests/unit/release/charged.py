@@ -74,7 +74,7 @@ def kinds(ledger) -> list[str]:
 
 def spent(ledger, budget) -> Charge:
     """Return the sum of all charges under a name, lost attempts included."""
-    return next((one.total for one in statements(ledger.events()) if one.budget == budget), NOTHING)
+    return next((one.total for one in statements(ledger.events(), {}) if one.budget == budget), NOTHING)
 
 
 def states(events) -> list[tuple[str, str]]:

@@ -222,6 +222,15 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
+@pytest.mark.parametrize(("last_day", "seasons"), [("2025-09-26", False), ("2025-09-27", True)])
+def test_of_less_than_nine_months_no_seasons_are_promised(town, last_day, seasons):
+    config = town(export={"first_day": "2025-01-01", "last_day": last_day}).config
+    said = " ".join(households.plan(config, 1000, 0).warnings)
+    assert ("yearly swing" in said, "too short to tell seasons" in said) == (seasons, not seasons)
+    period = released(town())["README.md"].decode()  # of eight weeks
+    assert "too short to tell seasons" in period and "one day or week of a household" in period
+
+
 def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town):
     rows = "".join(f"m{i:03d},C{i % 2},S1,{'' if i % 2 else 'F1'},a\n" for i in range(N))
     meters = "meter_id,circuit,secondary_substation_id,lv_feeder_id,rate\n" + rows

@@ -239,6 +239,55 @@ def test_a_ledger_without_its_key_is_refused(ledger, tmp_path):
     assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}
 
 
+@pytest.mark.parametrize("left", ["key_path", "files_path", "unfinished_path"])
+def test_no_ledger_begins_where_something_of_a_lost_one_is_left(ledger, tmp_path, left):
+    released(ledger, listed("a"), LIMIT)
+    (tmp_path / "elsewhere").mkdir()
+    for path in (path for path in tmp_path.glob("ledger.sqlite*") if path != getattr(ledger, left)):
+        path.rename(tmp_path / "elsewhere" / path.name)
+    said = f"is missing, but not its {getattr(ledger, left).name}: .* move these away"
+    refused(ledger, listed("a", name="another"), LIMIT, said)
+    for read in (ledger.events, ledger.verify, lambda: ledger.check([listed("a")], LIMIT)):
+        with pytest.raises(InputError, match=said):
+            read()
+    assert not ledger.path.exists()
+    getattr(ledger, left).rename(tmp_path / "elsewhere" / "moved")
+    assert ledger.begins and ledger.events() == []
+
+
+def test_a_run_that_died_while_it_made_the_ledger_is_no_loss(ledger, monkeypatch):
+    monkeypatch.setattr(ledger_file, "_schema", lambda base: fails(ArithmeticError()))
+    with pytest.raises(ArithmeticError):
+        released(ledger, listed("a"), LIMIT, never)
+    monkeypatch.undo()
+    assert ledger.key_path.exists() and not ledger.begins
+    released(ledger, listed("a"), LIMIT)
+
+
+def test_stored_files_without_an_event_are_named(ledger, tmp_path, monkeypatch):
+    """After a run that died while it stored, until it is repeated; and in an older state that was restored."""
+    released(ledger, request(), LIMIT)
+    older = {path: path.read_bytes() for path in (ledger.path, ledger.copy_path)}
+    append = ledger_file.LedgerFile.append
+
+    def dies(self, events, *more, **options):
+        return fails(ArithmeticError()) if events[0]["kind"] == STORED else append(self, events, *more, **options)
+
+    monkeypatch.setattr(ledger_file.LedgerFile, "append", dies)
+    with pytest.raises(ArithmeticError):
+        released(ledger, request("another"), LIMIT, lambda: {"a": b"drawn once"})
+    monkeypatch.undo()
+    said = "has no event for 1 of the files in ledger.sqlite.files .*if a run was killed.*an older state"
+    with pytest.raises(InputError, match=said):
+        ledger.verify()
+    released(ledger, request("another"), LIMIT, never)
+    assert ledger.verify()["stored releases"] == 2
+    for path, data in older.items():
+        path.write_bytes(data)
+    with pytest.raises(InputError, match=said):
+        ledger.verify()
+
+
 def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_path):
     names = [f"MPAN-{n:012d}" for n in range(30)]
     found = []

@@ -109,6 +109,21 @@ def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
 
 
+def test_a_ledger_that_was_lost_is_not_called_a_new_one(tmp_path, capsys):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    released(ledger, request(1.0), LIMIT)
+    for lost, left in (
+        (ledger.path, "except for its copy"),
+        (ledger.copy_path, r"but not its ledger\.sqlite\.key and ledger\.sqlite\.files"),
+    ):
+        lost.unlink()
+        for command in (["show"], ["verify"], ["draw", "--to", str(tmp_path / "page.html")], ["migrate"]):
+            assert main(["ledger", command[0], str(ledger.path), *command[1:]]) == 1
+            said = capsys.readouterr().err
+            assert re.search(rf"ledger\.sqlite: is missing, {left}.*restore the ledger from a backup", said)
+    assert not ledger.path.exists()
+
+
 def test_a_database_of_another_program_is_left_alone(tmp_path, capsys):
     path = tmp_path / "other 100%.sqlite"
     with closing(sqlite3.connect(path)) as base, base:
@@ -143,11 +158,11 @@ def test_a_meter_has_spent_what_was_charged_to_lists_it_is_on(tmp_path):
         assert sum(event["kind"] == "charged" for event in events) == sum(
             f"m{meter}" in event["words"]["meters"] for event in events if event["kind"] == "charged"
         )
-        for name, (charges, left) in by_period.items():
+        for name, (charges, (left, limit)) in by_period.items():
             mu2 = spent[int(name == "2026"), meter]
             assert [charge.mu**2 for charge in charges] == pytest.approx([mu2])
             room = Charge(np.sqrt(gaussian.mu_for(LIMIT.epsilon, 1e-5) ** 2 - mu2))
-            assert left == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
+            assert left == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02) and limit == LIMIT
         assert sum(charge.mu**2 for charge in ever) == pytest.approx(spent[:, meter].sum())
         assert len(by_period) == np.count_nonzero(spent[:, meter])
     assert len(ledger.events()) == before and ledger.of_meter("m10")[1:] == ({}, [])
@@ -164,12 +179,26 @@ def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
         assert meter not in text
         return text
 
-    assert "epsilon 5 at" in said("m1") and "in '2026'; nothing is left." in said("m1") and "2025" not in said("m1")
+    assert "epsilon 5 at" in said("m1") and "2025 " not in said("m1")
+    assert "in '2026'; its limit is epsilon 5 at delta 1e-05; nothing is left." in said("m1")
     assert "one more release of epsilon 4.8" in said("m3") and "all budget periods" not in said("m3")
-    assert ledger.left()["2026"] == 0 and 4.8 < ledger.left()["2025"] < 4.9  # that of whoever has least
+    assert ledger.left()["2026"] == (0, LIMIT) and 4.8 < ledger.left()["2025"][0] < 4.9  # that of who has least
     both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
     assert f"In all budget periods together it has spent epsilon {both:.3g} at" in said("m2")
     assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
     ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
-    assert "one more release of epsilon" in said("m1") and "limit of epsilon 8" in said("m1")
+    assert "its limit is epsilon 8 at delta 1e-05; one more release of epsilon" in said("m1")
+    assert "limit of epsilon 8" in said("m1")
     assert "nothing is left" in said("m2") and "limit of epsilon 8" not in said("m2")
+
+
+def test_a_charge_says_how_many_meters_it_covers_and_a_period_its_lowest_limit(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    charged(ledger, 1.0, [f"m{n}" for n in range(1234)])
+    charged(ledger, 0.5, ["m1", "m2"])
+    released(ledger, request(0.3), Limit(6.0, 1e-5))
+    ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
+    text = show.sentence(ledger)
+    assert text.count("mixture of 1,234 meters (") == text.count("mixture of 2 meters (") == 1
+    assert text.count("mixture (") == 1, "a charge that counts for every meter has no list"
+    assert re.search(r"than epsilon [\d.]+ at .*; the lowest limit is epsilon 5 at delta 1e-05; one more", text)

@@ -69,7 +69,7 @@ def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path
     assert main(["ledger", "draw", str(ledger.path), "--to", str(tmp_path / "ledger.html")]) == 0
     text = (tmp_path / "ledger.html").read_text()
     cells = re.findall("<td>(.*?)</td>", text)
-    (statement,) = statements(ledger.events())
+    (statement,) = statements(ledger.events(), {})
     for entry in statement.entries:
         assert f"{entry.epsilon:.3g}" in cells and f"{entry.total_epsilon:.3g}" in cells
     assert (
@@ -90,6 +90,14 @@ def test_one_month_has_nothing_to_be_compared_with(tmp_path):
     page.write_ledger_page(ledger, tmp_path / "ledger.html")
     text = (tmp_path / "ledger.html").read_text()
     assert text.count("<figure><svg role=") == 1 and "Made-up town" in text
+    assert "<td>mixture</td><td>–</td>" in text, "it has no list"
+    listed = Request(
+        BUDGET, {"artefact": "feeders"}, Charge(0.02), DAYS, [f"m{n}" for n in range(1234)], planned=LABELS
+    )
+    released(ledger, listed, Limit(4.0, 1e-5))
+    page.write_ledger_page(ledger, tmp_path / "ledger.html")
+    text = (tmp_path / "ledger.html").read_text()
+    assert "<td>feeders</td><td>1,234</td>" in text and "the lowest limit is epsilon 4 at delta 1e-05" in text
 
 
 def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):
@@ -102,7 +110,7 @@ def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):
         return drawn["axes"]
 
     monkeypatch.setattr(page, "panels", spy)
-    found = statements(ledger.events())
+    found = statements(ledger.events(), {})
     page.budget_over_time.plot(found, tmp_path / "budget.svg")
     (line, limit) = drawn["axes"][0].get_lines()
     wanted = [e.total_epsilon for e in found[0].entries]

@@ -18,12 +18,12 @@ from meterdp.core.log_scale import SIGNED, LogScale
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
-from meterdp.ingest.clock import clock_changes
+from meterdp.ingest.clock import LAST_MARK, clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes, steps_minutes
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
-from meterdp.ingest.inference.listed import ids_of, rounded_ids
+from meterdp.ingest.inference.listed import doubtful_ids, ids_of
 from meterdp.ingest.inference.quantities import SeveralRowsError, columns_not_read
 from meterdp.ingest.inference.stamps import first_and_last_us, stamp_evidence
 from meterdp.ingest.inference.table import HEAD_BYTES, kind_of, read_table, sample_of, samples_of, some_rows
@@ -34,18 +34,21 @@ from meterdp.ingest.inference.trial import (
     FirstReadings,
     Trial,
     begin_files,
+    clock_changes_in,
     contradicting_rows,
     coverage,
     feed_in_lost,
     first_refusal,
     go_by_clock,
     goes_on,
+    hours_without_column,
     implausible,
     read_strictly,
     remarks,
+    short_days,
     try_out,
 )
-from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
+from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence, zones_of_empty_columns
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -119,8 +122,14 @@ def examine(
         _read(path, again, MOST_READINGS)
         if _unread_stamps(again.batches) < unread:
             given["time_format"], first = other, again
-            to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
             said.append(f"stamps further down fit only {other}")
+    if layout.other_formats and (first.settings != first_settings or _beyond_any_month(first.batches)):
+        to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
+    if first_settings.wide_columns == "numbers" and not (time_zone or proposed):
+        layout.zones = zones_of_empty_columns(first.batches, first_settings.interval_us)
+        if proposed := next(iter(layout.zones), None):
+            first = FirstReadings(path, _settings(given, proposed))
+            first.read(MOST_READINGS)
     batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals or layout.by_clock else clock_evidence(batches)
@@ -163,7 +172,10 @@ def examine(
             "hours are assumed to count from midnight, to 23 or 25 when clocks change; if they follow the clock (an "
             f"hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
-    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *rounded_ids(ids_of(path, trial)[0], None)]
+    said += short_days(trial)
+    if not clock_changes_in(trial).any():
+        to_check += hours_without_column(trial, begun)
+    odd = [*layout.kept.remarks, *columns_not_read(path, trial.settings), *doubtful_ids(ids_of(path, trial)[0], None)]
     odd += remarks(trial, zone, begun)
     odd += [words for words in (not_plausible, lost) if words]
     found = Finding(given, said, to_check, trial, clock, period, findings, odd, lost is not None)
@@ -266,6 +278,14 @@ def _unread_stamps(batches: list[Batch]) -> int:
     return sum(int((batch.stamp_us == NO_STAMP).sum()) for batch in batches)
 
 
+def _beyond_any_month(batches: list[Batch]) -> bool:
+    """Whether days of stamps are no numbers of months; no clock moves one of them to or from 13."""
+    stamps = (batch.stamp_us[batch.stamp_us > LAST_MARK].view("datetime64[us]") for batch in batches)
+    days = np.unique(np.concatenate([np.unique(some.astype("datetime64[D]")) for some in stamps]))
+    of_month = (days - days.astype("datetime64[M]")).astype(int) + 1
+    return bool(((of_month > 13) & (of_month < 28)).any())
+
+
 def _settings(given: dict, zone: str) -> ExportSettings:
     return ExportSettings.from_config({**given, "time_zone": zone})
 
@@ -302,6 +322,7 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
     others += some_rows(path, rows or {})  # decoded already
     given = {"keep_rows": given.get("keep_rows")}
     out = infer_layout(path, first, several_files=several_files, given=given)
+    out.tell_names([first, *others])
     given["meter_column"] = out.settings.get("meter_column", "meter_id")
     if len(encodings) == 1 and "utf-8" not in encodings:
         [encoding] = encodings
@@ -331,7 +352,9 @@ def _with_kept(out: Layout) -> Layout:
 
 def _parquet(path, given: Mapping) -> Layout:
     """Guess from the first records as if they stood in a CSV."""
-    out = _with_kept(infer_layout(path, sample_of(path, "parquet", b""), several_files=False, given=given))
+    table = sample_of(path, "parquet", b"")
+    out = _with_kept(infer_layout(path, table, several_files=False, given=given))
+    out.tell_names([table])
     if out.settings.get("format", "long_csv") != "long_csv":
         raise InputError(
             "is a Parquet file with a column per meter or interval",
@@ -534,7 +557,7 @@ def _rows(trial: Trial) -> list[str]:
     lines, what = [], "readings" if trial.settings.format == "wide_csv" else "rows"
     for reason, count in zip(REASONS, trial.counts.tolist(), strict=True):
         if count and reason != "used":
-            lines.append(f"  {count:,} {what}: {_plainly(reason)}")
+            lines.append(f"  {count:,} {what if count > 1 else what[:-1]}: {_plainly(reason)}")
     return lines
 
 

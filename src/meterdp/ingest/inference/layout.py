@@ -78,6 +78,7 @@ class Layout:
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
     kept: Kept = field(default_factory=Kept)  # which rows are the consumption
+    names: tuple[str, str] | None = None  # the column of meters, and another that may be it
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
     offsets: Offsets | None = None  # that the stamps of the first rows carry
     by_clock: bool | None = False  # whether hours are numbered by the clock; None if the first rows do not tell
@@ -89,6 +90,25 @@ class Layout:
             self.by_clock = other.by_clock
             if other.by_clock:
                 self.go_by_clock(other.zones)
+
+    def tell_names(self, tables: Iterable[Table]) -> None:
+        """Say that another column may name meters, and why it matters where one of the two has several entries to an
+        entry of the other, as after an exchange of meters, in some rows.
+        """
+        if self.names is None:
+            return
+        found = ({column.name: column.entries for column in table.columns} for table in tables)
+        known = ([of[name] for name in self.names] for of in found if of.keys() >= {*self.names})
+        pairs = {pair for entries in known for pair in zip(*entries, strict=True) if all(pair)}
+        chosen, other = self.names
+        said = f"meters are distinguished by '{chosen}'; '{other}' is possible, too (export.meter_column)"
+        few, many = sorted((0, 1), key=lambda at: len({pair[at] for pair in pairs}))
+        if len({pair[few] for pair in pairs}) < len({pair[many] for pair in pairs}) == len(pairs):
+            said += (
+                f": if '{self.names[few]}' has several of '{self.names[many]}' because meters were exchanged, "
+                f"'{self.names[many]}' makes two homes of one, each with a budget of its own"
+            )
+        self.to_check.append(said)
 
     def go_by_clock(self, zones: tuple[str, ...]) -> None:
         """Take numbers of hours for those of the clock of one of some zones."""
@@ -505,9 +525,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     others = [c for c in named if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
     other = next((c for c in others if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:
-        out.to_check.append(
-            f"meters are distinguished by '{chosen.name}'; '{other.name}' is possible, too (export.meter_column)"
-        )
+        out.names = chosen.name, other.name
     return chosen
 
 

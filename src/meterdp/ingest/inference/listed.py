@@ -12,6 +12,7 @@ from meterdp.ingest.inference.quantities import columns_beside
 from meterdp.ingest.inference.trial import Trial, names_in
 from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, rounded
 from meterdp.ingest.streams import files_of
+from meterdp.privacy.meter_lists import plain_name
 
 
 def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
@@ -76,8 +77,16 @@ def worth(without: int, meters: int) -> str:
     return ""
 
 
-def rounded_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many ids of the export or of the list went through a spreadsheet."""
+def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
+    """Say how many ids of the export are others in other capitals, and how many of it or of the list went through a
+    spreadsheet.
+    """
+    if again := len(named) - len(set(map(plain_name, named))):
+        differ = "differ" if again > 1 else "differs"
+        yield (
+            f"{again:,} of {len(named):,} ids in the export {differ} from another only in capitals or blanks, and "
+            "the ledger takes both for one meter: write each id in one way"
+        )
     listed = set() if meter_list is None else meter_list.circuit_of.keys()
     for ids, what in ((named, "in the export"), (listed, "on the list")):
         if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):

@@ -15,7 +15,7 @@ from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
 from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
-from meterdp.ingest.inference.listed import ids_of, meters_of, not_there, rounded_ids, worth, written_otherwise
+from meterdp.ingest.inference.listed import doubtful_ids, ids_of, meters_of, not_there, worth, written_otherwise
 from meterdp.ingest.inference.quantities import columns_not_read
 from meterdp.ingest.inference.stamps import evidence_against
 from meterdp.ingest.inference.table import head_of
@@ -100,7 +100,7 @@ def looked_at(
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
     named, every = ids_of(path, trial)
     counted, without, what = meters_of(trial, meter_list)
-    odd += [*not_there(trial, named if every else None, meter_list), *rounded_ids(named, meter_list)]
+    odd += [*not_there(trial, named if every else None, meter_list), *doubtful_ids(named, meter_list)]
     odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")

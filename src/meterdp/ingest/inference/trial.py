@@ -15,7 +15,7 @@ import numpy as np
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
-from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex, plain_id
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch, NameIndex, plain_id
 from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes, midnights_us
 from meterdp.ingest.dense import (
     BETWEEN,
@@ -204,6 +204,7 @@ class Begun:
     """The beginning of one of several files."""
 
     number: int  # which of all in order of names, from 1 on
+    place: str
     unread: InputError | None  # why it cannot be read: rows are no reason, headers are
     unusable: str | None = None  # why most rows cannot be used, one of ``dense.REASONS``
     first_us: int | None = None  # of its readings, by the local clock
@@ -246,21 +247,26 @@ def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameI
     begin = partial(reader(settings.format, limit=limit), file, batch_bytes=_BEGIN_BYTES)
     first = next(begin(settings=replace(settings, bad_rows="missing")), None)
     if first is None:
-        return Begun(number, None)
+        return Begun(number, file.place, None)
     if "file_unreadable" in first.set_aside:
         try:
             next(begin(settings=replace(settings, bad_rows="refuse")), None)
         except InputError as error:
-            return Begun(number, error)
+            return Begun(number, file.place, error)
     unusable = _mostly_unusable(first, settings, number_of, _NO_LINK if limit.cut else set())
-    known = (first.stamp_us > LAST_MARK) & np.isfinite(first.energy)
+    return Begun(number, file.place, None, unusable, *_span_us(first, settings), first.readings_per_row)
+
+
+def _span_us(batch: Batch, settings: ExportSettings) -> tuple[int, int] | tuple[None, None]:
+    """Return the first and the last reading of a batch by the local clock, None if it has none."""
+    known = (batch.stamp_us > LAST_MARK) & np.isfinite(batch.energy)
     if not known.any():
-        return Begun(number, None, unusable)
-    edges = np.array([first.stamp_us[known].min(), first.stamp_us[known].max()])
+        return None, None
+    edges = np.array([batch.stamp_us[known].min(), batch.stamp_us[known].max()])
     edges -= settings.interval_us if settings.stamps_are_ends else 0
-    if np.all(first.stamps_are_utc):
+    if np.all(batch.stamps_are_utc):
         edges += utc_offset_minutes(edges.astype("datetime64[us]"), settings.time_zone) * _MINUTE_US
-    return Begun(number, None, unusable, *edges.tolist(), first.readings_per_row)
+    return tuple(edges.tolist())
 
 
 def _mostly_unusable(
@@ -426,7 +432,7 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
 def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]:
     """Days of the period, or of what was read of an export, on which no meter has a reading."""
     given = ~np.isnan(trial.energy_kwh).all(axis=0)
-    if not given.any() or not (trial.whole or begun.every):
+    if not given.any() or not (trial.whole or (begun.every and _beginnings_tell_days(trial, begun))):
         return
     starts = trial.starts_us.astype("datetime64[us]")
     local = (starts + utc_offset_minutes(starts, zone) * np.timedelta64(1, "m")).astype("datetime64[D]")
@@ -441,6 +447,20 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
         more = f" and {len(said) - _MOST_DAYS} more times" if len(said) > _MOST_DAYS else ""
         number = "one day" if len(without) == 1 else f"{len(without)} of {len(days)} days"
         yield f"no meter has a reading on {number}: {', '.join(said[:_MOST_DAYS])}{more}; is a file missing?"
+
+
+def _beginnings_tell_days(trial: Trial, begun: Beginnings) -> bool:
+    """Whether the first rows of every file that was read as a whole reach from its first day to its last, as they do
+    where each file is of a day: then those of the other files tell their days, too.
+    """
+    days: dict[str, set[int]] = {}
+    for batch in trial.batches:
+        span = _span_us(batch, trial.settings)
+        days.setdefault(batch.place, set()).update(us // _DAY_US for us in span if us is not None)
+    whole = {place for place, some in days.items() if some} - trial.cut - {trial.batches[-1].place}
+    begin = {f.place: (f.first_us // _DAY_US, f.last_us // _DAY_US) for f in begun.files if f.first_us is not None}
+    as_begun = [begin.get(place) == (min(days[place]), max(days[place])) for place in whole]
+    return begun.of == 1 or (bool(whole) and all(as_begun))
 
 
 def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
@@ -531,16 +551,41 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
             f"{skipped:,} readings are for an hour that their day does not have on the clock of {zone}: "
             "is that the zone of the homes (export.time_zone)?"
         )
-    per_day = 24 * 60 // settings.interval_minutes
+    if (clock_changes_in(trial) < 0).any():
+        yield from hours_without_column(trial, begun)
+
+
+def clock_changes_in(trial: Trial) -> np.ndarray:
+    """Return by how much the clock changes between the first reading and the last, (K,) microseconds."""
+    changes = clock_changes(trial.settings.time_zone)
+    first, last = np.searchsorted(changes.utc_us, trial.starts_us[[0, -1]], side="right")
+    return np.diff(changes.offset_us[first : last + 1])
+
+
+def hours_without_column(trial: Trial, begun: Beginnings) -> Iterator[str]:
+    """Say that numbered columns are too few for a day of 25 hours, if they are."""
     widest = max(one.readings_per_row for one in (trial.batches[0], *begun.files))
-    if settings.wide_columns == "numbers" and widest == per_day:
-        offsets = clock_changes(zone).offset_us
-        at = np.searchsorted(clock_changes(zone).utc_us, trial.starts_us[[0, -1]], side="right")
-        if (np.diff(offsets[at[0] : at[1] + 1]) != 0).any():
-            yield (
-                "no column is for the hour that the clock repeats, so columns are assumed to count from midnight; "
-                "if they follow the clock, name them 00:00, 01:00 and so on (export.wide_columns)"
-            )
+    if trial.settings.wide_columns == "numbers" and widest == _DAY_MINUTES // trial.settings.interval_minutes:
+        yield (
+            "no column is for the hour that the clock repeats, so columns are assumed to count from midnight; "
+            "if they follow the clock, name them 00:00, 01:00 and so on (export.wide_columns)"
+        )
+
+
+def short_days(trial: Trial) -> Iterator[str]:
+    """Say whether numbered columns follow the clock on days of 23 hours, by most rows of such days."""
+    by_clock: list[bool] = []
+    per_day = _DAY_MINUTES // trial.settings.interval_minutes
+    for batch in trial.batches if trial.settings.wide_columns == "numbers" else ():
+        cells = np.isfinite(batch.energy), batch.stamp_us == NO_SUCH_TIME
+        given, none = (of.reshape(-1, batch.readings_per_row)[:, :per_day] for of in cells)
+        some = none.any(axis=1) & given.any(axis=1) & ~(none & given).any(axis=1)
+        last_given = given.shape[1] - 1 - given[some, ::-1].argmax(axis=1)
+        by_clock += (last_given > none[some].argmax(axis=1)).tolist()
+    if by_clock and np.mean(by_clock) > 0.5:
+        yield "on days of 23 hours, columns in the middle are empty and the last are not: they follow the clock"
+    elif by_clock:
+        yield "on days of 23 hours, the last columns are empty: columns count from midnight"
 
 
 def go_by_clock(trial: Trial) -> bool | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from zoneinfo import available_timezones
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.ingest.batch import NO_STAMP, Batch, NameIndex
-from meterdp.ingest.clock import ClockChanges, clock_changes
+from meterdp.ingest.clock import LAST_MARK, ClockChanges, clock_changes
 
 # One zone per rule of clock changes; others share it.
 CLOCKS = {
@@ -156,7 +156,7 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
     for batch in batches:
         is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
         # Where a row holds a whole day, the skipped hour is there and has no readings.
-        used = (batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)
+        used = (batch.stamp_us > LAST_MARK) & np.isfinite(batch.energy)
         hour = (batch.stamp_us[used] - earlier_us) // _HOUR_US
         is_utc = is_utc[used]
         utc += int(is_utc.sum())
@@ -178,6 +178,15 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
     fits = tuple(zone for zone, said in verdicts.items() if said and all(said))
     unlike = tuple(zone for zone, said in verdicts.items() if not all(said))
     return ClockEvidence(False, True if fits else False if unlike else None, fits, sleep, counted, unlike)
+
+
+def zones_of_empty_columns(batches: Iterable[Batch], interval_us: int) -> tuple[str, ...]:
+    """Return the zones of :data:`CLOCKS` in whose skipped hours numbered columns, read in UTC, are empty: columns of
+    those hours, or else of the hours one interval earlier, where the end of an interval names it.
+    """
+    as_local = [replace(batch, stamps_are_utc=False) for batch in batches]
+    found = (clock_evidence(as_local, -later_us).zones for later_us in (0, interval_us))
+    return next(filter(None, found), ())
 
 
 def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:

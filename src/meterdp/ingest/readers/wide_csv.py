@@ -5,7 +5,8 @@ Columns of intervals are named by times of day, or numbered as the settlement pe
 counts what has passed since local midnight, so that the days of clock changes have 46 and 50 half-hours. Where a
 column beside them is for the hour that the clock repeats, as HE02X beside HE02 in North America, numbers are hours of
 the clock, and so they are in a row whose columns of an hour that the clock skips are empty while its last ones are
-not. For numbers it makes no difference whether stamps are starts or ends.
+not. Where the interval before the change is named by its end, 03:00, the columns one earlier are empty instead. For
+other numbers it makes no difference whether stamps are starts or ends.
 """
 
 from __future__ import annotations
@@ -98,10 +99,13 @@ def _numbered_us(date_us: np.ndarray, number: np.ndarray, given: np.ndarray, set
     behind = (stamp_us == NO_SUCH_TIME) & (number <= _DAY_US // settings.interval_us)
     if not behind.any():
         return stamp_us
-    by_clock_us = clock_time_us(date_us, number, np.zeros(len(number), bool), settings)
-    skipped = by_clock_us == NO_SUCH_TIME
-    by_clock = skipped.any(1) & (given & behind).any(1) & ~(given & skipped).any(1)
-    return np.where(by_clock[:, None], by_clock_us, stamp_us)
+    for later in (1, 0):  # the next number is the end; where both leave their columns empty, numbers are of starts
+        by_clock_us = clock_time_us(date_us, number + later, np.zeros(len(number), bool), settings)
+        skipped = by_clock_us == NO_SUCH_TIME
+        by_clock = skipped.any(1) & (given & behind).any(1) & ~(given & skipped).any(1)
+        by_clock_us = np.where(skipped, NO_SUCH_TIME, by_clock_us - later * settings.interval_us)
+        stamp_us = np.where(by_clock[:, None], by_clock_us, stamp_us)
+    return stamp_us
 
 
 def _times(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:

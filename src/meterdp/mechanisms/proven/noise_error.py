@@ -29,6 +29,8 @@ _FEWEST_RUNS, _MOST_RUNS, _ENTRIES = 4, 200, 600
 _SPREAD = 0.25
 # Of each entry, in standard deviations from the middle of the ball.
 _MIDDLE = 0.5
+# How often noise is halved in search of a larger error.
+_HALVES = 12
 # Noise of the run that tells what the noise of the others moved, as a share of theirs.
 _HARDLY_ANY = 1e-3
 # What so many stay below is one standard deviation if errors are normal, and no few large ones decide it.
@@ -38,9 +40,10 @@ _SHARE = 0.6827
 @lru_cache(maxsize=64)
 def noise_errors(mechanism: Proven) -> tuple[float, float]:
     """Return what two in three entries of a mean are off by at most, in standard deviations, and two in three
-    variances, as a share of them.
+    variances, as a share of them: at this noise or, if that is more, at less of it.
 
-    The clipping of records that are no Gaussian is not in it. For records in a ball.
+    Where noise exceeds everything, shrinkage makes all variances alike, and they can lie near those of the public
+    Gaussian by accident. The clipping of records that are no Gaussian is not in it. For records in a ball.
     """
     public, d = mechanism.public, mechanism.public.dimension
     half = max(_RECORDS, _RECORDS_PER_ENTRY * d) // 2
@@ -59,11 +62,20 @@ def noise_errors(mechanism: Proven) -> tuple[float, float]:
         return alike.run(x, measure_with(StudyNoise(0, "noise errors"), 0.0), draws).mixtures
 
     share = len(x) / mechanism.public.records
-    noisy, right = run(share, runs), run(_HARDLY_ANY * share, 1)
-    return (
-        float(np.quantile(np.abs(noisy.means - right.means) / scale, _SHARE)),
-        float(np.quantile(np.abs(_variances(noisy) / _variances(right) - 1), _SHARE)),
-    )
+    right = run(_HARDLY_ANY * share, 1)
+
+    def errors(noise: float) -> np.ndarray:
+        noisy = run(noise, runs)
+        moved = np.abs(noisy.means - right.means) / scale, np.abs(_variances(noisy) / _variances(right) - 1)
+        return np.array([np.quantile(one, _SHARE) for one in moved])
+
+    most = errors(share)
+    for half in range(1, _HALVES):
+        found = errors(share / 2**half)
+        most = np.maximum(most, found)
+        if (found < most / 2).all():
+            break
+    return float(most[0]), float(most[1])
 
 
 def _variances(mixtures: MixtureDraws) -> np.ndarray:

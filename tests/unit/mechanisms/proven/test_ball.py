@@ -228,6 +228,13 @@ def test_stated_errors_grow_with_classes_and_hold_for_any_ball(adjacency):
     assert 1.5 < two[0] / one[0] < 3 and one[1] < two[1] < 3 * one[1]
 
 
+@pytest.mark.parametrize("d", [1, 3, 24])
+def test_more_noise_never_states_a_smaller_error(d):
+    """Where noise exceeds everything all variances are alike, and near the right ones by chance."""
+    stated = [noise_errors(calibrate_ball(k, d, 500, 1.0, 1e-5, Ball(np.sqrt(d))))[1] for k in (20, 100, 500)]
+    assert min(stated) > 2 / 3
+
+
 @pytest.mark.parametrize(("draw", "status"), [(noise, STUDY_MODE), (SafeNoise, FOR_RELEASE)])
 def test_every_view_of_a_guarantee_begins_with_what_its_noise_protects(draw, status):
     found = fit_ball(made_up(5, 400, 3, 2), 2, 1.0, 1e-5, draw()).guarantee
