@@ -93,3 +93,18 @@ def test_a_reader_who_leaves_is_no_error():
     )
     done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_what_an_unexpected_error_says_is_left_out():
+    """It may quote a reading; lines of source do not."""
+    program = (
+        "import sys; from meterdp.__main__ import main; from meterdp.cli import Command, ledger\n"
+        "def fails(arguments): raise ValueError(sys.argv[-1])\n"
+        "ledger.COMMANDS['show'] = Command((), lambda parser: parser.add_argument('said'), fails)\n"
+        "sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program, "ledger", "show", "M00042 used 1.234"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "M00042" not in done.stdout + done.stderr
+    assert "in fails" in done.stderr and "ValueError" in done.stderr
+    assert done.stderr.rstrip().endswith("because it may quote a reading.")
