@@ -1325,7 +1325,7 @@ def main(parts: list[str]) -> int:
     """Print a line per mutant; return the number of those that escaped, at most one."""
     chosen = [m for m in MUTANTS if all(part in m.name for part in parts)]
     if not chosen:
-        sys.exit("no mutant has such a name; give parts of a name, or none for all: python tools/mutants.py half noise")
+        sys.exit("no mutant has such a name; give parts of one, or none for all (such as: half noise)")
     control = list(dict.fromkeys(test for m in chosen for test in m.tests.split()))
     if broken := caught_by(None, control):
         sys.exit(f"a test fails without any mutant: {broken}")
