@@ -1,9 +1,11 @@
 """Every way in: from the root, as a module of another workflow, lint, unfinished targets."""
 
+import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -25,6 +27,22 @@ def call(*words):
 def test_lint_has_nothing_to_say():
     done = call("--lint")
     assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
+
+
+def test_an_environment_without_the_packages_is_one_sentence(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['numpy'] = None\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+    )
+    assert (
+        done.returncode == 1 and "meterdp cannot go on. The environment of Snakemake lacks numpy: run" in done.stderr
+    )
+    assert "Traceback" not in done.stderr
 
 
 def snakefile_of_another(folder, snakefile, target):

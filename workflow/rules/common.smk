@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
@@ -12,6 +13,14 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 CHECKOUT = (ROOT / "src/meterdp").is_dir()
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "src"))
+
+if lacking := [
+    package for package in ("meterdp", "numpy", "pyarrow") if find_spec(package) is None
+]:
+    raise SystemExit(
+        f"meterdp cannot go on. The environment of Snakemake lacks {', '.join(lacking)}: run `make install`, or install "
+        "requirements.txt there (docs/howto/install.md). --sdm conda serves jobs alone."
+    )
 
 from meterdp.audit import CANARIES
 from meterdp.audit import SETTINGS as AUDITED_SETTINGS

@@ -96,7 +96,7 @@ class Ledger:
             raise tampered(self.path, "is missing, except for its copy")
         if left := [one.name for one in (self.key_path, self.files_path, self.unfinished_path) if one.exists()]:
             raise InputError(
-                f"is missing, but not its {' and '.join(left)}: a new ledger would count nothing as spent",
+                f"is missing, but not {', '.join(left)}: a new ledger would count nothing as spent",
                 file=self.path,
                 hint="restore the ledger from a backup or, if nothing was ever released with it, move these away",
             )

@@ -286,7 +286,7 @@ def test_files_that_the_ledger_has_lost_are_noticed_before_there_is_nothing_to_d
     ledger.path.rename(tmp_path / "ledger")
     ledger.copy_path.rename(tmp_path / "copy")
     code, said = check(homes)
-    assert code == 1 and "is missing, but not its ledger.sqlite.key" in said and not ledger.path.exists()
+    assert code == 1 and "is missing, but not ledger.sqlite.key" in said and not ledger.path.exists()
 
 
 def test_a_list_with_an_address_of_every_meter_is_to_be_checked(tmp_path, homes, check):

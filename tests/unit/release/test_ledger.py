@@ -245,7 +245,7 @@ def test_no_ledger_begins_where_something_of_a_lost_one_is_left(ledger, tmp_path
     (tmp_path / "elsewhere").mkdir()
     for path in (path for path in tmp_path.glob("ledger.sqlite*") if path != getattr(ledger, left)):
         path.rename(tmp_path / "elsewhere" / path.name)
-    said = f"is missing, but not its {getattr(ledger, left).name}: .* move these away"
+    said = f"is missing, but not {getattr(ledger, left).name}: .* move these away"
     refused(ledger, listed("a", name="another"), LIMIT, said)
     for read in (ledger.events, ledger.verify, lambda: ledger.check([listed("a")], LIMIT)):
         with pytest.raises(InputError, match=said):
