@@ -135,6 +135,14 @@ def test_a_run_killed_at_any_moment_draws_an_answer_once_for_every_charge(ledger
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def stoppable_release(ledger):
+    """As under a terminal: a shell starts what it runs in the background with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    one_release(ledger)
+
+
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_run_stopped_at_any_moment_loses_no_answer(tmp_path, monkeypatch, stop):
     """Nobody is charged twice, whether the signal ends the process at once or raises what ends it."""
@@ -142,7 +150,7 @@ def test_a_run_stopped_at_any_moment_loses_no_answer(tmp_path, monkeypatch, stop
     generator, context, stopped = np.random.default_rng(6), multiprocessing.get_context("fork"), 0
     for number in range(25):
         ledger = Ledger(tmp_path / f"{number}.sqlite")
-        process = context.Process(target=one_release, args=(ledger,))
+        process = context.Process(target=stoppable_release, args=(ledger,))
         process.start()
         while not ledger.unfinished_path.exists():
             time.sleep(0.0005)
