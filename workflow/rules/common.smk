@@ -153,7 +153,13 @@ def code_of(script):
 def before_release():
     """Say what a release is expected to be worth and what it charges, or refuse it, before any job runs."""
     # Not in the process of a job again, nor after `make` has said it.
-    if not workflow.is_main_process or "METERDP_PLAN_SAID" in os.environ:
+    if not workflow.is_main_process:
+        return
+    from meterdp.publish.folder import ask_again
+
+    for what in config["release"]["what"]:
+        ask_again(RESULTS / "release" / what)
+    if "METERDP_PLAN_SAID" in os.environ:
         return
     # A study is planned without what it needs.
     from meterdp.cli.release import before_release, refused_words

@@ -20,7 +20,10 @@ from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.publish.crate import About, crate_of
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, check_files
 from meterdp.publish.metadata import croissant_of, dcat_of
-from meterdp.publish.received import MANIFEST, RELEASED
+from meterdp.publish.received import MANIFEST, RELEASED, verify
+
+# When a file was written that nothing is older than.
+_LONG_AGO = 1e9
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
@@ -63,8 +66,8 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """Write files by name as a folder such as ``results/release/mixture``, or leave what was there.
 
     Another release that was there is then in ``results/release/earlier/mixture-1``, ``-2`` and so on, untouched; if
-    it is the same release, nothing is written. A part of the same release gives way to the whole: Snakemake deletes
-    the declared files of a job that was killed.
+    it is the same release, nothing is written. A part of the same release gives way to the whole, and so does a
+    mixture of two: of a job that was stopped, Snakemake deletes the declared files or restores those of before.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
@@ -90,7 +93,8 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
             before = _kept(folder)
             os.replace(folder, before)
         os.replace(staging, folder)
-        if before is not None and there is not None and there.items() <= dict(files).items():
+        part = there is not None and there.items() <= dict(files).items()
+        if before is not None and (part or (not _is_whole(before) and _is_kept(before))):
             shutil.rmtree(before)
             with suppress(OSError):
                 before.parent.rmdir()  # if no other is in it
@@ -104,6 +108,26 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
             file=folder,
             hint="free disk space or correct the permissions and run again; nothing is charged twice",
         ) from None
+
+
+def ask_again(folder) -> None:
+    """Make a folder that is not as one release wrote it older than what it is made of: a run writes it again."""
+    manifest = Path(folder) / MANIFEST
+    if manifest.is_file() and not _is_whole(folder):
+        os.utime(manifest, (_LONG_AGO, _LONG_AGO))
+
+
+def _is_whole(folder) -> bool:
+    try:
+        return bool(verify(folder).described)
+    except InputError:
+        return False
+
+
+def _is_kept(folder: Path) -> bool:
+    """Whether the release that the manifest of a folder is of lies in another folder beside it."""
+    manifest, others = folder / MANIFEST, set(folder.parent.glob(f"*/{MANIFEST}"))
+    return manifest.is_file() and any(one.read_bytes() == manifest.read_bytes() for one in others - {manifest})
 
 
 def _contents(folder: Path) -> dict[str, bytes] | None:

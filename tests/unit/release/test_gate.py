@@ -15,7 +15,8 @@ from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.profiles.tables import PROFILES
-from meterdp.publish.folder import replace_folder
+from meterdp.publish.folder import ask_again, replace_folder
+from meterdp.publish.kinds import KINDS, MANIFEST
 from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
@@ -218,6 +219,30 @@ def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
     (folder / "manifest.json").unlink()
     replace_folder(whole, folder)
     assert sorted(path.name for path in (folder.parent / "earlier").iterdir()) == ["forecasts-1"]
+
+
+def test_a_mixture_of_two_releases_is_written_again_and_not_kept(tmp_path):
+    """Snakemake restores the declared files of a job that was stopped after it had replaced the folder."""
+    folder = tmp_path / "results/release/mixture"
+    first, second = (release_mixture(X, service(tmp_path, epsilon=e, cap_epsilon=8)) for e in (1.0, 1.5))
+    replace_folder(first, folder)
+    replace_folder(second, folder)
+    long_ago = (folder / MANIFEST).stat().st_mtime - 1e6
+    ask_again(folder)
+    assert (folder / MANIFEST).stat().st_mtime > long_ago, "a whole folder is left alone"
+    for name in KINDS["mixture"].files:
+        (folder / name).write_bytes(first[name])
+    ask_again(folder)
+    assert (folder / MANIFEST).stat().st_mtime < long_ago
+    replace_folder(second, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == second
+    (kept,) = (folder.parent / "earlier").iterdir()
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == first
+    for path in folder.iterdir():  # stopped between the two
+        if path.name not in KINDS["mixture"].files:
+            path.unlink()
+    ask_again(folder)
+    assert (folder / MANIFEST).stat().st_mtime < long_ago
 
 
 def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
