@@ -497,7 +497,7 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     said = to_check_in_export(config_of(homes))
     assert any(line.startswith("To be checked: ") and "60 have no reading that counts" in line for line in said)
     assert any("with different leading zeros" in line for line in said)
-    assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1] and "`make check`" in said[-1]
+    assert "STOP NOW (Ctrl-C). Nothing new has been charged yet" in said[-1] and "`make check`" in said[-1]
     assert "stays charged, and only the same release goes on at no cost" in said[-1]
     (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
     assert to_check_in_export(config_of(homes)) == []
@@ -512,7 +512,7 @@ def test_files_of_which_no_stamp_can_be_read_are_told_before_a_release(tmp_path,
     said = to_check_in_export(config_of(homes))
     words = "2 of 3 files begin with rows that mostly cannot be used (number 2 to 3, in order of names): the stamp is"
     assert any(line.startswith("To be checked: ") and words in line for line in said)
-    assert "STOP NOW (Ctrl-C). Nothing has been charged yet" in said[-1]
+    assert "STOP NOW (Ctrl-C). Nothing new has been charged yet" in said[-1]
 
 
 def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):

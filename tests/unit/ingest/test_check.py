@@ -1275,6 +1275,37 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     assert (words in said) == ("is a file missing" in said) == told and "(first rows only)" in said
 
 
+@pytest.mark.parametrize(
+    ("left_out", "last_day", "told"),
+    [
+        ("2025-07", "2025-07-31", "every 30 days or so, but from 2025-06-01 to 2025-07-31 only one does; is a file"),
+        ("2025-05", "2025-07-31", "every 30 days or so, but from 2025-04-01 to 2025-05-31 only one does; is a file"),
+        ("2025-07", "2025-06-30", None),
+        ("none", "2025-07-31", None),
+    ],
+)
+@pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
+def test_a_month_without_a_file_is_told_though_the_check_reads_only_two(
+    tmp_path, capsys, few_looked_at, monkeypatch, left_out, last_day, told, order
+):
+    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 2000)
+    frame = plain(readings(minutes=60, days=153, start="2025-03-01", meters=2)).sort_values(order)
+    month = frame["interval_start"].str[:7]
+    (tmp_path / "export").mkdir()
+    for name, rows in frame[month != left_out].groupby(month):
+        rows.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    export = {
+        "path": str(tmp_path / "export"),
+        "interval_minutes": 60,
+        "first_day": "2025-03-01",
+        "last_day": last_day,
+    }
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"time_zone": ZONE}}))
+    main(["check", "--config", str(tmp_path / "my.yaml")])
+    said = capsys.readouterr().out
+    assert (told is None or told in said) and ("is a file missing" in said) == (told is not None)
+
+
 def test_first_rows_without_a_reading_tell_no_days(tmp_path, capsys, few_looked_at, monkeypatch):
     monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 60)
     frame = plain(readings())

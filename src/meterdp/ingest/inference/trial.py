@@ -49,6 +49,8 @@ _NEAR_HOURS = 3
 # Of the rows that contradict another: so many near a change of clocks, and the rest is a correction now and then.
 _NEARLY_ALL = 0.9
 _MOST_DAYS = 4
+# Days between files that follow one another, as a multiple of the fewest.
+_FAR_APART = 1.5
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
@@ -422,7 +424,7 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
     zone = time_zone or trial.settings.time_zone
     odd = [
         *_other_intervals(trial),
-        *_days_of_nobody(trial, zone, begun),
+        *(list(_days_of_nobody(trial, zone, begun)) or _files_far_apart(trial, begun)),
         *_other_clock(trial),
         *_skipped_hours(trial, begun),
     ]
@@ -447,6 +449,25 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
         more = f" and {len(said) - _MOST_DAYS} more times" if len(said) > _MOST_DAYS else ""
         number = "one day" if len(without) == 1 else f"{len(without)} of {len(days)} days"
         yield f"no meter has a reading on {number}: {', '.join(said[:_MOST_DAYS])}{more}; is a file missing?"
+
+
+def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
+    """Say where a file may be missing among files that follow one another, by the days on which they begin."""
+    if trial.whole or begun.of == 1 or not begun.every:
+        return
+    starts = np.unique([first // _DAY_US for first, _ in begun.spans_us])
+    follow = all(
+        last // _DAY_US <= starts[starts > first // _DAY_US].min(initial=last) for first, last in begun.spans_us
+    )
+    if len(starts) < 2 or not follow:
+        return
+    period, usual = trial.settings.period_us, int(np.diff(starts).min())
+    edges = starts if period is None else np.append(starts, -(-period[1] // _DAY_US))
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if end - begin > _FAR_APART * usual:
+            first, last = np.array([begin, end - 1], "datetime64[D]")
+            only = f"but from {first} to {last} only one does"
+            yield f"files begin every {usual} days or so, {only}; is a file missing?"
 
 
 def _beginnings_tell_days(trial: Trial, begun: Beginnings) -> bool:
