@@ -168,7 +168,8 @@ def to_check_in_export(config: Mapping) -> list[str]:
     stop = (
         "No reading may stop a release whose list of meters is public: if one of these is a mistake, STOP NOW "
         "(Ctrl-C). Nothing new has been charged yet. Then run `make check` with this configuration and correct it. "
-        "If you stop later, what has been charged by then stays charged, and only the same release goes on at no cost."
+        "If you stop later, what has been charged by then stays charged, and only the same release goes on at no "
+        "cost."
     )
     return [*found, stop] if found else []
 
