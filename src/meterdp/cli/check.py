@@ -213,7 +213,7 @@ def _propose(path, time_zone: str | None, section: Mapping, said: set[str], writ
     try:
         found = examine(path, time_zone=time_zone, known=section)
     except InputError as error:
-        if not said:  # else the settings may name what cannot be recognised
+        if str(error) not in said:
             print(f"{REFUSAL} {error}")
         return
     print(f"\nThe export by itself looks like this:\n\n{finding_words(path, found)}")
