@@ -57,8 +57,8 @@ def test_what_fits_and_what_does_not(texts, found):
 @given(st.text(max_size=60))
 def test_a_shape_tells_no_digit_and_no_letter(text):
     shape = shape_of(text)
-    body = shape.removesuffix("...")
-    assert len(body) == min(len(text), 40) and (shape != body) == (len(text) > 40)
+    body = shape[:40]
+    assert len(body) == min(len(text), 40) and shape[40:] == ("..." if len(text) > 40 else "")
     for given_, shown in zip(text, body, strict=False):
         kind = "d" if given_.isdigit() else "a" if given_.isalpha() else given_
         assert shown == kind or (shown == "?" and not (given_.isascii() and given_.isprintable()))

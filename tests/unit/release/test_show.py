@@ -114,7 +114,7 @@ def test_a_ledger_that_was_lost_is_not_called_a_new_one(tmp_path, capsys):
     released(ledger, request(1.0), LIMIT)
     for lost, left in (
         (ledger.path, "except for its copy"),
-        (ledger.copy_path, r"but not its ledger\.sqlite\.key and ledger\.sqlite\.files"),
+        (ledger.copy_path, r"but not ledger\.sqlite\.key, ledger\.sqlite\.files"),
     ):
         lost.unlink()
         for command in (["show"], ["verify"], ["draw", "--to", str(tmp_path / "page.html")], ["migrate"]):
