@@ -187,7 +187,8 @@ def test_a_mixture_of_homes_that_were_hardly_read_says_so_first(tmp_path, capsys
     rng, default = np.random.default_rng(7), np.log(0.5)
     for share, month in ((0.03, "01"), (1.0, "02")):
         log_kwh = np.where(rng.random((300, 1)) < share, default, rng.normal(-1.0, 0.7, (300, 24)))
-        given = charged_service(tmp_path, month, meters=b"meter_id\n" + b"".join(b"m%d\n" % n for n in range(300)))
+        names = b"meter_id\n" + b"".join(b"m%d\n" % n for n in range(300))
+        given = charged_service(tmp_path, month, meters=names, epsilon=8, cap_epsilon=20)
         monkeypatch.setattr(asked, "ReleaseService", lambda *_, given=given: given)
         made_up = SimpleNamespace(
             mechanisms=lambda listed, service: [ReleasedMixture.configured(300, service, None)],
