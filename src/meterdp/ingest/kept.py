@@ -13,7 +13,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice, pairwise
 from pathlib import Path
 
@@ -76,6 +76,8 @@ class KeptReadings:
         self._folder, self._settings = Path(folder), settings
         reads_ahead = interface.format_named(settings.format).reads_ahead
         self._listed = sorted(listed) if listed is not None and reads_ahead else None
+        # Other readers pass readings on whatever their day, so a file is not read again for a longer period.
+        self._reads_by = settings if reads_ahead else replace(settings, period_us=None)
         self.outcome: Outcome | None = None
 
     @property
@@ -122,7 +124,7 @@ class KeptReadings:
     def _key(self, member: Member) -> str:
         about = member.path.stat()
         known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
-        tokens = repr((known, self._settings, self._listed, source_hash(interface.__file__)))
+        tokens = repr((known, self._reads_by, self._listed, source_hash(interface.__file__)))
         return hashlib.sha256(tokens.encode(errors="surrogateescape")).hexdigest()
 
     @staticmethod

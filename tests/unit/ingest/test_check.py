@@ -1504,6 +1504,9 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
     words = "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off"
     assert code == 0 and (words in said) == (not others)
+    newer = frame[frame["interval_start"] >= "2025-04-06"].replace({"meter_id": {"M000": "X1"}})
+    newer.to_csv(tmp_path / "export/3.csv", index=False)
+    assert words not in checked(tmp_path, capsys, tmp_path / "export", export=export)[1]
 
 
 @pytest.mark.parametrize("whole", [True, False])

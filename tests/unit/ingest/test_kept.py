@@ -177,6 +177,21 @@ def test_a_member_is_read_like_the_export_it_is_of(tmp_path):
     assert sum(each) == sum(len(b.meter) for b in reader("long_csv")(export, SETTINGS)) and all(each)
 
 
+def test_a_longer_period_reads_new_files_alone(tmp_path):
+    """What a utility does every month: one more file, and a later last day."""
+    export, kept = write(tmp_path / "export"), tmp_path / "kept"
+
+    def until(month_end):
+        ends_us = [int(pd.Timestamp(day, tz="Europe/Zurich").timestamp() * 1e6) for day in ("2025-09-01", month_end)]
+        return replace(SETTINGS, period_us=tuple(ends_us))
+
+    run(export, tmp_path, kept, until("2025-11-01"))
+    (export / "2025-11.csv").write_text(month("2025-11-01", 30, ["A", "Bü", "C"], 3))
+    later = until("2025-12-01")
+    assert outcome(export, kept, later) == Outcome(1, 2)
+    assert alike(run(export, tmp_path, kept, later)[0], run(export, tmp_path, None, later)[0])
+
+
 @pytest.mark.parametrize("form", ["parquet", "folder", "long_csv"])
 def test_an_export_of_any_format_is_kept(tmp_path, form):
     stamps = pd.date_range("2025-09-01", periods=96, freq="15min")

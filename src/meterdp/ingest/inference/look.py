@@ -100,7 +100,7 @@ def looked_at(
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
     named, every = ids_of(path, trial)
     counted, without, what = meters_of(trial, meter_list)
-    odd += [*not_there(trial, named if every else None, meter_list), *doubtful_ids(named, meter_list)]
+    odd += [*not_there(trial, named | begun.named if every else None, meter_list), *doubtful_ids(named, meter_list)]
     odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")

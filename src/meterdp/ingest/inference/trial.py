@@ -212,6 +212,7 @@ class Begun:
     first_us: int | None = None  # of its readings, by the local clock
     last_us: int | None = None
     readings_per_row: int = 1
+    named: frozenset[str] = frozenset()  # the meters whose rows it has
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,11 @@ class Beginnings:
     @property
     def unread(self) -> list[InputError]:
         return [file.unread for file in self.files if file.unread is not None]
+
+    @property
+    def named(self) -> set[str]:
+        """The meters that any of them names."""
+        return set().union(*(file.named for file in self.files))
 
     @property
     def spans_us(self) -> list[tuple[int, int]]:
@@ -256,7 +262,8 @@ def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameI
         except InputError as error:
             return Begun(number, file.place, error)
     unusable = _mostly_unusable(first, settings, number_of, _NO_LINK if limit.cut else set())
-    return Begun(number, file.place, None, unusable, *_span_us(first, settings), first.readings_per_row)
+    named = frozenset(names_in([first]))
+    return Begun(number, file.place, None, unusable, *_span_us(first, settings), first.readings_per_row, named)
 
 
 def _span_us(batch: Batch, settings: ExportSettings) -> tuple[int, int] | tuple[None, None]:
