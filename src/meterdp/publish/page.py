@@ -206,11 +206,12 @@ def _first_week(local: np.ndarray, per_day: int) -> int:
 
 
 def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
-    """Show the first forecasts."""
+    """Show the first forecasts, by the names of their circuits if they have any."""
     steps = manifest["time"]["steps"]
-    table = _table(files["forecasts.parquet"]).slice(0, _SHOWN * steps)
+    table = _table(files["forecasts.parquet"])
     column = "expected_kwh" if "expected_kwh" in table.column_names else "released_kwh"
     first = table.take(np.arange(0, len(table), steps)).to_pandas()
+    first = first.sort_values([c for c in ("circuit", "forecast") if c in first])[:_SHOWN]
     names = [f"Forecast {n}" for n in first["forecast"]]
     if "circuit" in first and len(first) > 1:
         rows = zip(first["circuit"], first["household_count"], strict=True)
@@ -219,7 +220,7 @@ def _forecasts(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     minutes = float(np.diff(starts)[0] / np.timedelta64(1, "m")) if len(starts) > 1 else 60
     shown = [
         card_of_days(names[n], f"{significant(kwh.sum(), 3)} kWh in {count(len(kwh))} intervals", kwh, minutes)
-        for n, kwh in enumerate(table[column].to_numpy().reshape(-1, steps))
+        for n, kwh in enumerate(table[column].to_numpy().reshape(-1, steps)[first.index])
     ]
     return [("Different forecasts" if len(shown) > 1 else "The forecast", shown)]
 

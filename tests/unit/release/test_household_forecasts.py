@@ -6,6 +6,7 @@ Those that hide whose they are are charged apart, beside nothing that protects r
 import hashlib
 import io
 import json
+import re
 from datetime import datetime
 
 import numpy as np
@@ -165,7 +166,8 @@ def test_circuits_must_be_named_and_large_enough(call, ledger):
     rows = table_of(files, "forecasts").to_pandas()
     first = rows.groupby("circuit")["expected_kwh"].first()
     assert [first[f"feeder {n % 6}"] for n in range(N)] == shown and set(rows["household_count"]) == {N // 6}
-    assert "Circuit feeder 3: mean of 20 households" in files["index.html"].decode()
+    titles = re.findall("Circuit (.*?): mean of", files["index.html"].decode())
+    assert titles == sorted(titles) and "Circuit feeder 3: mean of 20 households" in files["index.html"].decode()
 
 
 def test_what_is_not_declared_is_not_published(call, tmp_path):
