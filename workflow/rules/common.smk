@@ -152,22 +152,20 @@ def code_of(script):
 @cache
 def before_release():
     """Say what a release is expected to be worth and what it charges, or refuse it, before any job runs."""
-    # Not in the process of a job again, nor after `make` has said it.
+    # Not in the process of a job again.
     if not workflow.is_main_process:
-        return
-    from meterdp.publish.folder import ask_again
-
-    for what in config["release"]["what"]:
-        ask_again(RESULTS / "release" / what)
-    if "METERDP_PLAN_SAID" in os.environ:
         return
     # A study is planned without what it needs.
     from meterdp.cli.release import before_release, refused_words
+    from meterdp.publish.folder import ask_again
 
-    refused, said = [*refusals_of(config, SIMULATED)], []
+    refused, said, stored = [*refusals_of(config, SIMULATED)], [], {}
     if not refused:
-        refused, said = before_release(config, SIMULATED)
-    print("\n".join(said), file=sys.stderr)
+        refused, said, stored = before_release(config, SIMULATED)
+    for what, manifest in stored.items():
+        ask_again(RESULTS / "release" / what, manifest)
+    if "METERDP_PLAN_SAID" not in os.environ:
+        print("\n".join(said), file=sys.stderr)
     if refused:
         raise SystemExit(refused_words(refused, config, *GIVEN))
 

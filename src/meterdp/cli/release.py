@@ -71,7 +71,7 @@ def _check(arguments: argparse.Namespace) -> int:
     of_settings = _once([*problems, *refusals_of(config, simulated)])
     refused, said = [*of_settings, *_of_files(config)], []
     if not of_settings:
-        refused, said = before_release(config, simulated)
+        refused, said, _ = before_release(config, simulated)
     for line in said:
         print(line)
     if refused:
@@ -92,37 +92,39 @@ def _planned(config: Mapping, simulated: bool) -> list[str]:
         return []
 
 
-def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str]]:
-    """Return what refuses a release, from public settings, the list of meters and the ledger; and what to say of it:
-    what it is expected to be worth and, if nothing refuses it, what it charges.
+def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str], dict[str, bytes | None]]:
+    """Return what refuses a release, from public settings, the list of meters and the ledger; what to say of it: what
+    it is expected to be worth and, if nothing refuses it, what it charges; and the stored manifest of every folder.
 
     Of the settings themselves nothing is refused any more.
     """
     from meterdp.privacy.ledger import DUE
+    from meterdp.publish.received import MANIFEST
     from meterdp.release.asked import asked
     from meterdp.release.service import ReleaseService
 
     planned = _planned(config, simulated)
     if refused := [*_of_files(config)]:
-        return refused, planned
+        return refused, planned, {}
     try:
         service = ReleaseService(config, list_of_meters(config, simulated), simulated)
         found, refused = asked(service)
         if refused:
-            return refused, [*planned, *_strata(refused, service)]
+            return refused, [*planned, *_strata(refused, service)], {}
         folders = [(together, [service.request(mechanism) for mechanism in together]) for together in found]
         requests = [request for _, own in folders for request in own]
         with _ledger(service) as ledger:  # which refuses what its limits do not allow, or it has lost
             new = ledger.check(requests, service.limit)
-            for request in requests:
-                ledger.stored(request.key)  # before a run has nothing to do, as its folder is there
+            # Damaged files are named here, before a run has nothing to do because their folder is there.
+            stored = {request.key: ledger.stored(request.key).get(MANIFEST) for request in requests}
             due = [request for request in requests if new.get(request.key) in DUE]
             if due:
                 _check_released(ledger, service)
         refused = [*_repeats(due, service)]
     except InputError as error:
-        return [error], planned
-    return refused, [*planned, *([] if refused else _charges(folders, new, service))]
+        return [error], planned, {}
+    manifests = {what: stored[own[-1].key] for what, (_, own) in zip(config["release"]["what"], folders, strict=True)}
+    return refused, [*planned, *([] if refused else _charges(folders, new, service))], manifests
 
 
 def _strata(refused: Sequence[InputError], service) -> list[str]:

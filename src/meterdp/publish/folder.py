@@ -110,10 +110,12 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
         ) from None
 
 
-def ask_again(folder) -> None:
-    """Make a folder that is not as one release wrote it older than what it is made of: a run writes it again."""
+def ask_again(folder, stored: bytes | None) -> None:
+    """Make a folder older than what it is made of, so that a run writes it again, unless it is the release whose
+    manifest is ``stored``, as that was written. Snakemake takes what it restored after a stopped job for new.
+    """
     manifest = Path(folder) / MANIFEST
-    if manifest.is_file() and not _is_whole(folder):
+    if manifest.is_file() and (manifest.read_bytes() != stored or not _is_whole(folder)):
         os.utime(manifest, (_LONG_AGO, _LONG_AGO))
 
 

@@ -228,11 +228,11 @@ def test_a_mixture_of_two_releases_is_written_again_and_not_kept(tmp_path):
     replace_folder(first, folder)
     replace_folder(second, folder)
     long_ago = (folder / MANIFEST).stat().st_mtime - 1e6
-    ask_again(folder)
+    ask_again(folder, second[MANIFEST])
     assert (folder / MANIFEST).stat().st_mtime > long_ago, "a whole folder is left alone"
     for name in KINDS["mixture"].files:
         (folder / name).write_bytes(first[name])
-    ask_again(folder)
+    ask_again(folder, second[MANIFEST])
     assert (folder / MANIFEST).stat().st_mtime < long_ago
     replace_folder(second, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == second
@@ -241,8 +241,18 @@ def test_a_mixture_of_two_releases_is_written_again_and_not_kept(tmp_path):
     for path in folder.iterdir():  # stopped between the two
         if path.name not in KINDS["mixture"].files:
             path.unlink()
-    ask_again(folder)
+    ask_again(folder, second[MANIFEST])
     assert (folder / MANIFEST).stat().st_mtime < long_ago
+
+
+@pytest.mark.parametrize("stored", [None, b"that of another"])
+def test_a_folder_of_another_release_is_written_again(tmp_path, stored):
+    """Of a job that was stopped before it replaced the folder, Snakemake restores what was there, as new files."""
+    folder = tmp_path / "results/release/mixture"
+    replace_folder(release_mixture(X, service(tmp_path)), folder)
+    before = (folder / MANIFEST).stat().st_mtime
+    ask_again(folder, stored)
+    assert (folder / MANIFEST).stat().st_mtime < before - 1e6
 
 
 def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
