@@ -54,7 +54,7 @@ RELEASE_CHECK = $(BIN)/meterdp release check --config config/config.yaml $${CONF
 # gets it knows that no other run is here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
 	if command -v flock >/dev/null; then \
-		flock -n 9 || { echo "Another run is still working in this folder; wait for it or stop it."; exit 1; }; \
+		flock -n 9 || { echo "Another run of this checkout is still working, whatever its results folder; wait for it or stop it."; exit 1; }; \
 		if ls .snakemake/locks/* >/dev/null 2>&1; then $(SNAKEMAKE) --unlock >/dev/null 2>&1 || true; fi; \
 	fi
 

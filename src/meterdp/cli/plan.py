@@ -57,17 +57,24 @@ def _plan(arguments: argparse.Namespace) -> int:
         planned = plans(config, *size)
         if not planned:
             _refuse_without_feeders(config, *size)
-            raise InputError(
-                "allows no plan of what is asked for",
-                field="meters",
-                hint="have 50 meters or more and, for feeders, a list that names them",
-            )
+            why, hint = _no_plan(size[0])
+            raise InputError(why, field="meters", hint=hint)
         print("\n".join([""] * (number > 0) + lines(planned)))
         if arguments.figure is not None and number == 0:
             from meterdp.report.plan import draw_plans
 
             draw_plans(planned, arguments.figure)
     return 0
+
+
+def _no_plan(meters: int) -> tuple[str, str]:
+    """Say why there is no plan, and what to do."""
+    from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
+
+    if meters < FEWEST_HOUSEHOLDS:
+        why = f"are {meters:,}, and no release is about fewer than {FEWEST_HOUSEHOLDS}"
+        return why, "list more; of fewer homes, ask everybody for consent and publish plain sums"
+    return "allow no plan of what is asked for", "feeder totals need a list of meters that names the feeders"
 
 
 def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:

@@ -25,6 +25,8 @@ _TO_FILL_IN = {
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
     "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
 }
+# Up to so many more releases are counted.
+_MANY = 20
 _GROUPS = "the groups of listed meters it is released by"
 # These follow from the window, which is a parameter of its own.
 _FROM_WINDOW = {"public.days", "public.averaged_days"}
@@ -120,7 +122,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
             due = [request for request in requests if new.get(request.key) in DUE]
             if due:
                 _check_released(ledger, service)
-        refused = [*_repeats(due, service)]
+        refused = [*_repeats(due, service), *_respelt(due, service)]
     except InputError as error:
         return [error], planned, {}
     manifests = {what: stored[own[-1].key] for what, (_, own) in zip(config["release"]["what"], folders, strict=True)}
@@ -282,14 +284,45 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(due) > 1 else ""
         with _ledger(service) as ledger:
             spent, left = ledger.after(asked, service.limit)
+            known = "" if ledger.begins or not due else _known(ledger.new_meters(asked[0].meters)[0], asked[0].meters)
         most = max(epsilon_of(charge, delta) for charge in spent)
         total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
-        said.append(
-            f"  {total}; with everything charged before, a meter will have spent up to "
+        said += [
+            *([known] if known else []),
+            f"  {total}; with everything charged before{period}, a meter will have spent up to "
             f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
-            "earlier). " + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
-        )
+            f"earlier). {_fits(left, spent, charge, service.limit)}",
+        ]
     return said
+
+
+def _known(new: int, meters: Sequence[str]) -> str:
+    """Say how many listed meters the ledger does not know, if any."""
+    if not new:
+        return ""
+    if new < len(meters):
+        return f"  {new:,} of the listed meters {'are' if new > 1 else 'is'} new to the ledger"
+    return (
+        "  none of the listed meters was on a list of this ledger before: if they were, under other ids, write the "
+        "ids as they were written then, because each id has a budget of its own"
+    )
+
+
+def _fits(left: float, spent: Sequence, charge, limit) -> str:
+    """Say what would still fit: the largest epsilon of one more release, and how many more like this one."""
+    from meterdp.privacy.charge import epsilon_of
+
+    if not left:
+        return "Nothing would be left"
+    like, more = 0, spent
+    if epsilon_of(charge, limit.delta) > 0:
+        while like < _MANY:
+            more = [one + charge for one in more]
+            if max(epsilon_of(one, limit.delta) for one in more) > limit.epsilon:
+                break
+            like += 1
+    again = f", or {like}{' or more' if like == _MANY else ''} like this one," if like else ""
+    return f"One more release of epsilon {left:g}{again} would fit"
 
 
 def _begins(path: Path) -> Iterator[str]:
@@ -323,6 +356,23 @@ def _repeats(due: Sequence, service) -> Iterator[InputError]:
             undo = "undo that to publish the stored one unchanged at no cost"
             hint = "; ".join([f"{undo}, or set release.insist to true to pay again", *like[1]])
             yield InputError(f"would be charged again: {like[0]}", hint=hint, file="config", field=request.setting)
+
+
+def _respelt(due: Sequence, service) -> Iterator[InputError]:
+    """Refuse to charge meters that the ledger seems to know under ids that are shorter, if nobody insists."""
+    if not due or service.config["release"]["insist"]:
+        return
+    with _ledger(service) as ledger:
+        new, respelt = (0, 0) if ledger.begins else ledger.new_meters(due[0].meters)
+    if 2 * respelt > new:
+        yield InputError(
+            f"has {new:,} meters that are new to the ledger, which knows {respelt:,} of their ids without the first "
+            "or the last characters: under another id a meter has a budget of its own",
+            file=service.config["export"]["meters"],
+            field="export.meters",
+            hint="write ids as on the lists of earlier releases or, if these are other meters, set release.insist to "
+            "true",
+        )
 
 
 def _setting(parameter: str, request, service) -> str:
@@ -415,6 +465,10 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if error := expected_error(manifest, brief=True):
             print("  expected error: " + error.replace("; ", ";\n    "))
+        for other in manifest.get("replaces", ()):
+            print(
+                f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g}) of these days"
+            )
         if one.unchecked:
             print(f"  without a checksum: {', '.join(one.unchecked)}")
         if one.missing:

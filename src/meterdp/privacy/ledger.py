@@ -29,7 +29,8 @@ from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
-from meterdp.privacy.periods import Interval
+from meterdp.privacy.meter_lists import shorter
+from meterdp.privacy.periods import Interval, days_read
 from meterdp.privacy.spent import (
     CANCELLED,
     CHARGED,
@@ -142,27 +143,26 @@ class Ledger:
         Both are of the same artefact and days, and have meters in common; None if there is none.
         """
         with self._opened() as file:
-            events, stored = file.verified(), file.entries.archives()
-            meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
+            meters, alike = _alike(request, file)
             wanted = _named({"release": asdict(request.budget), **request.parameters})
             former = {as_json_text(digest) for digest in request.former_lists}
             found = []
-            for event in events:
-                if event["kind"] != CHARGED or event["request"] not in stored:
-                    continue
-                words, listed = event["words"], _list_of(event, file)
-                same = words.get("artefact") == request.parameters.get("artefact")
-                if not same or event.get("days") != list(request.days):
-                    continue
-                if not file.lists.share_meters(listed, meters):
-                    continue
-                known = _named({"release": event["account"], **words})
+            for event in alike:
+                known = _named({"release": event["account"], **event["words"]})
                 known = {name: wanted.get(name) if one in former else one for name, one in known.items()}
                 differ = [name for name in wanted | known if wanted.get(name) != known.get(name)]
-                if listed == meters:  # the digest is of their groups, too
+                if _list_of(event, file) == meters:  # the digest is of their groups, too
                     differ = ["groups" if name == "list_of_meters_sha256" else name for name in differ]
                 found.append((event["at_utc"][:10], differ))
         return min(reversed(found), key=lambda one: len(one[1]), default=None)
+
+    def replaced(self, request: Request) -> list[tuple[str, Charge]]:
+        """Return the day and the charge of every other stored release of the same artefact and days that has meters
+        in common with a request.
+        """
+        with self._opened() as file:
+            _, alike = _alike(request, file)
+        return [(one["at_utc"][:10], Charge.of_event(one)) for one in alike if one["request"] != request.key]
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""
@@ -268,6 +268,21 @@ class Ledger:
                 name: [charge for period in periods[name] for charge in most_spent(entries, period, file.lists)]
                 for name in sorted(periods)
             }
+
+    def spent_in_all(self) -> list[Charge]:
+        """Return what meters have spent at most in all budget periods together: the charges that no other exceeds."""
+        with self._opened() as file:
+            return most_spent(file.entries.entries(), None, file.lists)
+
+    def new_meters(self, meters: Sequence[str]) -> tuple[int, int]:
+        """Return how many meters are on no list of the ledger, and how many of them are, in all likelihood, under an
+        id that is shorter by a few characters and not on the list of these meters.
+        """
+        with self._opened() as file:
+            new = [meter for meter, known in zip(meters, file.knows(meters), strict=True) if not known]
+            other = [sorted(shorter(meter).difference(meters)) for meter in new]
+            known = iter(file.knows([name for names in other for name in names]))
+            return len(new), sum(any([next(known) for _ in names]) for names in other)
 
     def left(self) -> dict[str, tuple[float, Limit]]:
         """Return by budget period the largest epsilon, in hundredths, that one more release about all meters could
@@ -486,6 +501,25 @@ def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
         entry.budget.period: replace(entry, meters=meters, charge=NOTHING, planned=None, raises=False)
         for entry in entries
     }
+
+
+def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
+    """Return the list of a request, and the charges of stored releases of the same artefact and days about some of
+    the same meters, oldest first.
+    """
+    stored = file.entries.archives()
+    meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
+    of, days = request.parameters.get("artefact"), days_read(request.days, request.parameters)
+    alike = [
+        event
+        for event in file.verified()
+        if event["kind"] == CHARGED
+        and event["request"] in stored
+        and event["words"].get("artefact") == of
+        and days_read(event.get("days") or ("", ""), event["words"]) == days
+        and file.lists.share_meters(_list_of(event, file), meters)
+    ]
+    return meters, alike
 
 
 def _list_of(event: Mapping, file: LedgerFile) -> str | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed
+from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, keyed
 from meterdp.privacy.spent import LISTED, Entries
 
 _WAIT_SECONDS = 600
@@ -175,6 +175,10 @@ class LedgerFile:
         } != state["lists"]:
             raise tampered(self.path, "has a list of meters that was changed")
         return MeterLists(np.frombuffer(b"".join(batches), dtype="<u8"), bitmaps)
+
+    def knows(self, meters: Sequence[str]) -> np.ndarray:
+        """Return which meters are on a list, (M,) bool."""
+        return np.isin(keyed(meters, self._key), self.lists.hashes)
 
     def add_list(self, meters: Sequence[str], former: Sequence[str] = ()) -> tuple[str, list, list]:
         """Make a list known to an open ledger; return its digest, and the events and rows that keep it.

@@ -19,6 +19,7 @@ _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U000e0000-\U000e0fff]"
 )
+_SHORTEST_NAME = 6
 _UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
@@ -34,13 +35,23 @@ def plain_name(meter: str) -> str:
     return name
 
 
-def hashed(meters: Iterable[str], key: bytes) -> np.ndarray:
-    """Return one keyed hash for every meter, ascending and each once, (M,) uint64."""
+def keyed(meters: Iterable[str], key: bytes) -> np.ndarray:
+    """Return the keyed hash of every meter, (M,) uint64."""
     digests = (
         hashlib.blake2b(plain_name(meter).encode(errors="surrogatepass"), key=key, digest_size=8).digest()
         for meter in meters
     )
-    return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def hashed(meters: Iterable[str], key: bytes) -> np.ndarray:
+    """Return one keyed hash for every meter, ascending and each once, (M,) uint64."""
+    return np.unique(keyed(meters, key))
+
+
+def shorter(meter: str) -> set[str]:
+    """Return the names that a meter may have on another list: without up to three characters at one of its ends."""
+    return {name for cut in (1, 2, 3) for name in (meter[cut:], meter[:-cut]) if len(name) >= _SHORTEST_NAME}
 
 
 def digest_of(hashes: np.ndarray) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -22,6 +22,14 @@ def day_of(text: str | date) -> date:
     if isinstance(text, datetime) or not isinstance(text, date | str):
         raise ValueError("no day")
     return text if isinstance(text, date) else date.fromisoformat(text)
+
+
+def days_read(days: Sequence[str | None], parameters: Mapping) -> list[str | None]:
+    """Return the first and the last day that a release is of: the last ones of its days, if it has a window."""
+    (first, last), window = days, parameters.get("window") or {}
+    if "days" not in window or not last:
+        return [first, last]
+    return [(date.fromisoformat(last) - timedelta(days=window["days"] - 1)).isoformat(), last]
 
 
 def days_of(period: str) -> list[tuple[date, date]]:

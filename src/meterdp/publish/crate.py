@@ -10,12 +10,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import PurePath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from meterdp.privacy.periods import days_read
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE
 
 
@@ -119,15 +120,7 @@ def title_of(manifest: Mapping) -> str:
 def covered_days(manifest: Mapping) -> list:
     """Return the first and the last day that the files cover: of feeder totals the last ones, else the period."""
     of_feeders = "kind" in manifest["public_parameters"].get("window", {})
-    return days_read(manifest) if of_feeders else manifest["period"]
-
-
-def days_read(manifest: Mapping) -> list:
-    """Return the first and the last day of the readings that are released: the last of the period, or all of it."""
-    window, (first, last) = manifest["public_parameters"].get("window"), manifest["period"]
-    if window is None or last is None:
-        return [first, last]
-    return [(date.fromisoformat(last) - timedelta(days=window["days"] - 1)).isoformat(), last]
+    return days_read(manifest["period"], manifest["public_parameters"]) if of_feeders else manifest["period"]
 
 
 def summary(manifest: Mapping) -> str:

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, plain, significant
-from meterdp.privacy.periods import days_of
-from meterdp.publish.crate import About, days_read, title_of
+from meterdp.privacy.periods import days_of, days_read
+from meterdp.publish.crate import About, title_of
 from meterdp.publish.kinds import KINDS
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
 from meterdp.publish.page import expected_errors
@@ -148,7 +148,7 @@ def _started_from(manifest: Mapping) -> list[tuple]:
 
 def _readings(manifest: Mapping) -> str:
     """Say of which days readings are released; quality rules look at all days of the period."""
-    days, period = days_read(manifest), manifest["period"]
+    days, period = days_read(manifest["period"], manifest["public_parameters"]), manifest["period"]
     before = "" if days == period else f", after quality rules that look at {_to(period)}"
     return f"{_to(days)}{before}"
 

@@ -13,11 +13,13 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
+from itertools import chain, count
 from pathlib import Path
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.publish.crate import About, crate_of
+from meterdp.privacy.periods import day_of
+from meterdp.publish.crate import About, covered_days, crate_of
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, check_files
 from meterdp.publish.metadata import croissant_of, dcat_of
 from meterdp.publish.received import MANIFEST, RELEASED, verify
@@ -65,9 +67,9 @@ def publish(files: Mapping[str, bytes], folder) -> None:
 def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """Write files by name as a folder such as ``results/release/mixture``, or leave what was there.
 
-    Another release that was there is then in ``results/release/earlier/mixture-1``, ``-2`` and so on, untouched; if
-    it is the same release, nothing is written. A part of the same release gives way to the whole, and so does a
-    mixture of two: of a job that was stopped, Snakemake deletes the declared files or restores those of before.
+    Another release that was there is then in ``results/release/earlier``, untouched and named by its days; if it is
+    the same release, nothing is written. A part of the same release gives way to the whole, and so does a mixture of
+    two: of a job that was stopped, Snakemake deletes the declared files or restores those of before.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
@@ -90,7 +92,7 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
         if folder.exists() and not any(folder.iterdir()):
             folder.rmdir()  # Snakemake makes the folders of what a job will write
         if folder.exists():
-            before = _kept(folder)
+            before = _kept(folder, there or {})
             os.replace(folder, before)
         os.replace(staging, folder)
         part = there is not None and there.items() <= dict(files).items()
@@ -139,10 +141,13 @@ def _contents(folder: Path) -> dict[str, bytes] | None:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _kept(folder: Path) -> Path:
+def _kept(folder: Path, there: Mapping[str, bytes]) -> Path:
+    """Return where a release that gives way is kept: a folder named after it and its days, and numbered if taken."""
+    name = folder.name
+    with suppress(KeyError, ValueError, TypeError):  # what is there may be anything
+        days = (day_of(day).isoformat() for day in covered_days(json.loads(there[MANIFEST])))
+        name += f"-{'-to-'.join(days)}"
     earlier = folder.parent / "earlier"
     earlier.mkdir(exist_ok=True)
-    number = 1
-    while (earlier / f"{folder.name}-{number}").exists():
-        number += 1
-    return earlier / f"{folder.name}-{number}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(path for one in names if not (path := earlier / one).exists())

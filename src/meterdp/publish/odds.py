@@ -56,9 +56,20 @@ class Bounds:
             return None
         from meterdp.privacy.charge import Charge  # loads scipy
 
-        loss, most = Charge.of_event(privacy["loss"]), min(privacy["epsilon"], _MOST_EPSILON)
-        steps = (most * step / _STEPS for step in range(_STEPS))
-        return cls((*((epsilon, loss.delta(epsilon)) for epsilon in steps), *cls.stated(privacy).pairs))
+        pairs = cls._curve(Charge.of_event(privacy["loss"]), privacy["epsilon"])
+        return cls((*pairs, *cls.stated(privacy).pairs))
+
+    @classmethod
+    def of_charge(cls, charge, delta: float) -> Bounds:
+        """Of the whole curve of what was charged, up to its epsilon at delta."""
+        from meterdp.privacy.charge import epsilon_of
+
+        return cls(cls._curve(charge, epsilon_of(charge, delta)))
+
+    @staticmethod
+    def _curve(charge, epsilon: float) -> tuple[tuple[float, float], ...]:
+        most = min(epsilon, _MOST_EPSILON)
+        return tuple((at, charge.delta(at)) for at in (most * step / _STEPS for step in range(_STEPS)))
 
     def of_meters(self, meters: int) -> Bounds:
         """For a customer with several meters: every pair as many times in a row."""

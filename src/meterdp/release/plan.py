@@ -13,6 +13,7 @@ from itertools import chain
 
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import USABLE
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.publish.kinds import holds_if
 
 # A release is refused if some hour would be absurd in more of such releases than the first, and its verdict mentions
@@ -22,8 +23,8 @@ MOST_ABSURD, RISKY, USEFUL = 0.2, 0.01, 0.9
 MOST_DEFAULT = 0.2
 # Of 20 normal numbers 19 are within so many standard deviations.
 NORMAL_95 = 1.96
-# What a verdict names and a refusal proposes; sizes of two digits.
-EPSILONS = (*(tenths / 10 for tenths in range(1, 101)), *range(11, 17))
+# What a verdict names and a refusal proposes: no epsilon that hardly limits anything, and sizes of two digits.
+EPSILONS = tuple(tenths / 10 for tenths in range(1, 101))
 SIZES = tuple(step * 10**power for power in range(5) for step in range(10, 100))
 HEADINGS = ("expected error", "on average", "1 in 20 above", "public guess")
 
@@ -218,10 +219,15 @@ class Plan:
             return values[at] if at < len(values) and of(values[at]) else None
 
         # With its own among them, what is said of others does not contradict what is said of it.
-        epsilons, sizes = sorted({*EPSILONS, self.epsilon}), sorted({*SIZES, self.size})
+        epsilons, sizes = sorted({*EPSILONS, self.epsilon}), sorted({*self._sizes, self.size})
         return first(epsilons, lambda epsilon: whether(epsilon, self.size)), first(
             sizes, lambda size: whether(self.epsilon, size)
         )
+
+    @property
+    def _sizes(self) -> Sequence[int]:
+        """Sizes that may be: a shorter list is refused whatever it is worth."""
+        return [size for size in SIZES if size >= FEWEST_HOUSEHOLDS or not self.sized.startswith("listed meters")]
 
     @cached_property
     def _at(self) -> Callable[[float, int], Plan | None]:

@@ -278,12 +278,25 @@ class ReleaseService:
         )
         return stated | {"spent_epsilon": epsilon, "left_epsilon": left, "spent_in_all_periods_epsilon": in_all}
 
+    def _replaced(self, mechanism: Releasable) -> list[dict]:
+        """Return which releases of the same kind, days and meters this one takes the place of, oldest first."""
+        ledger = Ledger(self.config["release"]["ledger"])
+        if not ledger.path.exists():
+            return []
+        before = ledger.replaced(self.request(mechanism))
+        return [{"charged": day, "epsilon": float(f"{epsilon_of(one, self.limit.delta):.4g}")} for day, one in before]
+
     def folder(
         self, files: Mapping[str, bytes], manifest: Mapping, page: bytes, mechanism: Releasable
     ) -> dict[str, bytes]:
         """Return all files of a folder: manifest with checksums, page, and whatever describes them."""
+        replaced = self._replaced(mechanism)
+        if replaced:  # at the end of the opening
+            opening, _, rest = page.partition(b"\n\n## ")
+            page = b"\n\n".join([opening, _instead_of(replaced).encode(), b"## " + rest])
         page += how_to_load(files).encode()
         spent = {"listed_meters": mechanism.households, "budget": self._budget(mechanism)}
+        spent |= {"replaces": replaced} if replaced else {}
         manifest = as_json({**manifest, **spent, "sha256": checksums(files)})
         files = {**files, "manifest.json": manifest, "README.md": page}
         return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
@@ -364,6 +377,11 @@ def sentence(guarantee: Guarantee) -> str:
     """Return the guarantee as a file's metadata say it."""
     kind = "differential privacy" if guarantee.family == "sound" else "class_label privacy"
     return f"({guarantee.epsilon:g}, {guarantee.delta:g})-{kind} for {UNIT_OF[guarantee.adjacency]}"
+
+
+def _instead_of(replaced: Sequence[Mapping]) -> str:
+    each = " and ".join(f"{one['charged']} (ε = {one['epsilon']:g})" for one in replaced)
+    return f"It takes the place of what was released of the same days on {each}, which was charged as well."
 
 
 def as_json(value) -> bytes:

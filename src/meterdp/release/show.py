@@ -15,14 +15,16 @@ import os
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
 from meterdp.privacy.guarantee import UNIT_OF, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
+from meterdp.privacy.periods import days_read
 from meterdp.privacy.spent import CANCELLED, CHARGED, MOVED, PUBLISHED, RAISED, STORED
+from meterdp.publish.odds import Bounds
 
 DELTAS = (1e-5, 1e-6)
 
@@ -45,14 +47,18 @@ class Entry:
         return words["artefact"].replace("_", " ") + by
 
     @property
-    def readings(self) -> str:
-        """First and last day of the readings, and which of them the release is of."""
+    def days(self) -> list[str | None]:
+        """First and last day of the readings that it is of."""
         words = self.event["words"]
-        export, window = words.get("export", {}), words.get("window", {})
-        days = [day for day in self.event.get("days", ()) if day]
-        first, last = days or (export.get("first_day"), export.get("last_day"))
-        part = f", the last {window['days']} days" if "days" in window else ""
-        return f"{first} to {last}{part}" + ("" if export else ", kept for the budget period")
+        export, days = words.get("export", {}), [day for day in self.event.get("days", ()) if day]
+        return days_read(days or (export.get("first_day"), export.get("last_day")), words)
+
+    @property
+    def readings(self) -> str:
+        """These days, as text."""
+        return " to ".join(map(str, self.days)) + (
+            "" if "export" in self.event["words"] else ", kept for the budget period"
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,10 @@ def statements(
             goes_on = (event["request"], event["attempt"]) in unfinished
             state = stored or (_GOES_ON if goes_on else "lost before it was stored")
             entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state, meters))
+        newest = {(one.what, *one.days): one for one in entries if one.state == _STATES[PUBLISHED]}
+        for number, one in enumerate(entries):
+            if one.state == _STATES[PUBLISHED] and newest[one.what, *one.days] is not one:
+                entries[number] = replace(one, state=f"{one.state}, then released again for the same days")
         out.append(Statement(who, tuple(entries), total))
     return out
 
@@ -108,6 +118,8 @@ def most_by_period(ledger: Ledger) -> list[str]:
         lines.append(
             f"No meter has spent more in '{period}' than {_most(charges)}; the lowest {_fits(*left[period])}."
         )
+    if len(lines) > 1:
+        lines.append(f"In all budget periods together no meter has spent more than {_most(ledger.spent_in_all())}.")
     return lines
 
 
@@ -124,7 +136,7 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
     """Return what a ledger says of all releases, or of those about one meter, which is not named."""
     lines: list[str] = []
     if meter is None:
-        events, last = ledger.events(), most_by_period(ledger)
+        events, last, ever = ledger.events(), most_by_period(ledger), ledger.spent_in_all()
     else:
         events, by_period, ever = ledger.of_meter(meter)
         last = [
@@ -151,8 +163,22 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
                 f"{event['at_utc'][:10]}  limit of epsilon {limit['epsilon']:g} at delta {limit['delta']:g} stated "
                 f"for the meters of '{name.population}' in '{name.period}'"
             )
-    lines += last
+    lines += [*last, *_odds(ever)]
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"
+
+
+def _odds(spent: Sequence[Charge]) -> list[str]:
+    """Say what these charges together let somebody find out about one meter."""
+    if not spent:
+        return []
+    epsilon = max(epsilon_of(charge, DELTAS[0]) for charge in spent)
+    stated = Bounds.stated({"epsilon": epsilon, "delta": DELTAS[0]}).naming(2)
+    exact = max(Bounds.of_charge(charge, DELTAS[0]).naming(2) for charge in spent)
+    return [
+        "Whoever has all of these files, knows all other meters and must guess which of two equally likely sets of "
+        f"readings one meter had is right at most {100 * exact:.1f} % of the time by the noise that was drawn "
+        f"({100 * stated:.1f} % by epsilon and delta alone); tossing a coin is right 50 %."
+    ]
 
 
 _STATES = {STORED: "stored", PUBLISHED: "published"}

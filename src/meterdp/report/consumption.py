@@ -557,7 +557,8 @@ def _total(tables: Tables) -> str:
     day = date.fromisoformat(top["day_local"])
     times = significant(top["mean_kw"] / known["mean_kw"].mean(), 2)
     return (
-        f"Total load peaked on {day:%A}, {day.day} {day:%B} {day.year}, at "
+        f"The load of {count(known['household_count'].max())} households together peaked on {day:%A}, {day.day} "
+        f"{day:%B} {day.year}, at "
         f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household "
         f"({significant(top['mean_kw'] * top['household_count'])} kW together), {times} times the mean."
     )

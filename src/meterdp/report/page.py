@@ -65,7 +65,7 @@ def build_report(
         caution=classes.caution(tables),
         weeks=in_weeks and Markup(in_weeks),
         weeks_style=Markup(weeks.style()),
-        releasable=worth.releasable(tables, settings, synthetic),
+        releasable=worth.releasable(tables, settings, synthetic, plans),
         plans=worth.plan_grids(plans, settings, period, synthetic),
         usable=plans and worth.usable_sentence(tables),
         measured=worth.measured_grids(tables, settings),

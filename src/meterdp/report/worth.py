@@ -326,15 +326,19 @@ class Releasable:
     sentences: Sequence[str]  # to be published with the files
 
 
-def releasable(tables: Tables, settings: Mapping, simulated: bool) -> Releasable | None:
-    """Return what could be released under these settings; nothing without the section ``release``."""
+def releasable(tables: Tables, settings: Mapping, simulated: bool, plans: Sequence[Plan] = ()) -> Releasable | None:
+    """Return what could be released under these settings, and what refuses it, a plan included; nothing without the
+    section ``release``.
+    """
     release = settings.get("release")
     if not release:
         return None
     kinds = {what: KINDS[what] for what in release["what"]}
+    refused = _refusals(tables, settings, simulated)
+    refused += [error for plan in plans if plan.what in kinds for error in plan.refusals(settings)]
     return Releasable(
         [(f"release/{what}/", kind.holds + kind.more) for what, kind in kinds.items()],
-        [(error.field, f"{error.problem}; {error.hint}.") for error in _refusals(tables, settings, simulated)],
+        [(error.field, f"{error.problem}; {error.hint}.") for error in refused],
         _sentences({what: release[kind.epsilon] for what, kind in kinds.items()}, settings, simulated),
     )
 

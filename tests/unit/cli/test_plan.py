@@ -43,7 +43,7 @@ def test_a_configuration_says_what_of_whom_and_at_which_epsilon(capsys, tmp_path
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("40",), "allows no plan"),
+        (("40",), "are 40, and no release is about fewer than 50; list more"),
         (("500", "--epsilon", "0"), "not positive"),
         (("500", "--feeders", "501"), "from 1 to the number of meters"),
         (("nowhere.csv",), "nowhere.csv"),

@@ -19,8 +19,9 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.periods import days_read
 from meterdp.publish import kinds
-from meterdp.publish.crate import About, covered_days, days_read, file_entity
+from meterdp.publish.crate import About, covered_days, file_entity
 from meterdp.publish.custodian import custodian_page
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE
@@ -328,8 +329,10 @@ def test_a_folder_covers_the_days_of_its_files():
         said = {} if window is None else {"window": window}
         manifest = {"period": period, "public_parameters": said}
         assert covered_days(manifest) == days
-        assert days_read(manifest) == (period if window is None else ["2023-11-20", "2023-11-26"])
-    assert days_read({"period": [None, None], "public_parameters": {"window": {"days": 28}}}) == [None, None]
+        assert days_read(period, manifest["public_parameters"]) == (
+            period if window is None else ["2023-11-20", "2023-11-26"]
+        )
+    assert days_read([None, None], {"window": {"days": 28}}) == [None, None]
 
 
 def described_files(files):

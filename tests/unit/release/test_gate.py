@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
@@ -156,6 +157,26 @@ def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(c
         call(month="03", epsilon=3.9)
 
 
+def test_a_second_release_of_the_same_days_says_which_one_it_takes_the_place_of(call, tmp_path, capsys):
+    first = call()
+    assert "replaces" not in json.loads(first[MANIFEST]) and b"Earlier releases" not in first["README.md"]
+    assert "replaces" not in json.loads(call(month="02")[MANIFEST])
+    second = call(epsilon=0.9)
+    (before,) = json.loads(second[MANIFEST])["replaces"]
+    assert before["epsilon"] == pytest.approx(1, abs=1e-3) and "seed" not in str(before)
+    for name in ("README.md", "index.html"):
+        assert f"It takes the place of what was released of the same days on {before['charged']} (ε = 1), which" in (
+            second[name].decode()
+        )
+    replace_folder(second, tmp_path / "results/release/mixture")
+    assert main(["release", "verify", str(tmp_path / "results/release/mixture")]) == 0
+    assert f"takes the place of the release of {before['charged']} (epsilon 1)\n" in capsys.readouterr().out
+    replace_folder(first, tmp_path / "results/release/mixture")
+    (kept,) = (tmp_path / "results/release/earlier").iterdir()
+    assert kept.name == "mixture-2025-01-01-to-2025-01-28"
+    assert call() == first
+
+
 def test_a_mixture_is_of_all_listed_households_the_invalid_ones_with_their_public_default(tmp_path):
     """Who is left out would be private: a household without a valid profile keeps its place."""
     x, ids = X[:3].tolist(), ["a", "b", "c"]
@@ -194,7 +215,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     replace_folder({"a": b"3"}, folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
     kept = {p.name: sorted(f.read_bytes() for f in p.iterdir()) for p in (folder.parent / "earlier").iterdir()}
-    assert kept == {"mixture-1": [b"1", b"2"], "mixture-2": [b"3"], "mixture-3": [b"5"]}
+    assert kept == {"mixture": [b"1", b"2"], "mixture-2": [b"3"], "mixture-3": [b"5"]}
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -218,7 +239,7 @@ def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
     replace_folder({"manifest.json": b"3"}, folder)
     (folder / "manifest.json").unlink()
     replace_folder(whole, folder)
-    assert sorted(path.name for path in (folder.parent / "earlier").iterdir()) == ["forecasts-1"]
+    assert sorted(path.name for path in (folder.parent / "earlier").iterdir()) == ["forecasts"]
 
 
 def test_a_mixture_of_two_releases_is_written_again_and_not_kept(tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from meterdp.__main__ import main
 from meterdp.privacy import gaussian
@@ -94,11 +95,38 @@ def test_charges_of_one_kind_are_told_apart(tmp_path):
         released(ledger, replace(request(0.5), parameters=words), LIMIT, lambda: {"a": b"x"})
     text = show.sentence(ledger)
     for what in (
-        "forecasts by circuit (2026-01-01 to 2026-06-30, the last 28 days), request",
-        "forecasts (2026-01-01 to 2026-06-30, the last 7 days), request",
+        "forecasts by circuit (2026-06-03 to 2026-06-30), request",
+        "forecasts (2026-06-24 to 2026-06-30), request",
         "forecasts (2026-01-01 to 2026-06-30), request",
     ):
         assert text.count(what) == 1
+
+
+def test_of_two_releases_of_the_same_days_the_later_one_counts(tmp_path):
+    ledger, days = Ledger(tmp_path / "ledger.sqlite"), ("2026-01-01", "2026-06-30")
+    requests = [replace(request(epsilon), days=days) for epsilon in (1.0, 0.9)]
+    requests.append(replace(request(0.8), days=("2026-07-01", "2026-07-31")))
+    for one in requests:
+        released(ledger, one, LIMIT)
+        ledger.published(one)
+    states = re.findall("request (.{12}): epsilon .* at delta 1e-05, (.*)", show.sentence(ledger))
+    expected = ["published, then released again for the same days", "published", "published"]
+    assert states == [(one.key[:12], state) for one, state in zip(requests, expected, strict=True)]
+
+
+def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
+    """Oracle: the best guess between two sets of readings after Gaussian noise is right Phi(mu / 2) of the time."""
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    for year in ("2025", "2026"):
+        one = replace(request(1.0, replace(BUDGET, period=year)), periods=((int(year), int(year) + 1),))
+        released(ledger, one, LIMIT)
+    text = show.sentence(ledger)
+    both = Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15)
+    epsilon = show.epsilon_of(both, 1e-5)
+    assert f"In all budget periods together no meter has spent more than epsilon {epsilon:.3g} at delta 1e-05" in text
+    exact, stated = re.search(r"right at most ([\d.]+) % of the time by the noise .* \(([\d.]+) % by", text).groups()
+    assert float(exact) == pytest.approx(100 * ndtr(both.mu / 2), abs=0.15)
+    assert float(stated) == pytest.approx(100 / (1 + np.exp(-epsilon)), abs=0.1)
 
 
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
