@@ -1,6 +1,6 @@
 # Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Every rule that charges has said_before_release among its inputs: what it is expected to be worth is said, or it is refused.
-# Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
+# Needs:  private/{profiles,meters}.parquet, private/{readings,log_load}, the public list of meters, config[release].
 # Gives:  release/{mixture,households,forecasts,feeders}; private/release/crosswalk.parquet says whose each random name is, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
@@ -93,9 +93,34 @@ rule forecast_ahead:
         "../scripts/forecast_ahead.py"
 
 
+rule recent_load:
+    input:
+        readings=PRIVATE / "readings/part-{shard}.parquet",
+    output:
+        load=PRIVATE / "release/recent_load/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/recent_load/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/recent_load/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        last_day=lookup("last_day", within=config["export"]),
+        feeder_days=lookup("feeder_days", within=config["release"]),
+        quality=config["quality"],
+        profiles=config["profiles"],
+        code=code_of("recent_load"),
+    message:
+        "Checking readings of the last days, shard {wildcards.shard}"
+    script:
+        "../scripts/recent_load.py"
+
+
 rule group_records:
     input:
-        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        load=rules.recent_load.output.load,
     output:
         records=PRIVATE / "release/group_records/part-{shard}.parquet",
     log:
@@ -151,7 +176,7 @@ rule release_forecasts:
 
 rule release_feeders:
     input:
-        records=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        records=expand(rules.recent_load.output.load, shard=SHARDS),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         plan=said_before_release,

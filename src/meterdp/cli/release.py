@@ -267,7 +267,11 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         charge = sum((request.charge for request in charged), NOTHING)
         cost = "already drawn and charged, so published unchanged: readings corrected since are not in it"
         if charged:
-            cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
+            # A large epsilon sets aside more of delta for the grid of the noise than is used (safe_noise.md, 3).
+            epsilon, setting = f"{epsilon_of(charge, delta):.3g}", requests[-1].setting
+            asked_for = f"{service.config['release'][setting.removeprefix('release.')]:.3g}"
+            of = setting if epsilon == asked_for else f"{setting}: {asked_for}"
+            cost = f"charged epsilon {epsilon} at delta {delta:g} ({of})"
         elif requests[-1].key in new:
             cost = "charged before, but stopped: it goes on with what was drawn, and nothing more is charged for it"
         said.append(f"  {together[-1].what}: {cost}")
@@ -466,9 +470,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         if error := expected_error(manifest, brief=True):
             print("  expected error: " + error.replace("; ", ";\n    "))
         for other in manifest.get("replaces", ()):
-            print(
-                f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g}) of these days"
-            )
+            print(f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g})")
         if one.unchecked:
             print(f"  without a checksum: {', '.join(one.unchecked)}")
         if one.missing:

@@ -36,6 +36,7 @@ from meterdp.privacy.gaussian import rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.tables import RECENT_LOAD
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, if a study names nothing else.
@@ -631,15 +632,15 @@ def _midnight(day: date, time_zone: str) -> np.datetime64:
 def listed_records(paths: Sequence, households: int, window: Window, config: Mapping) -> Pieces:
     """Return the records of all listed meters, (N, T) kWh, NaN where there is no usable reading; read piece by piece.
 
-    Whether a meter's readings are usable is what the public rules of section ``quality`` say of that meter. ``paths``
-    are the parts of the table ``log_load``.
+    Whether a reading is usable is what the public rules of section ``quality`` say of it beside the others of its
+    meter. ``paths`` are the parts of the table ``recent_load``.
     """
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     scale = LogScale.of_interval(config["profiles"], minutes)
 
     def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for path in paths:
-            for household, log_kwh, calendar in log_load_batches(path, minutes, zone):
+            for household, log_kwh, calendar in log_load_batches(path, minutes, zone, table=RECENT_LOAD):
                 yield household, window.records(log_kwh, calendar, scale)
 
     return Pieces((households, window.record_days * window.intervals_per_day), read)

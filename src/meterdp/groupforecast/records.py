@@ -32,6 +32,7 @@ from meterdp.groupforecast.plan import (
 from meterdp.groupforecast.tables import GROUP_RECORDS
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.tables import RECENT_LOAD
 
 ENTRIES = 1 + CELLS + HOURS * BINS
 
@@ -133,15 +134,16 @@ def _add_up(kwh, hour, total, seen):
 
 
 def record_tables(path, config: Mapping) -> Iterator[dict]:
-    """Yield the rows of table ``group_records`` of a part of ``log_load``, some households at a time.
+    """Yield the rows of table ``group_records`` of a part of ``recent_load``, some households at a time.
 
     The window is the end of the public period; a household without usable readings there has no row.
     """
     export = config["export"]
     first, last = window_of(export)
-    scale = LogScale.of_interval(config["profiles"], export["interval_minutes"])
+    minutes, zone = export["interval_minutes"], export["time_zone"]
+    scale = LogScale.of_interval(config["profiles"], minutes)
     shape, cell = in_cells(prior_shape()), cells_of(first, last - first + 1)
-    for household, log_kwh, calendar in log_load_batches(path, export["interval_minutes"], export["time_zone"]):
+    for household, log_kwh, calendar in log_load_batches(path, minutes, zone, table=RECENT_LOAD):
         usable, level, ratio, count = _measured(hourly(log_kwh, calendar, scale, first, last), cell, shape)
         yield {
             "household": household[usable],

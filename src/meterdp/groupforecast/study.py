@@ -2,8 +2,8 @@
 
 List and window are functions of the meters of the export and of the configuration, never of a reading
 (docs/proofs/group_forecast.md, 1): all meters, or the first ``release.forecast_households`` of the fixed order of
-:mod:`meterdp.forecasting.select`; the last days of the period. A household that a quality rule leaves out stays on
-the list, without usable readings.
+:mod:`meterdp.forecasting.select`; the last days of the period. A household that a quality rule leaves out of a study
+stays on the list there, without usable readings; a release asks no such rule (:mod:`meterdp.profiles.shard`).
 """
 
 from __future__ import annotations

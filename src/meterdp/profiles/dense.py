@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from meterdp.core.parquet import read_batches
+from meterdp.core.tables import Table
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.tables import LOG_LOAD
 
@@ -37,18 +38,19 @@ BATCH_NUMBERS, _ROWS = 1 << 22, 1 << 20
 
 
 def log_load_batches(
-    path, interval_minutes: int, time_zone: str, numbers: int = BATCH_NUMBERS
+    path, interval_minutes: int, time_zone: str, numbers: int = BATCH_NUMBERS, table: Table = LOG_LOAD
 ) -> Iterator[tuple[np.ndarray, np.ndarray, Calendar]]:
     """Yield some households (h,) of a part of ``log_load`` at a time, their log load (h, T) and its calendar.
 
-    So many numbers at a time, at least one household; a long period of a whole part is a large array.
+    So many numbers at a time, at least one household; a long period of a whole part is a large array. ``table`` may
+    be another with these columns.
     """
-    ids, calendar = _households(path, interval_minutes, time_zone)
+    ids, calendar = _households(path, interval_minutes, time_zone, table)
     if calendar is None:
         return
     slots = calendar.slot_count
     size, begin = max(1, numbers // slots), 0
-    for values in read_batches(path, LOG_LOAD, "log_kwh", size * slots):
+    for values in read_batches(path, table, "log_kwh", size * slots):
         log = values.reshape(-1, slots)
         yield ids[begin : begin + len(log)], log, calendar
         begin += len(log)
@@ -75,17 +77,19 @@ def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minut
     return LogLoad(np.concatenate(ids).astype(np.int32), np.concatenate(logs), np.concatenate(seasons), calendar)
 
 
-def _households(path, interval_minutes: int, time_zone: str) -> tuple[np.ndarray, Calendar | None]:
+def _households(
+    path, interval_minutes: int, time_zone: str, table: Table = LOG_LOAD
+) -> tuple[np.ndarray, Calendar | None]:
     """Return the households of a part of ``log_load`` in its order, (H,), and their calendar, None without any."""
     ids, rows, last = [], 0, None
-    for column in read_batches(path, LOG_LOAD, "household", _ROWS):
+    for column in read_batches(path, table, "household", _ROWS):
         first = np.diff(column, prepend=column[0] - 1 if last is None else last) != 0
         ids.append(column[first])
         rows, last = rows + len(column), column[-1]
     if last is None:
         return np.empty(0, np.int32), None
     household = np.concatenate(ids)
-    (stamp,) = next(read_batches(path, LOG_LOAD, "interval_start_utc", 1))
+    (stamp,) = next(read_batches(path, table, "interval_start_utc", 1))
     start = stamp.item().replace(tzinfo=UTC)
     return household, Calendar(start, rows // len(household), interval_minutes, time_zone)
 

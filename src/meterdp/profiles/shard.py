@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -45,15 +46,28 @@ def process_shard(
     season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon_steps, minutes))
     return ShardTables(
         judged,
-        {
-            "household": np.repeat(shard.household[kept], shard.calendar.slot_count),
-            "interval_start_utc": utc_column(np.tile(shard.calendar.start_utc, kept.sum())),
-            "log_kwh": _with_nulls(logged),
-            "seasonal_log_kwh": season.ravel(),
-        },
+        _load_rows(shard.household[kept], shard.calendar.start_utc, logged) | {"seasonal_log_kwh": season.ravel()},
         {"household": shard.household, "valid": valid, "log_kwh": pa.array(list(vectors), pa.list_(pa.float64()))},
     )
 
 
-def _with_nulls(values: np.ndarray) -> pa.Array:
-    return pa.array(values.ravel(), from_pandas=True)
+def recent_load(shard: Shard, quality: Mapping, profiles: Mapping, first_day: date) -> dict:
+    """Return the rows of the table ``recent_load`` for a shard: all its households, from a local day on.
+
+    Readings are judged beside all others of their meter, as for a study. Rules about households are not asked: they
+    look at days that a release may not be about, and whether a meter was read on its own days is for it to say.
+    """
+    calendar = shard.calendar
+    scale = LogScale.of_interval(profiles, calendar.interval_minutes)
+    _, usable = judge(shard, QualityRules.from_config(quality), scale.least_negative_kwh)
+    recent = calendar.local_day >= (first_day - date(1970, 1, 1)).days
+    return _load_rows(shard.household, calendar.start_utc[recent], scale.clipped_log(usable[:, recent]))
+
+
+def _load_rows(household: np.ndarray, start_utc: np.ndarray, log_kwh: np.ndarray) -> dict:
+    """Return columns of the log load (H, T) of households (H,), a row for every slot that starts at (T,)."""
+    return {
+        "household": np.repeat(household, len(start_utc)),
+        "interval_start_utc": utc_column(np.tile(start_utc, len(household))),
+        "log_kwh": pa.array(log_kwh.ravel(), from_pandas=True),
+    }

@@ -61,6 +61,15 @@ LOG_LOAD = Table(
     of_readings=True,
 )
 
+RECENT_LOAD = Table(
+    "recent_load",
+    "private",
+    "Log load of every household of one shard on the last days of the period, for releases that are about these.",
+    LOG_LOAD.columns[:3],
+    file_name="release/recent_load/part-*.parquet",
+    of_readings=True,
+)
+
 PROFILES = Table(
     "profiles",
     "private",

@@ -147,9 +147,9 @@ def _started_from(manifest: Mapping) -> list[tuple]:
 
 
 def _readings(manifest: Mapping) -> str:
-    """Say of which days readings are released; quality rules look at all days of the period."""
+    """Say of which days readings are released; whether one is plausible is judged with all days of the period."""
     days, period = days_read(manifest["period"], manifest["public_parameters"]), manifest["period"]
-    before = "" if days == period else f", after quality rules that look at {_to(period)}"
+    before = "" if days == period else f", each judged beside the others of its meter ({_to(period)})"
     return f"{_to(days)}{before}"
 
 

@@ -87,7 +87,7 @@ def usable_sentence(tables: Tables) -> str | None:
         f"These errors are expected if at least {percent(USABLE)} of the listed meters have usable readings. In this "
         f"export {percent(counts.get('kept', 0) / counts.sum())} have (keep this number to yourself): a release "
         "counts the others as typical households, and is further off. quality.max_missing_share says how many "
-        "readings a household may lack."
+        "readings a household may lack; feeder totals and group forecasts judge meters by their own last days."
     )
 
 

@@ -189,6 +189,15 @@ def test_a_refusal_about_the_smallest_stratum_names_what_is_joined(tmp_path, hom
     assert "'other' joins E (175), F (175), G (175) and H (175)" in said
 
 
+def test_where_the_grid_takes_less_than_was_set_aside_both_epsilons_are_said(homes, check):
+    homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10, "feeder_window": "average_day"}
+    homes["release"] |= {"feeder_epsilon": 18, "cap_epsilon": 20}
+    code, said = check(homes)
+    assert code == 0
+    epsilon = float(re.search(r"charged epsilon ([\d.]+) at delta 1e-05 \(release\.feeder_epsilon: 18\)", said)[1])
+    assert 17 < epsilon < 18
+
+
 @pytest.mark.parametrize(("days", "all_of_them"), [(7, False), (56, True)])
 def test_days_that_are_the_whole_period_are_no_choice(homes, check, days, all_of_them):
     homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10, "feeder_days": days}

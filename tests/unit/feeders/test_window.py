@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
-from meterdp.feeders.plan import Window, total_minutes
-from meterdp.profiles.grid import Calendar
+from meterdp.core.parquet import write_table
+from meterdp.feeders.plan import Window, listed_records, total_minutes
+from meterdp.profiles.grid import Calendar, Shard
+from meterdp.profiles.shard import recent_load
+from meterdp.profiles.tables import RECENT_LOAD
+from tests.conftest import config_of
 
 LONDON = ZoneInfo("Europe/London")
 SCALE = LogScale(1e-6, 1e6)
@@ -92,3 +96,31 @@ def test_every_reading_of_export_counts_as_none_before_any_are_added_up():
     energy = np.tile([0.4, -0.4], 48)
     records = Window("days", date(2025, 1, 1), 1, 30, "UTC").records(signed.log(energy)[None], calendar, signed)
     assert records[0] == pytest.approx(np.full(48, 0.4))
+
+
+@pytest.mark.parametrize("kind", ["days", "average_day"])
+def test_a_meter_counts_by_its_readings_in_the_window_whatever_the_rules_of_a_study_say_of_the_rest(kind, tmp_path):
+    """Records of June, from half a year: of meters with a blank May, that joined in June, that were only read before,
+    that always read zero, and with readings on ten days of June.
+    """
+    config = config_of({"export": {"interval_minutes": 60, "time_zone": "Europe/Madrid"}})
+    begin, hours = datetime(2023, 12, 31, 23, tzinfo=UTC), 182 * 24 - 1
+    calendar = Calendar(begin, hours, 60, "Europe/Madrid")
+    may, june = (calendar.slot_at(date(2024, month, 1), 0) for month in (5, 6))
+    read = np.random.default_rng(8).gamma(2.0, 0.2, (5, hours))
+    read[3] = 0.0
+    odd = read.copy()
+    odd[0, may:june] = odd[1, :june] = odd[2, june:] = odd[4, june + 240 :] = np.nan
+    window = Window(kind, date(2024, 6, 30), 30, 60, "Europe/Madrid")
+
+    def records(name, energy):
+        shard = Shard(np.arange(5, dtype=np.int32), energy, calendar)
+        rows = recent_load(shard, config["quality"], config["profiles"], window.first_day)
+        write_table(tmp_path / name, RECENT_LOAD, rows)
+        (found,) = listed_records([tmp_path / name], 5, window, config)
+        return found
+
+    complete, found = records("read", read), records("odd", odd)
+    assert np.isfinite(complete).all() and np.array_equal(found[[0, 1, 3]], complete[[0, 1, 3]])
+    assert np.isnan(found[2]).all() and (complete[3] <= 0.011).all()
+    assert np.isfinite(found[4]).mean() == (1 / 3 if kind == "days" else 0)

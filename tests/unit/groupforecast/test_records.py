@@ -1,5 +1,7 @@
 """Records of the group forecast from the shards of an export: the same, and the same sums, however it is cut."""
 
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,7 +15,9 @@ from meterdp.groupforecast.records import ENTRIES, hourly, household_records, re
 from meterdp.groupforecast.tables import GROUP_RECORDS
 from meterdp.households.configured import calendar_of, period_of
 from meterdp.privacy.noise import GRID
-from meterdp.profiles.tables import LOG_LOAD
+from meterdp.profiles.grid import Shard
+from meterdp.profiles.shard import recent_load
+from meterdp.profiles.tables import RECENT_LOAD
 from tests.unit.groupforecast.made_up import calibrate, config
 
 HOMES = 50
@@ -22,7 +26,7 @@ PERIOD = {"first_day": "2025-11-03", "last_day": "2025-12-07", "interval_minutes
 
 @pytest.fixture(scope="module")
 def export():
-    """The log load of homes, some without readings and one that the quality rules left out, and the configuration."""
+    """The log load of homes, some without readings and one that is in no shard, and the configuration."""
     of = config()
     of["export"] |= PERIOD
     calendar = calendar_of(*period_of(of["export"]), 60, "Europe/Berlin")
@@ -33,16 +37,15 @@ def export():
 
 
 def shards(export, count, folder):
-    """Write log load and records in so many shards; household 11 is not kept."""
+    """Write log load and records in so many shards; household 11 is in none."""
     of, calendar, log_kwh = export
     for number, some in enumerate(np.array_split(np.delete(np.arange(HOMES), 11), count)):
         rows = {
             "household": np.repeat(some, calendar.slot_count),
             "interval_start_utc": utc_column(np.tile(calendar.start_utc, len(some))),
             "log_kwh": pa.array(log_kwh[some].ravel(), from_pandas=True),
-            "seasonal_log_kwh": np.zeros(log_kwh[some].size),
         }
-        write_table(folder / f"load-{number}.parquet", LOG_LOAD, rows)
+        write_table(folder / f"load-{number}.parquet", RECENT_LOAD, rows)
         with open_table(folder / f"records-{number}.parquet", GROUP_RECORDS) as add:
             for table in record_tables(folder / f"load-{number}.parquet", of):
                 add(table)
@@ -92,3 +95,25 @@ def test_a_part_of_the_list_has_the_records_of_its_households(export, tmp_path):
     paths = list(shards(export, 4, tmp_path))
     whole, listed = np.concatenate(list(stored_records(paths, np.arange(HOMES)))), np.array([2, 11, 12, 40])
     assert np.array_equal(np.concatenate(list(stored_records(paths, listed))), whole[listed], equal_nan=True)
+
+
+def test_days_before_the_window_do_not_move_a_record_and_no_other_rule_leaves_a_household_out(export, tmp_path):
+    """Before the last 28 days of five weeks: a gap of a week, and a home that joined. One reads zero always."""
+    of, calendar, _ = export
+    kwh = np.random.default_rng(6).gamma(2.0, 0.2, (3, calendar.slot_count))
+    kwh[2] = 0.0
+    found = []
+    for name, before in (("read", kwh[:2, : 7 * 24]), ("blank", np.nan)):
+        own = kwh.copy()
+        own[:2, : 7 * 24] = before
+        shard = Shard(np.arange(3, dtype=np.int32), own, calendar)
+        write_table(
+            tmp_path / f"{name}.parquet",
+            RECENT_LOAD,
+            recent_load(shard, of["quality"], of["profiles"], date(2025, 11, 10)),
+        )
+        with open_table(tmp_path / f"{name}-records.parquet", GROUP_RECORDS) as add:
+            for table in record_tables(tmp_path / f"{name}.parquet", of):
+                add(table)
+        found.append(np.concatenate(list(stored_records([tmp_path / f"{name}-records.parquet"], np.arange(3)))))
+    assert np.isfinite(found[0]).all() and np.array_equal(*found)

@@ -1,6 +1,6 @@
 """Log load of shards as dense arrays; one shard through the whole package."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,9 @@ from meterdp.core.parquet import write_table
 from meterdp.core.stamps import utc_column
 from meterdp.ingest.tables import READINGS
 from meterdp.profiles.dense import log_load_batches, read_log_load
-from meterdp.profiles.grid import Calendar, read_shard
-from meterdp.profiles.shard import process_shard
-from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+from meterdp.profiles.grid import Calendar, Shard, read_shard
+from meterdp.profiles.shard import process_shard, recent_load
+from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY, RECENT_LOAD
 from tests.conftest import config_of
 
 QUALITY_CONFIG = config_of()["quality"]
@@ -87,6 +87,22 @@ def test_batches_of_households_are_the_part_whatever_its_row_groups(part, tmp_pa
     assert all(own == calendar for _, _, own in found)
 
 
+def test_recent_load_is_the_last_days_of_every_household_judged_as_for_a_study(part, tmp_path):
+    """Oracle: the log load of those a study keeps. Local days begin at 23:00 UTC, from the 30th on at 22:00."""
+    _, energy, calendar = part
+    energy[2, 900] = 1e6
+    shard = Shard(np.arange(3, 8, dtype=np.int32), energy, calendar)
+    whole = process_shard(shard, QUALITY_CONFIG, PROFILES_CONFIG, 15, 12).log_load
+    own = recent_load(shard, QUALITY_CONFIG, PROFILES_CONFIG, date(2025, 3, 30))
+    write_table(tmp_path / "recent.parquet", RECENT_LOAD, own)
+    ((ids, log_kwh, days),) = log_load_batches(tmp_path / "recent.parquet", 15, "Europe/Zurich", table=RECENT_LOAD)
+    begin = calendar.slot_at(date(2025, 3, 30), 0)
+    assert ids.tolist() == [3, 4, 5, 6, 7] and np.array_equal(days.start_utc, calendar.start_utc[begin:])
+    kept = whole["log_kwh"].to_numpy(zero_copy_only=False).reshape(4, -1)[:, begin:]
+    assert np.array_equal(log_kwh[[0, 2, 3, 4]], kept, equal_nan=True) and np.isnan(log_kwh[2, 900 - begin])
+    assert (log_kwh[1] == np.log(0.0025)).all()
+
+
 def test_a_part_without_households_passes_through(tmp_path):
     write_table(
         tmp_path / "empty.parquet", READINGS, {c: [] for c in ("household", "interval_start_utc", "energy_kwh")}
@@ -96,3 +112,10 @@ def test_a_part_without_households_passes_through(tmp_path):
     assert len(tables.quality) == 0 and len(tables.profiles["valid"]) == 0
     assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), 15, "UTC").calendar is None
     assert list(log_load_batches(tmp_path / "log_load.parquet", 15, "UTC")) == []
+    shard = read_shard(tmp_path / "empty.parquet", 15, "UTC")
+    write_table(
+        tmp_path / "recent.parquet",
+        RECENT_LOAD,
+        recent_load(shard, QUALITY_CONFIG, PROFILES_CONFIG, date(2025, 3, 30)),
+    )
+    assert list(log_load_batches(tmp_path / "recent.parquet", 15, "UTC", table=RECENT_LOAD)) == []
