@@ -423,10 +423,13 @@ def predicted_error(
 
 
 def guess_error_kwh(public: FeederPublic) -> float:
-    """Return the same error, a root mean square over the intervals, of the public centre for every meter."""
-    n = len(public.feeder) / public.feeders
-    of_mean = n**2 * (public_distribution(public).mean ** 2).sum() / public.intervals
-    return math.sqrt(difference_kwh(public) ** 2 + of_mean)
+    """Return the same error, a root mean square over the intervals, of the public centre for every meter.
+
+    Its level is taken to be right: somebody named the typical energy.
+    """
+    n, distribution = len(public.feeder) / public.feeders, public_distribution(public)
+    shape = distribution.mean[distribution.block != LEVEL]
+    return math.sqrt(difference_kwh(public) ** 2 + n**2 * (shape**2).sum() / public.intervals)
 
 
 def difference_kwh(public: FeederPublic) -> float:

@@ -26,7 +26,7 @@ from meterdp.profiles.grid import Calendar
 
 def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSettings:
     """Return the public settings of vectors; the calendar of the readings replaces a period that is not named."""
-    export, low_kwh = config["export"], config["profiles"]["clip_kwh_per_hour"][0]
+    export, (low_kwh, high_kwh) = config["export"], config["profiles"]["clip_kwh_per_hour"]
     calendar = readings
     if None not in (export["first_day"], export["last_day"]):
         calendar = calendar_of(*period_of(export), export["interval_minutes"], export["time_zone"])
@@ -36,6 +36,8 @@ def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSett
         days_off(config["release"]["household_holidays"], days[0], days[-1]),
         low_kwh < 0,
         typical_kw=config["profiles"]["default_kwh_per_hour"],
+        # What is at a lower bound above zero counts as zero.
+        reading_kw=(min(low_kwh, 0.0), high_kwh),
     )
 
 

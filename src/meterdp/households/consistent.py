@@ -28,14 +28,18 @@ def _consistent(vectors: np.ndarray, settings: VectorSettings, typical: np.ndarr
     """Return (H, d) vectors with the coefficients of the expected load moved towards typical ones where they must.
 
     ``typical`` is the mean vector of the population, (d,). A household keeps the largest share of the difference with
-    which its expected load and its autocorrelations agree, each by itself; most keep all.
+    which its expected load and its autocorrelations agree, each by itself; most keep all. Its quantiles are those of
+    readings within the public bounds.
     """
     vectors = np.clip(vectors, *settings.bounds)
     parts = settings.parts(vectors)
+    quantiles = parts["quantiles"]
+    quantiles[:] = np.clip(quantiles, *marginal.signed_log(settings.ratio_bounds(vectors))[..., None])
     of_all = np.repeat(settings.parts(typical[None])["coefficients"], len(vectors), axis=0)
     own = parts["coefficients"]
     middle = (own + of_all) / 2
-    most = np.maximum(settings.autocorrelations(vectors)[:, 2:], 0.0) * _variance(parts, settings)[:, None]
+    variance = marginal.variances(settings.quantile_functions(vectors))
+    most = np.maximum(settings.autocorrelations(vectors)[:, 2:], 0.0) * variance[:, None]
     # Products are quadratic in the share, so three points give them.
     at_0, at_half, at_1 = (_products(vectors, coefficients, settings) for coefficients in (of_all, middle, own))
     square = 2 * (at_1 + at_0 - 2 * at_half)
@@ -55,12 +59,3 @@ def _products(vectors: np.ndarray, coefficients: np.ndarray, settings: VectorSet
         expected = settings.expected_ratio(vector[None])[0]
         out[i] = lag_products(expected - expected.mean(), later)
     return out
-
-
-def _variance(parts: dict[str, np.ndarray], settings: VectorSettings) -> np.ndarray:
-    """Return the variance of readings in squared multiples of the mean size, (H,)."""
-    mean = parts["net_share"][:, 0] if settings.feed_in else np.ones(len(parts["quantiles"]))
-    functions = marginal.quantile_functions(
-        parts["quantiles"], parts["zero_share"][:, 0], mean, settings.calendar.slot_count, settings.feed_in
-    )
-    return marginal.variances(functions)

@@ -102,10 +102,7 @@ class HouseholdGenerator:
         settings = self.settings
         vectors = np.clip(vectors, *settings.bounds)
         parts = settings.parts(vectors)
-        mean = parts["net_share"][:, 0] if settings.feed_in else np.ones(len(vectors))
-        quantile_function = marginal.quantile_functions(
-            parts["quantiles"], parts["zero_share"][:, 0], mean, settings.calendar.slot_count, settings.feed_in
-        )
+        quantile_function = settings.quantile_functions(vectors)
         days_away = self._days_away(parts["away"])
         at_home, away = at_home_and_away(quantile_function, days_away / self.columns.day_count)
         mean = marginal.means(at_home)

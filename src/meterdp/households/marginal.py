@@ -70,26 +70,24 @@ def _increasing(values: np.ndarray) -> np.ndarray:
 
 
 def quantile_functions(
-    quantiles: np.ndarray, zero_share: np.ndarray, mean: np.ndarray, slots: int, feed_in: bool
+    quantiles: np.ndarray, zero_share: np.ndarray, mean: np.ndarray, slots: int, bounds: np.ndarray
 ) -> np.ndarray:
     """Tabulate quantile functions of r over :data:`SCORES` from (H, QUANTILES) signed logs, (H, len(SCORES)).
 
-    Their means are ``mean`` (H,): the body of the distribution is moved on the signed log scale, the largest reading
-    stays. The lowest ``zero_share`` of readings that are not negative are zero.
+    All values are within ``bounds``, (2,) or (2, H). Their means are ``mean`` (H,), as far as bounds allow: the body
+    of the distribution is moved on the signed log scale, the largest reading stays. The lowest ``zero_share`` of
+    readings that are not negative are zero.
     """
-    scores = ndtri(levels(slots))
-    knots = _increasing(quantiles)
-    if not feed_in:
-        knots = np.maximum(knots, np.log(NEAR_ZERO))
+    scores, (lowest, highest) = ndtri(levels(slots)), signed_log(bounds)[..., None]
+    knots = np.clip(_increasing(quantiles), lowest, highest)
     body = PchipInterpolator(scores, knots, axis=1)(np.clip(SCORES, scores[0], scores[-1]))
     # Beyond the largest reading, for longer periods than the one measured.
     slope = (knots[:, -1] - knots[:, -2]) / (scores[-1] - scores[-2])
     body += slope[:, None] * np.maximum(SCORES - scores[-1], 0)
     free = np.clip((scores[-1] - SCORES) / (scores[-1] - scores[-4]), 0, 1)
-    lowest = signed_log(-LARGEST) if feed_in else np.log(NEAR_ZERO)
 
     def moved(by: np.ndarray) -> np.ndarray:
-        y = np.minimum(np.maximum(body + by[:, None] * free, lowest), signed_log(LARGEST))
+        y = np.clip(body + by[:, None] * free, lowest, highest)
         return _with_zeros(from_signed_log(y), zero_share)
 
     low, high = np.full(len(knots), -3.0), np.full(len(knots), 3.0)

@@ -254,6 +254,25 @@ class HouseholdRecords:
         return cls(vectors, np.empty(0) if deviations is None else deviation_sum(deviations, grid))
 
 
+def _spectrum(days: int) -> np.ndarray:
+    """Return that of an AR(1) process of the public correlation and variance one, (days, 1); its mean is one."""
+    angle = 2 * np.pi * np.fft.fftfreq(days)[:, None]
+    return (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
+
+
+def _share_error(std: float, days: int) -> float:
+    """Return the standard error of the variance of such a process in noise of standard deviation ``std``."""
+    return std**2 * math.sqrt(2 / (_spectrum(days) ** 2).sum())
+
+
+def least_common(epsilon: float, delta: float, households: int, days: int) -> float:
+    """Return from which share of a home's variance on what homes do together counts as more than noise, in half of
+    the releases; in the mean of a day.
+    """
+    mu = gaussian.mu_for(epsilon, delta) * math.sqrt(COMMON_SHARE)
+    return MARGIN * _share_error(2 * common_radius(days * BLOCKS) / mu / households, days)
+
+
 def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
     """Return what noisy means of deviations (days, blocks) say, ``std`` of their noise known: Wiener filters.
 
@@ -262,15 +281,12 @@ def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
     what is more than noise. Returns None where nothing is.
     """
     days = len(noisy)
-    series = dct(noisy - noisy.mean(axis=0), axis=1, norm="ortho")
-    angle = 2 * np.pi * np.fft.fftfreq(days)[:, None]
-    # Of an AR(1) process of variance one; its mean over frequencies is one.
-    spectrum = (1 - DAY_CORRELATION**2) / np.abs(1 - DAY_CORRELATION * np.exp(-1j * angle)) ** 2
+    series, spectrum = dct(noisy - noisy.mean(axis=0), axis=1, norm="ortho"), _spectrum(days)
     found = np.fft.fft(series, axis=0)
     above = np.abs(found) ** 2 / days - std**2
     # Least squares looks where the process has its power, and shows best whether there is more than noise; the mean
     # shows how much, whatever the process.
-    error = std**2 * math.sqrt(2 / (spectrum**2).sum())
+    error = _share_error(std, days)
     there = (spectrum * above).sum(axis=0) / (spectrum**2).sum() > MARGIN * error
     share = np.where(there, np.maximum(above.mean(axis=0), error), 0.0)
     if not share.any():

@@ -150,6 +150,7 @@ class ReleasedHouseholds:
             "days_off": [day.isoformat() for day in settings.days_off],
             "feed_in": settings.feed_in,
             "mean_kw": list(settings.mean_kw),
+            "reading_kw": list(settings.reading_kw),
             "entries": [
                 {
                     "name": entry.name,
@@ -186,6 +187,8 @@ class ReleasedHouseholds:
                 tuple(date.fromisoformat(day) for day in stated["days_off"]),
                 stated["feed_in"],
                 tuple(stated["mean_kw"]),
+                # Earlier releases do not state it.
+                reading_kw=tuple(stated.get("reading_kw", VectorSettings.reading_kw)),
             )
             if settings.names != [entry["name"] for entry in stated["entries"]]:
                 raise ValueError("entries of another version")

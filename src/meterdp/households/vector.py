@@ -144,6 +144,8 @@ class VectorSettings:
     feed_in: bool = False
     mean_kw: tuple[float, float] = (0.05, 15.0)
     typical_kw: float | None = None  # of a home that is not known; by default what lies between the bounds
+    # What every reading was clipped to before anything was computed, at least from zero on.
+    reading_kw: tuple[float, float] = (-np.inf, np.inf)
 
     @cached_property
     def columns(self) -> Columns:
@@ -220,6 +222,21 @@ class VectorSettings:
         """Return those of (H, d) vectors at one and two intervals, a day and a week, (H, 4)."""
         acf = self.parts(vectors)["acf"]
         return np.column_stack([acf[:, 0], acf[:, 0] - acf[:, 1], acf[:, 2], acf[:, 2] - acf[:, 3]])
+
+    def ratio_bounds(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the lowest and the highest reading that households of (H, d) vectors may have, (2, H).
+
+        In multiples of their mean size.
+        """
+        bounds = np.divide.outer(self.reading_kw, np.exp(vectors[:, 0]))
+        return np.clip(bounds, -marginal.LARGEST if self.feed_in else 0.0, marginal.LARGEST)
+
+    def quantile_functions(self, vectors: np.ndarray) -> np.ndarray:
+        """Return those of the readings of (H, d) vectors in multiples of their mean size, (H, len(SCORES))."""
+        parts = self.parts(vectors)
+        mean = parts["net_share"][:, 0] if self.feed_in else np.ones(len(vectors))
+        zero_share, slots = parts["zero_share"][:, 0], self.calendar.slot_count
+        return marginal.quantile_functions(parts["quantiles"], zero_share, mean, slots, self.ratio_bounds(vectors))
 
     def at_home(self, kw: np.ndarray) -> tuple[np.ndarray, float]:
         """Return (T,) readings of a household without those of spells away, and the share of days in these."""

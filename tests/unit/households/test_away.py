@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from meterdp.households.away import QUIET, at_home_and_away, days_away, draw_spells
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.marginal import SCORES, means, quantile_functions
+from meterdp.households.marginal import LARGEST, SCORES, means, quantile_functions
 from meterdp.households.vector import VectorSettings, household_vectors
 from tests.unit.households.homes import SANTIAGO, YEAR, seasonal, simulated
 
@@ -102,7 +102,7 @@ def test_what_is_split_is_the_mixture_of_both():
     """Oracle: shares below a reading of large samples of both parts."""
     levels = np.array([0.02, 0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999])
     quantiles = -1.0 + 1.1 * ndtri(np.array([1e-4, *levels, 1 - 1e-4]))
-    whole = quantile_functions(quantiles[None], np.zeros(1), np.ones(1), 8760, False)
+    whole = quantile_functions(quantiles[None], np.zeros(1), np.ones(1), 8760, (0.0, LARGEST))
     at_home, away = at_home_and_away(whole, np.array([0.2]))
     assert 0.8 * means(at_home) + 0.2 * means(away) == pytest.approx(1, rel=0.005)
     assert np.interp(ndtri(0.9), SCORES, away[0]) < 0.3 * np.interp(ndtri(0.9), SCORES, whole[0])
@@ -112,7 +112,7 @@ def test_what_is_split_is_the_mixture_of_both():
 
 
 def test_nobody_away_changes_nothing():
-    whole = quantile_functions(np.linspace(-3, 2, 13)[None], np.zeros(1), np.ones(1), 8760, False)
+    whole = quantile_functions(np.linspace(-3, 2, 13)[None], np.zeros(1), np.ones(1), 8760, (0.0, LARGEST))
     at_home, _ = at_home_and_away(whole, np.zeros(1))
     assert at_home == pytest.approx(whole, rel=1e-6)
 

@@ -1,5 +1,7 @@
 """Vectors whose parts agree: what is changed, by how much, and what is left alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,10 +22,7 @@ def vectors():
 def excess(x):
     """Oracle: by how much the expected load's products exceed what the autocorrelations leave room for, (H, 2)."""
     x = np.clip(x, *SETTINGS.bounds)
-    parts = SETTINGS.parts(x)
-    functions = marginal.quantile_functions(
-        parts["quantiles"], parts["zero_share"][:, 0], np.ones(len(x)), EIGHT_WEEKS.slot_count, False
-    )
+    functions = SETTINGS.quantile_functions(x)
     sampled = np.array([np.interp(np.linspace(0, 1, 200_001)[1:-1], _levels(), row) for row in functions])
     expected = SETTINGS.expected_ratio(x)
     expected -= expected.mean(axis=1, keepdims=True)
@@ -62,6 +61,19 @@ def test_coefficients_with_too_much_noise_are_moved_as_far_as_they_must_be(vecto
     # A 64th more of the difference, and they no longer agree.
     further = found[some] + (noisy[some] - typical) * 1.5 / 64 * (np.isin(np.arange(noisy.shape[1]), own))
     assert (excess(further) > -2e-3).any(axis=1).all()
+
+
+def test_no_vector_has_a_largest_reading_above_the_public_bound(vectors):
+    """Others stay as they are."""
+    held = replace(SETTINGS, reading_kw=(0.0, 4.0))
+    highest = SETTINGS.names.index("highest")
+    noisy = vectors.copy()
+    noisy[:20, highest] += 1.0
+    one, other = (consistent(noisy, settings, vectors.mean(axis=0)) for settings in (SETTINGS, held))
+    before, after = (marginal.from_signed_log(x[:, highest]) * np.exp(x[:, 0]) for x in (one, other))
+    assert after == pytest.approx(np.minimum(before, 4.0)) and (before > 4).any() and (before < 4).any()
+    below = before < 4
+    np.testing.assert_array_equal(one[below], other[below])
 
 
 def test_each_vector_is_changed_by_itself(vectors):

@@ -12,7 +12,7 @@ from meterdp.households.components import COUNT, Components, Lags
 from meterdp.households.correlations import lags_of
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.latent import MEANS, VALUES, Covariances, Readings, find_readings
-from meterdp.households.marginal import CELL_PROBABILITIES, SCORES, quantile_functions
+from meterdp.households.marginal import CELL_PROBABILITIES, SCORES
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.profiles.grid import Calendar
 from tests.unit.households.homes import EIGHT_WEEKS, NEXT_YEAR, YEAR, seasonal
@@ -185,13 +185,33 @@ def test_homes_whose_days_are_alike_follow_the_series_more(vectors):
 
 
 def test_quantile_functions_have_the_mean_and_the_largest_reading(vectors):
-    parts = SETTINGS.parts(vectors)
-    mean = np.ones(len(vectors))
-    table = quantile_functions(parts["quantiles"], parts["zero_share"][:, 0], mean, YEAR.slot_count, False)
+    table = SETTINGS.quantile_functions(vectors)
     assert table @ CELL_PROBABILITIES == pytest.approx(1.0, abs=1e-6)
     assert (np.diff(table, axis=1) >= 0).all()
-    swapped = parts["quantiles"][:, ::-1]
-    assert (np.diff(quantile_functions(swapped, 0 * mean, mean, YEAR.slot_count, False), axis=1) >= 0).all()
+    swapped = vectors.copy()
+    SETTINGS.parts(swapped)["quantiles"][:] = SETTINGS.parts(vectors)["quantiles"][:, ::-1]
+    assert (np.diff(SETTINGS.quantile_functions(swapped), axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("calendar", [YEAR, NEXT_YEAR])
+def test_no_reading_is_above_the_public_bound_and_the_energy_stays(vectors, calendar):
+    """Oracle: the same homes without a bound; those below it hardly change."""
+    noisy = vectors.copy()
+    noisy[:6, SETTINGS.names.index("highest")] += 1.5
+    held = replace(SETTINGS, reading_kw=(0.0, 5.0))
+    free, kwh = (HouseholdGenerator(s, calendar).kwh(noisy, seed=4) for s in (SETTINGS, held))
+    over = free.max(axis=1) > 5
+    assert over[:6].all() and not over.all() and kwh.min() >= 0 and kwh.max() <= 5 * (1 + 1e-9)
+    assert np.sort(kwh[~over]) == pytest.approx(np.sort(free[~over]), rel=0.02)
+    assert kwh.sum(axis=1) == pytest.approx(free.sum(axis=1), rel=0.02)
+
+
+def test_net_load_is_held_to_both_bounds():
+    settings = VectorSettings(EIGHT_WEEKS, feed_in=True, reading_kw=(-1.0, 2.0))
+    rng = np.random.default_rng(3)
+    low, high = settings.bounds
+    kwh = HouseholdGenerator(settings).kwh(low + (high - low) * rng.random((12, len(low))), seed=1)
+    assert kwh.min() == pytest.approx(-1) and kwh.max() == pytest.approx(2)
 
 
 STD = 0.6
@@ -226,10 +246,7 @@ def test_latent_means_and_variances_are_those_of_a_lognormal_series(lognormal, k
 
 def test_the_latent_means_give_the_expected_load_and_the_distribution(vectors):
     """Oracle: a million draws of a + e through g."""
-    parts = SETTINGS.parts(vectors)
-    quantiles = quantile_functions(
-        parts["quantiles"], parts["zero_share"][:, 0], np.ones(len(vectors)), YEAR.slot_count, False
-    )
+    quantiles = SETTINGS.quantile_functions(vectors)
     expected = SETTINGS.expected_ratio(vectors)
     readings = find_readings(quantiles[:2], expected[:2])
     e = np.random.default_rng(7).standard_normal((120, YEAR.slot_count))

@@ -14,9 +14,11 @@ from meterdp.households.mechanism import (
     HouseholdRecords,
     Households,
     HouseholdsPublic,
+    _spectrum,
     common_radius,
     denoised,
     deviation_sum,
+    least_common,
     strata_of,
 )
 from meterdp.mechanisms.proven.mechanism import Box
@@ -137,6 +139,19 @@ def test_noise_alone_says_that_homes_do_nothing_together_or_hardly_anything():
     found = [denoised(np.random.default_rng(seed).normal(size=(365, 3)), 1.0) for seed in range(200)]
     shares = [0.0 if one is None else one.share for one in found]
     assert found.count(None) > 10 and np.mean(shares) < 0.05
+
+
+@pytest.mark.parametrize(("times", "least", "most"), [(1 / 3, 0.0, 0.4), (1, 0.3, 0.8), (3, 0.9, 1.0)])
+def test_what_homes_do_together_is_found_from_a_public_share_on(times, least, most):
+    """Oracle: how often it is found of processes with so large a share of the mean of a day, and of no other."""
+    days, of = 365, Households.calibrate(public(days=365))
+    rng, std = np.random.default_rng(7), of.common.noise_std / 1000
+    found = []
+    for _ in range(60):
+        series = np.fft.ifft(np.fft.fft(rng.normal(size=days)) * np.sqrt(_spectrum(days)[:, 0])).real
+        shared = np.sqrt(times * least_common(1.0, 1e-5, 1000, days) / BLOCKS) * series
+        found.append(denoised(shared[:, None] + std * rng.normal(size=(days, BLOCKS)), std) is not None)
+    assert least <= np.mean(found) <= most
 
 
 def test_a_wiener_filter_is_nearer_to_the_truth_than_what_was_measured():

@@ -1,16 +1,20 @@
 """Years drawn from a release: what homes do together is on the days of its period alone, and as large as there."""
 
+import json
 from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.households.columns import Columns
 from meterdp.households.common import BLOCKS, CommonSeries
 from meterdp.households.configured import calendar_of
+from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, directions_of
 from meterdp.households.released import ReleasedHouseholds
 from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.mechanisms.proven.mechanism import Box
 from tests.unit.households.homes import YEAR, seasonal, simulated
 
 NINE_WEEKS = calendar_of(date(2025, 2, 24), date(2025, 4, 27), 60, "UTC")
@@ -37,6 +41,22 @@ def short():
     vectors = np.tile(household_vectors(simulated(12, NINE_WEEKS), release.settings), (5, 1))
     year = daily_kwh(release, vectors, 2027)
     return release, vectors, year, year - daily_kwh(replace(release, common=None), vectors, 2027)
+
+
+def test_homes_of_a_badly_noisy_release_keep_within_the_public_bounds():
+    """Oracle: without the bounds, the same noise makes homes of more than 100 kW."""
+    records, held = household_vectors(simulated(60, NINE_WEEKS), VectorSettings(NINE_WEEKS)), (0.0, 20.0)
+    largest = []
+    for settings in (VectorSettings(NINE_WEEKS), VectorSettings(NINE_WEEKS, reading_kw=held)):
+        box, directions = Box(*map(tuple, settings.bounds.tolist())), directions_of(settings.names)
+        mechanism = Households.calibrate(HouseholdsPublic(1.0, 1e-5, box, (0,) * len(records), directions))
+        populations, _ = mechanism.release(HouseholdRecords.of(records), StudyNoise(4, "small town"))
+        release = ReleasedHouseholds(settings, None, {"all": 1}, populations, None)
+        release = ReleasedHouseholds.of(json.dumps(release.stated).encode())
+        _, vectors = release.draw(40, StudyNoise(2, "drawn"))
+        readings = np.concatenate([rows["energy_kwh"] for rows in release.readings(vectors, seed=1)])
+        largest.append(readings.max())
+    assert largest[0] > 100 and largest[1] == pytest.approx(20)
 
 
 def test_nine_weeks_drawn_for_a_year_use_as_much_in_every_month(short):

@@ -88,6 +88,28 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
     assert page.startswith("# Synthetic households: ") and "How far off it is" in page
 
 
+@pytest.mark.parametrize("low", [0.01, -6.0])
+def test_no_reading_drawn_from_a_noisy_release_is_beyond_the_public_bounds(town, low):
+    """Those of the folder, of the files drawn from it, and of another year; the page states the bounds."""
+    few = "meter_id\n" + "".join(f"m{i:03d}\n" for i in range(60))
+    given = town(meters=few, insist=True)
+    given.config["profiles"] |= {"clip_kwh_per_hour": [low, 7.0]}
+    given.config["profiles"] |= {"log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.1}} if low < 0 else {}
+    settings, rng = settings_of(given.config), np.random.default_rng(1)
+    x = settings.typical + 0.1 * np.ptp(settings.bounds, axis=0) * rng.normal(size=(60, len(settings.names)))
+    deviations = np.zeros((60, settings.columns.day_count * BLOCKS))
+    files = released(given, HouseholdRecords.of(np.clip(x, *settings.bounds), deviations, GRID))
+    kwh = pq.read_table(io.BytesIO(files["household_readings.parquet"]))["energy_kwh"].to_numpy()
+    low = min(low, 0.0)  # what is at a bound above zero counts as zero
+    assert low <= kwh.min() and kwh.max() <= 7
+    assert f"within {low:g} to 7 kWh per hour" in files["README.md"].decode()
+    found = ReleasedHouseholds.of(files[FILE])
+    assert found.settings.reading_kw == (low, 7)
+    _, vectors = found.draw(20, StudyNoise(1, "drawn"))
+    kwh = np.concatenate([rows["energy_kwh"] for rows in found.readings(vectors, 3, 2028)])
+    assert low * (1 + 1e-9) <= kwh.min() and kwh.max() <= 7 * (1 + 1e-9)
+
+
 def test_the_page_draws_the_released_readings_and_its_lines_load_them(town, tmp_path, monkeypatch):
     files = released(town(household_strata=["dwelling"]))
     for name, data in files.items():
@@ -118,7 +140,7 @@ def test_a_release_of_homes_that_were_hardly_read_says_so_first(town, monkeypatc
     said = "of the synthetic households are the public default for a meter without usable readings (12 kWh a day)"
     for name in ("README.md", "index.html", "custodian.html", "manifest.json"):
         assert said in files[name].decode()
-        assert "these do nothing together" in files[name].decode()
+        assert "the peak of many of them cannot be trusted" in files[name].decode()
     assert files["README.md"].decode().index(said) < files["README.md"].decode().index("## What is in it")
 
 
@@ -221,6 +243,12 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert "strata larger than the smallest" not in said
     assert "strata larger than the smallest (300 meters)" in households.plan_of(1, 1e-5, (300, 900)).sentence
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
+
+
+@pytest.mark.parametrize(("meters", "epsilon", "hidden"), [(400, 1.7, True), (400, 8, False), (5000, 1, False)])
+def test_a_plan_says_where_noise_hides_what_homes_do_together(meters, epsilon, hidden):
+    said = " ".join(households.plan_of(epsilon, 1e-5, (meters,)).first)
+    assert ("no cable or transformer should be sized by the peak of many" in said) == hidden
 
 
 @pytest.mark.parametrize(("last_day", "seasons"), [("2025-09-26", False), ("2025-09-27", True)])

@@ -299,6 +299,17 @@ def test_a_plan_says_that_days_are_alike_exactly_where_released_totals_are(days,
     assert not (alike and planned.useful) and any("have the same totals" in one for one in planned.first) == alike
 
 
+@pytest.mark.parametrize(("epsilon", "worse", "useful"), [(1, True, False), (4, False, True)])
+def test_totals_are_useful_only_to_somebody_who_knows_the_typical_use(epsilon, worse, useful):
+    """Once the guess was off by 111 %. With the typical use right, 51 homes at epsilon 1 told no more than it."""
+    given = config(
+        release={"feeder_epsilon": epsilon, "feeder_window": "average_day", "feeder_days": 7, "what": ["feeders"]}
+    )
+    plan = feeders.plan(given, 51, 1)
+    assert (plan.too_little, plan.useful) == (worse, useful)
+    assert plan.expected[0].guess == pytest.approx(0.48, abs=0.01)
+
+
 def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     """Where meters of one feeder are alike to ``r``, sums of n of them differ as those of n (1 + r (n - 1)) would."""
     plan = feeders.plan(config(), 800, 32)
