@@ -168,11 +168,12 @@ def test_a_second_release_of_the_same_days_says_which_one_it_takes_the_place_of(
         assert f"It takes the place of what was released of the same days on {before['charged']} (ε = 1), which" in (
             second[name].decode()
         )
-    replace_folder(second, tmp_path / "results/release/mixture")
-    assert main(["release", "verify", str(tmp_path / "results/release/mixture")]) == 0
+    folder = tmp_path / "other/release/mixture"
+    replace_folder(second, folder)
+    assert main(["release", "verify", str(folder)]) == 0
     assert f"takes the place of the release of {before['charged']} (epsilon 1)\n" in capsys.readouterr().out
-    replace_folder(first, tmp_path / "results/release/mixture")
-    (kept,) = (tmp_path / "results/release/earlier").iterdir()
+    replace_folder(first, folder)
+    (kept,) = (folder.parent / "earlier").iterdir()
     assert kept.name == "mixture-2025-01-01-to-2025-01-28"
     assert call() == first
 
