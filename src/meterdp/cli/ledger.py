@@ -33,7 +33,8 @@ def opened(path: Path):
 
 
 def _counted(found) -> str:
-    return ", ".join(f"{count} {what}" for what, count in found.items())
+    ones = {"events": "event", "lists of meters": "list of meters", "stored releases": "stored release"}
+    return ", ".join(f"{count} {ones[what] if count == 1 else what}" for what, count in found.items())
 
 
 def _show_takes(parser: argparse.ArgumentParser) -> None:

@@ -283,17 +283,18 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
             elif like := _like(request, service):
                 said += [f"    charged again: {like[0]}", *(f"    {free}" for free in like[1])]
     if new:
-        said += _begins(Path(service.config["release"]["ledger"]))
+        begins = [*_begins(Path(service.config["release"]["ledger"]))]
+        said += begins
         charge = sum((request.charge for request in due), NOTHING)
         less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(due) > 1 else ""
         with _ledger(service) as ledger:
             spent, left = ledger.after(asked, service.limit)
-            known = "" if ledger.begins or not due else _known(ledger.new_meters(asked[0].meters)[0], asked[0].meters)
+            known = "" if begins or not due else _known(ledger.new_meters(asked[0].meters)[0], asked[0].meters)
         most = max(epsilon_of(charge, delta) for charge in spent)
         total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
         said += [
             *([known] if known else []),
-            f"  {total}; with everything charged before{period}, a meter will have spent up to "
+            f"  {total}; with everything charged before{period.replace(',', '')}, a meter will have spent up to "
             f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
             f"earlier). {_fits(left, spent, charge, service.limit)}",
         ]
@@ -367,7 +368,7 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
     if not due or service.config["release"]["insist"]:
         return
     with _ledger(service) as ledger:
-        new, respelt = (0, 0) if ledger.begins else ledger.new_meters(due[0].meters)
+        new, respelt = ledger.new_meters(due[0].meters)
     if 2 * respelt > new:
         yield InputError(
             f"has {new:,} meters that are new to the ledger, which knows {respelt:,} of their ids without the first "

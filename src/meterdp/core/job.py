@@ -131,6 +131,8 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     except InputError as error:
         _refuse(error)
         sys.exit(1)
+    except KeyboardInterrupt:  # whoever stops a run needs no traceback
+        sys.exit(130)
     except Exception as error:
         print(without_message(error), file=sys.stderr, flush=True)
         if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:

@@ -312,8 +312,9 @@ def synced(folder: Path) -> None:
 
 
 def _no_key(path: Path) -> InputError:
+    what = "is not" if path.exists() else "is not there; it is"
     return InputError(
-        "is not the key of the ledger, without which its meters cannot be recognised",
+        f"{what} the key of the ledger, without which its meters cannot be recognised",
         file=path,
         hint="restore it from the backup of the ledger; nothing is released until then",
     )
