@@ -304,6 +304,32 @@ def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, c
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
 
 
+@pytest.mark.parametrize("clock", ["old", "new", "both"])
+@pytest.mark.parametrize("start", ["2025-03-03", "2025-10-01"])
+@pytest.mark.parametrize("days", [28, 40], ids=["to the end of the month", "and later days"])
+def test_ends_of_intervals_at_a_change_by_the_old_clock_or_the_new_one_follow_the_clock(
+    tmp_path, capsys, clock, start, days
+):
+    """As Spanish exports have them, of some meters so and of some so; none of them is in standard time."""
+    days += 1 if start == "2025-03-03" else 3
+    frame = readings(minutes=60, days=days, start=start)
+    old = pd.to_datetime(frame["local"]) + pd.Timedelta(hours=1)
+    new = (frame["utc"] + pd.Timedelta(hours=1)).dt.tz_convert(ZONE).dt.tz_localize(None)
+    by_old = frame["meter_id"].isin(
+        {"old": [f"M{n:03d}" for n in range(METERS)], "both": ["M000", "M001"]}.get(clock, [])
+    )
+    frame["local"] = old.where(by_old, new).dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).rename(columns={"interval_start": "interval_end"}).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end", "time_column": "interval_end"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 0 and "clock" not in said
+    main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE])
+    said = capsys.readouterr().out
+    assert "no daylight-saving jump" not in said and "stamp_time_zone" not in said
+    if clock == "both":
+        assert "by the British and Irish rule: a local clock" in said
+
+
 def test_a_substation_among_the_meters_does_not_move_the_hour_of_least_use(tmp_path, capsys):
     frame = readings(meters=10)
     quiet = pd.to_datetime(frame["local"]).dt.hour.between(1, 4)

@@ -29,7 +29,7 @@ from meterdp.ingest.dense import (
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes, steps_minutes
 from meterdp.ingest.growing import Chunks
-from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
+from meterdp.ingest.inference.zone import CLOCKS, ClockEvidence, clock_evidence, local_changes
 from meterdp.ingest.ingest import Survey, fill, household_numbers, left_out_of, refuse_unusable, survey_export
 from meterdp.ingest.members import Member, label, places_of
 from meterdp.ingest.meter_list import MeterList
@@ -164,14 +164,22 @@ class Trial:
                 hint=f"set it to {_DAY_MINUTES // most}",
             )
 
-    def _wrong_clock(self, path) -> Iterator[InputError]:
+    @cached_property
+    def clocks(self) -> list[ClockEvidence]:
+        """What stamps tell about their clock; nothing if they agree with that of the settings, or number intervals.
+
+        At a change the end of an interval may be written by the old clock or by the new one: both are tried.
+        """
         settings = self.settings
         if settings.counts_intervals:
-            return
-        # The end of an interval at a change of clocks may be written by the old clock or by the new one.
+            return []
         shifts = (0, settings.interval_us) if settings.stamps_are_ends else (0,)
-        said = [clock_evidence(self.batches, shift).against(settings.time_zone) for shift in shifts]
-        found = next((one for one in said if one is not None and one[2]), said[0] if all(said) else None)
+        found = [clock_evidence(self.batches, shift) for shift in shifts]
+        return [] if any(one.follows(settings.time_zone) for one in found) else found
+
+    def _wrong_clock(self, path) -> Iterator[InputError]:
+        said = [one.against(self.settings.time_zone) for one in self.clocks]
+        found = next((one for one in said if one is not None and one[2]), said[0] if said and all(said) else None)
         if found is not None:
             problem, hint, _ = found
             yield InputError(problem, file=path, field="export.time_zone", hint=hint)
@@ -645,8 +653,8 @@ def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> st
 
 
 def _other_clock(trial: Trial) -> Iterator[str]:
-    if not trial.settings.counts_intervals:
-        sentence = clock_evidence(trial.batches).unlike(trial.settings.time_zone)
+    for one in trial.clocks[:1]:
+        sentence = one.unlike(trial.settings.time_zone)
         yield from [] if sentence is None else [sentence]
 
 
