@@ -1605,6 +1605,35 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
     assert ("ids from the list are in the column 'account' (export.meter_column)" in said) == (ids == "beside")
 
 
+@pytest.mark.parametrize(
+    ("on_list", "in_export", "words"),
+    [
+        ("ES01870000{:03d}NM", "ES01870000{:03d}NM0F", "are a listed id and more characters: if they are the same"),
+        ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its last characters: if they"),
+        ("{}", "{}1", None),
+    ],
+    ids=["longer", "shorter", "plain numbers"],
+)
+def test_ids_that_differ_from_listed_ones_in_their_last_characters_are_counted(
+    tmp_path, capsys, on_list, in_export, words
+):
+    """In a later month alone, of which every listed meter has a reading before."""
+    frame = plain(readings())
+    names = {f"M{n:03d}": (on_list.format(n), in_export.format(n)) for n in range(METERS)}
+    (tmp_path / "export").mkdir()
+    for number, later in enumerate((False, True)):
+        rows = frame[(frame["interval_start"] >= "2025-03-24") == later]
+        rows = rows.assign(meter_id=rows["meter_id"].map(lambda name, at=number: names[name][at]))
+        rows.to_csv(tmp_path / f"export/{number}.csv", index=False)
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(listed for listed, _ in names.values())]) + "\n")
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
+    export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    assert code == 0 and ("change the ids in the export" in said) == (words is not None)
+    assert words is None or f"To be checked: 4 of 4 ids in the export that are not on the list {words}" in said
+    assert "ES0187" not in said
+
+
 def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys):
     frame = plain(readings())
     frame["Flag"] = np.where(np.arange(len(frame)) % 50 == 0, "E", "")

@@ -140,7 +140,7 @@ def looked_at(
             odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{worth(without, counted)}")
         if lately > (without if trial.whole else 0):
             odd.append(of_last_days)
-    if known and without:
+    if known and (without or lately):
         odd += written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
     some, least = (
