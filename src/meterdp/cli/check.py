@@ -94,7 +94,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     zone = None if any(problem.field == "export.time_zone" for problem in problems) else export["time_zone"]
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
-            rules = _rules(config, problems)
+            rules = {**_rules(config, problems), "last_days": _last_days(config, problems)}
             look = looked_at(path, export, _scale(config, problems), most_daily_kwh=most_daily_kwh, **rules)
             # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
@@ -144,13 +144,28 @@ def _rules(config: Mapping, problems: list[InputError]) -> dict:
     return {"most_missing": most_missing, "plausible_power_kw": tuple(quality["plausible_power_kw"])}
 
 
+def _last_days(config: Mapping, problems: list[InputError]) -> int | None:
+    """Return how many days at the end of the period a release is about, if its settings are in order."""
+    if config["release"]["budget_period"] is None or any((p.field or "").startswith("release.") for p in problems):
+        return None
+    _let_in_needless()
+    from meterdp.release.settings import last_days
+
+    return last_days(config)
+
+
+def _let_in_needless() -> None:
+    """Let what only a check by itself has no need of be imported again."""
+    for package in COMMANDS["check"].needless:
+        if package in sys.modules and sys.modules[package] is None:
+            del sys.modules[package]
+
+
 def _plan(given: Mapping, schema: Mapping) -> float | None:
     """Say what a release would be worth, if the settings describe one; return the most energy a day that feeder
     totals count of a meter, if they are asked for.
     """
-    for package in COMMANDS["check"].needless:  # by a check alone
-        if package in sys.modules and sys.modules[package] is None:
-            del sys.modules[package]
+    _let_in_needless()
     from meterdp.core.config import looked_through
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.asked import plans_of_list

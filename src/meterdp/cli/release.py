@@ -160,12 +160,13 @@ def to_check_in_export(config: Mapping) -> list[str]:
     from meterdp.ingest.inference.look import looked_at
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.feeders import most_daily_kwh
+    from meterdp.release.settings import last_days
 
     export, scale = config["export"], LogScale.from_config(config["profiles"])
     try:
         most = most_daily_kwh(config, read_meter_list(export["meters"]))
-        plausible = tuple(config["quality"]["plausible_power_kw"])
-        look = looked_at(export["path"], export, scale, most_daily_kwh=most, plausible_power_kw=plausible)
+        rules = {"plausible_power_kw": tuple(config["quality"]["plausible_power_kw"]), "last_days": last_days(config)}
+        look = looked_at(export["path"], export, scale, most_daily_kwh=most, **rules)
     except Exception:  # no row may end a run; a file that cannot be read is refused where it is read
         return []
     found = [f"To be checked: {one}" for one in (*look.findings, *look.odd)]

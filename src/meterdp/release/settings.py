@@ -29,6 +29,15 @@ _NEEDED = {
 }
 
 
+def last_days(config: Mapping) -> int | None:
+    """Return the fewest days at the end of the period that a release is about; None if all are about all of it."""
+    from meterdp.groupforecast.plan import WINDOW_DAYS
+
+    days = {"feeders": config["release"]["feeder_days"], "forecasts": WINDOW_DAYS}
+    about = [days[what] for what in config["release"]["what"] if what in days]
+    return min(about, default=None)
+
+
 def check_settings(config: Mapping, simulated: bool) -> None:
     """Refuse a configuration from which nothing may be released, naming the first setting that does not do.
 

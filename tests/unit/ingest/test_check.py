@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
+from meterdp.cli.release import to_check_in_export
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch
@@ -301,6 +302,32 @@ def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, c
     plain(frame.assign(local=local.dt.strftime("%Y-%m-%d %H:%M"))).to_csv(tmp_path / "e.csv", index=False)
     own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end"}
     assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
+
+
+@pytest.mark.parametrize("clock", ["old", "new", "both"])
+@pytest.mark.parametrize("start", ["2025-03-03", "2025-10-01"])
+@pytest.mark.parametrize("days", [28, 40], ids=["to the end of the month", "and later days"])
+def test_ends_of_intervals_at_a_change_by_the_old_clock_or_the_new_one_follow_the_clock(
+    tmp_path, capsys, clock, start, days
+):
+    """As Spanish exports have them, of some meters so and of some so; none of them is in standard time."""
+    days += 1 if start == "2025-03-03" else 3
+    frame = readings(minutes=60, days=days, start=start)
+    old = pd.to_datetime(frame["local"]) + pd.Timedelta(hours=1)
+    new = (frame["utc"] + pd.Timedelta(hours=1)).dt.tz_convert(ZONE).dt.tz_localize(None)
+    by_old = frame["meter_id"].isin(
+        {"old": [f"M{n:03d}" for n in range(METERS)], "both": ["M000", "M001"]}.get(clock, [])
+    )
+    frame["local"] = old.where(by_old, new).dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).rename(columns={"interval_start": "interval_end"}).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end", "time_column": "interval_end"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 0 and "clock" not in said
+    main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE])
+    said = capsys.readouterr().out
+    assert "no daylight-saving jump" not in said and "stamp_time_zone" not in said
+    if clock == "both":
+        assert "by the British and Irish rule: a local clock" in said
 
 
 def test_a_substation_among_the_meters_does_not_move_the_hour_of_least_use(tmp_path, capsys):
@@ -1192,19 +1219,23 @@ def few_looked_at(monkeypatch):
     monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 15)
 
 
-def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_path, capsys, few_looked_at):
-    """A folder of months, of which the first is not asked for; with wrong ids it is said all the same."""
-    frame = plain(readings(meters=10))
+@pytest.mark.parametrize("by_month", [False, True])
+def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_path, capsys, few_looked_at, by_month):
+    """Of months the first is not asked for, nor read if it has a file; with wrong ids it is said all the same."""
+    frame = plain(readings(meters=10)).sort_values("interval_start", kind="stable")
     (tmp_path / "export").mkdir()
-    march = frame["interval_start"] < "2025-04-01"
+    march = frame["interval_start"] < ("2025-04-01" if by_month else "2026")
     frame[march].to_csv(tmp_path / "export/1.csv", index=False)
-    frame[~march].to_csv(tmp_path / "export/2.csv", index=False)
+    if by_month:
+        frame[~march].to_csv(tmp_path / "export/2.csv", index=False)
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
     export |= {"first_day": "2025-04-01", "last_day": "2025-04-06"}
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
     assert code == 0 and "have no reading" not in said and "100" not in said
-    assert "the first rows lie outside these days: only the whole export tells" in said and "a study can run" in said
+    assert ("the first rows lie outside these days: only the whole export tells" in said) != by_month
+    assert ("10 listed meters, 10 of them with readings" in said) == by_month and "a study can run" in said
+    assert "begin with readings outside" not in said
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *map(str, range(10))]))
     assert (
         "of 10 listed meters, 10 have no reading" in checked(tmp_path, capsys, tmp_path / "export", export=export)[1]
@@ -1278,14 +1309,15 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
 @pytest.mark.parametrize(
     ("left_out", "last_day", "told"),
     [
-        ("2025-07", "2025-07-31", "every 30 days or so, but from 2025-06-01 to 2025-07-31 only one does; is a file"),
-        ("2025-05", "2025-07-31", "every 30 days or so, but from 2025-04-01 to 2025-05-31 only one does; is a file"),
+        ("2025-07", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-07-01 to 2025-07-31; is a file"),
+        ("2025-05", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-05-01 to 2025-05-31; is a file"),
+        ("2025-04", "2025-07-31", "every 30 days or so, but from 2025-03-01 to 2025-04-30 only one does; is a file"),
         ("2025-07", "2025-06-30", None),
         ("none", "2025-07-31", None),
     ],
 )
 @pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
-def test_a_month_without_a_file_is_told_though_the_check_reads_only_two(
+def test_a_month_without_a_file_is_told_though_the_check_reads_not_all(
     tmp_path, capsys, few_looked_at, monkeypatch, left_out, last_day, told, order
 ):
     monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 2000)
@@ -1306,6 +1338,49 @@ def test_a_month_without_a_file_is_told_though_the_check_reads_only_two(
     assert (told is None or told in said) and ("is a file missing" in said) == (told is not None)
 
 
+@pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
+@pytest.mark.parametrize(
+    ("what", "first_day", "told"),
+    [
+        ("feeders", "2025-03-01", "2 have no reading from 2025-07-01 to 2025-07-31 (a release would be off by"),
+        ("forecasts", "2025-03-01", "2 have no reading from 2025-07-04 to 2025-07-31 (a release would be off by"),
+        ("mixture", "2025-03-01", None),
+        ("feeders", "2025-07-01", "2 have no reading that counts (a release would be off by"),
+    ],
+)
+@pytest.mark.parametrize("begun", [200, 3], ids=["all files begun", "every second file begun"])
+def test_the_last_month_is_looked_at_where_every_month_is_released(
+    tmp_path, capsys, schema, few_looked_at, monkeypatch, order, what, first_day, told, begun
+):
+    """Of five files by month the check reads two, those with the days that count, and misses half of the meters."""
+    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 2000)
+    monkeypatch.setattr("meterdp.ingest.inference.trial._MOST_FILES", begun)
+    frame = plain(readings(minutes=60, days=153, start="2025-03-01", meters=4)).sort_values(order, kind="stable")
+    month = frame["interval_start"].str[:7]
+    (tmp_path / "export").mkdir()
+    for name, rows in frame.groupby(month):
+        rows.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    (tmp_path / "list.csv").write_text("meter_id,circuit\n" + "".join(f"M{n:03d},F\n" for n in range(4)))
+    release = {"budget_period": "2025", "what": [what], "feeder_days": 31, "feeder_typical_daily_kwh": 9}
+    export = {"time_zone": ZONE, "interval_minutes": 60, "meters": str(tmp_path / "list.csv")}
+    export |= {"path": str(tmp_path / "export"), "first_day": first_day, "last_day": "2025-07-31"}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export, "release": release}))
+    if what == "mixture" and begun == 3:  # it is of all days, of which these are known
+        told = "2 have no reading from 2025-07-01 to 2025-07-31\n"
+    for half in (False, True):
+        if half:
+            last = frame[(month == "2025-07") & frame["meter_id"].isin(["M002", "M003"])]
+            last.to_csv(tmp_path / "export/2025-07.csv", index=False)
+        assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
+        said = capsys.readouterr().out
+        assert ("have no reading" in said) == (half and told is not None)
+        assert not half or told is None or f"of 4 listed meters, {told}" in said
+        since = first_day if first_day > "2025-06-01" else "2025-07-01" if begun == 3 else "2025-06-01"
+        assert f"From {since} to 2025-07-31 " in said and said.count("To be checked") == (half and told is not None)
+        before_release = to_check_in_export(complete({"export": export, "release": release}, schema))
+        assert [line for line in said.splitlines() if line.startswith("To be checked")] == before_release[:-1]
+
+
 def test_first_rows_without_a_reading_tell_no_days(tmp_path, capsys, few_looked_at, monkeypatch):
     monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 60)
     frame = plain(readings())
@@ -1321,7 +1396,7 @@ def test_first_rows_without_a_reading_tell_no_days(tmp_path, capsys, few_looked_
 @pytest.mark.parametrize("files", [1, 2])
 @pytest.mark.parametrize("lost", [False, True])
 def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_at, order, files, lost):
-    """Reading stops inside a file, behind the rows of some of its meters."""
+    """Reading stops inside a file, behind the rows of some of its meters, or begins with the last of two."""
     frame = plain(readings())
     day = pd.to_datetime(frame["interval_start"]).dt.normalize()
     if lost:
@@ -1336,7 +1411,8 @@ def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_
     period = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     settings = {"time_zone": ZONE, "interval_minutes": 30} | period
     _, said = checked_with(tmp_path, capsys, tmp_path / "export", settings, True)
-    share = re.search(r"([\d.]+)% of a typical meter's readings are missing \(first rows only\)", said)
+    share = re.search(r"([\d.]+)% of a typical meter's readings are missing( \(first rows only\))?", said)
+    assert (share[2] is None) == (files == 2)
     assert float(share[1]) > 10 if lost else share[1] == "0.0"
 
 
@@ -1494,9 +1570,9 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
     """Each file is in order of meters, of which some begin in the second half of what is looked at."""
     frame = plain(readings(meters=10))
     (tmp_path / "export").mkdir()
-    begin = frame["interval_start"] < "2025-03-16"
-    frame[begin].to_csv(tmp_path / "export/1.csv", index=False)
-    later = frame[~begin].assign(meter_id=lambda f: f["meter_id"].str.replace("M", "N")) if others else frame[~begin]
+    frame[frame["interval_start"] < "2025-03-16"].to_csv(tmp_path / "export/1.csv", index=False)
+    later = frame[frame["interval_start"] >= "2025-03-14"]  # again, so that it is open which files have which days
+    later = later.assign(meter_id=lambda f: f["meter_id"].str.replace("M", "N")) if others else later
     later.to_csv(tmp_path / "export/2.csv", index=False)
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique(), "X1"]))
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
@@ -1527,6 +1603,35 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
         ids == "lower"
     )
     assert ("ids from the list are in the column 'account' (export.meter_column)" in said) == (ids == "beside")
+
+
+@pytest.mark.parametrize(
+    ("on_list", "in_export", "words"),
+    [
+        ("ES01870000{:03d}NM", "ES01870000{:03d}NM0F", "are a listed id and more characters: if they are the same"),
+        ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its last characters: if they"),
+        ("{}", "{}1", None),
+    ],
+    ids=["longer", "shorter", "plain numbers"],
+)
+def test_ids_that_differ_from_listed_ones_in_their_last_characters_are_counted(
+    tmp_path, capsys, on_list, in_export, words
+):
+    """In a later month alone, of which every listed meter has a reading before."""
+    frame = plain(readings())
+    names = {f"M{n:03d}": (on_list.format(n), in_export.format(n)) for n in range(METERS)}
+    (tmp_path / "export").mkdir()
+    for number, later in enumerate((False, True)):
+        rows = frame[(frame["interval_start"] >= "2025-03-24") == later]
+        rows = rows.assign(meter_id=rows["meter_id"].map(lambda name, at=number: names[name][at]))
+        rows.to_csv(tmp_path / f"export/{number}.csv", index=False)
+    (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(listed for listed, _ in names.values())]) + "\n")
+    export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
+    export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
+    code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    assert code == 0 and ("change the ids in the export" in said) == (words is not None)
+    assert words is None or f"To be checked: 4 of 4 ids in the export that are not on the list {words}" in said
+    assert "ES0187" not in said
 
 
 def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys):

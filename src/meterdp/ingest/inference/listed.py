@@ -7,25 +7,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from meterdp.core.stamps import local_text
 from meterdp.ingest.batch import plain_id
+from meterdp.ingest.clock import midnights_us
 from meterdp.ingest.inference.quantities import columns_beside
-from meterdp.ingest.inference.trial import Trial, names_in
+from meterdp.ingest.inference.trial import Trial, by_clock_us, names_in
 from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, rounded
 from meterdp.ingest.streams import files_of
 from meterdp.privacy.meter_lists import plain_name
+
+_DAY_US = 24 * 3_600_000_000
+# An id that is another and a few more characters, as Spanish ones of 22 and of 20: so many of it, and so many more.
+_FEWEST_ALIKE, _MOST_MORE = 8, 4
 
 
 def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
     """Return how many meters there are, how many of them have no reading, and what they are called.
 
-    Of the first rows only those that are named there count, of a whole export all that are listed.
+    Of a part of an export only those that are named there count, of a whole one all that are listed.
     """
     counted, without = len(trial.energy_kwh), int(np.isnan(trial.energy_kwh).all(axis=1).sum())
     every = trial.whole
     if meter_list is not None and (every or meter_list.circuit_of.keys().isdisjoint(names_in(trial.batches))):
         every, more = True, len(meter_list.circuit_of) - counted
         counted, without = counted + more, without + more
-    what = ("listed " if meter_list is not None else "") + "meters" + ("" if every else " in the first rows")
+    what = ("listed " if meter_list is not None else "") + "meters" + ("" if every else f" in the {trial.part}")
     return counted, without, what
 
 
@@ -62,9 +68,28 @@ def not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | None
         where = (
             "have no file named after them"
             if trial.settings.meter_column is None
-            else "are not in the first rows, which seem to name all meters"
+            else f"are not in the {trial.part}, which seem to name all meters"
         )
         yield f"{without:,} of {listed:,} listed meters {where}{worth(without, listed)}"
+
+
+def without_last(trial: Trial, meter_list: MeterList | None, zone: str, last_days: int | None) -> tuple[int, str]:
+    """Return how many listed meters have no reading on the last days of the period, as far as all files of these
+    were read, and a sentence about it; 0 where no such day is known.
+    """
+    starts_us, of_release = trial.starts_us, np.ones(len(trial.known), bool)
+    if meter_list is not None and last_days is not None:
+        last_us = by_clock_us(starts_us[-1:], zone) // _DAY_US * _DAY_US
+        of_release = starts_us >= midnights_us(last_us - (last_days - 1) * _DAY_US, zone)
+    known = trial.known & of_release
+    if meter_list is None or not known.any():
+        return 0, ""
+    listed = len(meter_list.circuit_of)
+    without = listed - int((~np.isnan(trial.energy_kwh[:, known])).any(axis=1).sum())
+    first, last = (text[:10] for text in local_text(starts_us[known][[0, -1]].astype("datetime64[us]"), zone))
+    have = f"{without:,} {'has' if without == 1 else 'have'}"
+    said = f"of {listed:,} listed meters, {have} no reading from {first} to {last}"
+    return without, said + (worth(without, listed) if (known == of_release).all() else "")
 
 
 def worth(without: int, meters: int) -> str:
@@ -78,8 +103,8 @@ def worth(without: int, meters: int) -> str:
 
 
 def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many ids of the export are others in other capitals, and how many of it or of the list went through a
-    spreadsheet.
+    """Say how many ids of the export are others in other capitals, how many of it or of the list went through a
+    spreadsheet, and how many are those of the list except for their last characters.
     """
     if again := len(named) - len(set(map(plain_name, named))):
         differ = "differ" if again > 1 else "differs"
@@ -94,6 +119,21 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     without_rows = listed - named
     if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
         yield f"{of:,} of the meters in the export seem to be on the list under a rounded id: {AS_TEXT}"
+    others = named - listed
+    cut = {meter[:size] for meter in listed for size in _shorter(meter)} & others
+    longer = {meter for meter in others if any(meter[:size] in listed for size in _shorter(meter))}
+    for ids, are in ((longer, "a listed id and more characters"), (cut, "a listed id without its last characters")):
+        if ids:
+            yield (
+                f"{len(ids):,} of {len(others):,} ids in the export that are not on the list are {are}: if they are "
+                "the same meters, change the ids in the export, because another id on the list is another meter to "
+                "the ledger"
+            )
+
+
+def _shorter(meter: str) -> range:
+    """Return to how many characters an id may have been cut."""
+    return range(max(_FEWEST_ALIKE, len(meter) - _MOST_MORE), len(meter))
 
 
 def written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:

@@ -15,18 +15,26 @@ from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
 from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
-from meterdp.ingest.inference.listed import doubtful_ids, ids_of, meters_of, not_there, worth, written_otherwise
+from meterdp.ingest.inference.listed import (
+    doubtful_ids,
+    ids_of,
+    meters_of,
+    not_there,
+    without_last,
+    worth,
+    written_otherwise,
+)
 from meterdp.ingest.inference.quantities import columns_not_read
 from meterdp.ingest.inference.stamps import evidence_against
 from meterdp.ingest.inference.table import head_of
 from meterdp.ingest.inference.trial import (
     Trial,
+    batches_of_days,
     begin_files,
     begin_strictly,
     contradicting_rows,
     coverage,
     feed_in_lost,
-    first_batches,
     first_refusal,
     implausible,
     large_use,
@@ -60,10 +68,12 @@ def looked_at(
     most_missing: float = 1.0,
     most_daily_kwh: float | None = None,
     plausible_power_kw: tuple[float, float] = (-np.inf, np.inf),
+    last_days: int | None = None,
 ) -> Look:
     """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
     names, the share of its readings that a household of a study may lack, the most that feeder totals count of a
-    meter, if any are asked for, and between which powers readings count.
+    meter, if any are asked for, between which powers readings count, and how many days at the end of the period a
+    release is about, if it is not all of it.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -85,7 +95,7 @@ def looked_at(
         )
     otherwise = [*files_written_otherwise(path, settings, begun)]
     if meter_list is not None:
-        trial = try_out(path, settings, *first_batches(path, settings), meter_list=meter_list)
+        trial = try_out(path, settings, *batches_of_days(path, settings, begun), meter_list=meter_list)
         found = [*otherwise, *trial.findings(path)]
         refused = first_refusal(path, trial)
         odd += [f"counted as missing: {error}" for error in refused]
@@ -94,13 +104,16 @@ def looked_at(
     else:
         try:
             begin_strictly(path, settings)  # the header, before all rows are read
-            trial = try_out(path, settings, *first_batches(path, settings))
+            trial = try_out(path, settings, *batches_of_days(path, settings, begun))
         except InputError as error:
             return Look([error], odd)
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
     named, every = ids_of(path, trial)
     counted, without, what = meters_of(trial, meter_list)
-    odd += [*not_there(trial, named | begun.named if every else None, meter_list), *doubtful_ids(named, meter_list)]
+    lately, of_last_days = without_last(trial, meter_list, export["time_zone"], last_days)
+    if not lately:
+        odd += not_there(trial, named | begun.named if every else None, meter_list)
+    odd += doubtful_ids(named, meter_list)
     odd += remarks(trial, export["time_zone"], begun)
     if unread and meter_list is not None:
         odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
@@ -119,11 +132,15 @@ def looked_at(
         lost = feed_in_lost(plausible, scale), large_use(plausible, scale, most_daily_kwh)
         odd += [words for words in lost if words]
     other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
-    known = trial.whole or counted > without or not other_days
+    known = trial.known.any() or counted > without or not other_days
     if not known:
         odd.append("the first rows lie outside these days: only the whole export tells which meters have readings")
-    elif without:
-        odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{worth(without, counted)}")
+    else:
+        if without and (trial.whole or not lately):
+            odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{worth(without, counted)}")
+        if lately > (without if trial.whole else 0):
+            odd.append(of_last_days)
+    if known and (without or lately):
         odd += written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
     some, least = (
@@ -146,20 +163,20 @@ def looked_at(
     meters = f"{begun.of:,} files; " if begun.of > 1 else ""
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
-        where = "the export" if every else "the first rows"
+        where = "the export" if every else f"the {trial.part}"
         meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
     coverage = _coverage_of_first(trial, export["time_zone"]) if known else ""
     return Look(found, odd, meters, counted > without or not known, coverage)
 
 
 def _coverage_of_first(trial: Trial, zone: str) -> str:
-    """Return how much is missing in the period, or of an export of which only the start was read, up to there."""
+    """Return how much is missing in the period, or in what was read of it."""
     begin, end = 0, len(trial.starts_us)
-    given = np.flatnonzero(~np.isnan(trial.energy_kwh).all(axis=0))
-    if not trial.whole and len(given):
-        begin, end = int(given[0]), int(given[-1]) + 1
+    read = np.flatnonzero(trial.known if trial.known.any() else ~np.isnan(trial.energy_kwh).all(axis=0))
+    if len(read):
+        begin, end = int(read[0]), int(read[-1]) + 1
     days = [text[:10] for text in local_text(trial.starts_us[[begin, end - 1]].astype("datetime64[us]"), zone)]
-    return coverage(trial, begin, end, *days) + ("" if trial.whole else " (first rows only)")
+    return coverage(trial, begin, end, *days) + ("" if trial.whole else f" ({trial.part} only)")
 
 
 def _by_itself(

@@ -29,7 +29,7 @@ from meterdp.ingest.dense import (
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import INNOCENT, findings, sample_step, step_minutes, steps_minutes
 from meterdp.ingest.growing import Chunks
-from meterdp.ingest.inference.zone import CLOCKS, clock_evidence, local_changes
+from meterdp.ingest.inference.zone import CLOCKS, ClockEvidence, clock_evidence, local_changes
 from meterdp.ingest.ingest import Survey, fill, household_numbers, left_out_of, refuse_unusable, survey_export
 from meterdp.ingest.members import Member, label, places_of
 from meterdp.ingest.meter_list import MeterList
@@ -77,8 +77,9 @@ class Trial:
     counts: np.ndarray  # (R,) rows per reason, in the order of ``dense.REASONS``
     energy_kwh: np.ndarray  # (H, T) on the grid, meters in order of their ids
     batches: list[Batch]
-    whole: bool  # whether these are all readings of the export
+    whole: bool  # whether these are all readings of the export, or of its files with the days of the settings
     cut: frozenset[str] = frozenset()  # places of the files of which a reader looked at the beginning alone
+    since_us: int | None = None  # by the local clock, from when on all files were read to their ends
     in_parts: np.ndarray | None = None  # (M,) bool: meters with readings of parts of intervals that are not added up
 
     @property
@@ -87,6 +88,18 @@ class Trial:
         first = self.survey.first_slot
         return self.survey.anchor_us + (first + np.arange(self.survey.slots)) * self.settings.interval_us
 
+    @property
+    def part(self) -> str:
+        """What was read, if it is not the whole."""
+        return "first rows" if self.since_us is None else "last files"
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Slots of which all readings were read, (T,) bool, as far as files in order of time tell."""
+        if self.whole or self.since_us is None:
+            return np.full(self.survey.slots, self.whole)
+        return by_clock_us(self.starts_us, self.settings.time_zone) >= self.since_us
+
     @cached_property
     def not_reached(self) -> np.ndarray:
         """Readings that stand behind where reading stopped, if they are there, (H, T) bool: of the last file that was
@@ -94,7 +107,7 @@ class Trial:
         of files of which only the beginning was looked at, for meters that are not in it.
         """
         out = np.zeros(self.energy_kwh.shape, bool)
-        if self.whole:
+        if self.whole or self.since_us is not None:
             return out
         clock = Clock(self.settings, descending=self.survey.runs_backwards)
         number = NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
@@ -151,14 +164,22 @@ class Trial:
                 hint=f"set it to {_DAY_MINUTES // most}",
             )
 
-    def _wrong_clock(self, path) -> Iterator[InputError]:
+    @cached_property
+    def clocks(self) -> list[ClockEvidence]:
+        """What stamps tell about their clock; nothing if they agree with that of the settings, or number intervals.
+
+        At a change the end of an interval may be written by the old clock or by the new one: both are tried.
+        """
         settings = self.settings
         if settings.counts_intervals:
-            return
-        # The end of an interval at a change of clocks may be written by the old clock or by the new one.
+            return []
         shifts = (0, settings.interval_us) if settings.stamps_are_ends else (0,)
-        said = [clock_evidence(self.batches, shift).against(settings.time_zone) for shift in shifts]
-        found = next((one for one in said if one is not None and one[2]), said[0] if all(said) else None)
+        found = [clock_evidence(self.batches, shift) for shift in shifts]
+        return [] if any(one.follows(settings.time_zone) for one in found) else found
+
+    def _wrong_clock(self, path) -> Iterator[InputError]:
+        said = [one.against(self.settings.time_zone) for one in self.clocks]
+        found = next((one for one in said if one is not None and one[2]), said[0] if said and all(said) else None)
         if found is not None:
             problem, hint, _ = found
             yield InputError(problem, file=path, field="export.time_zone", hint=hint)
@@ -174,7 +195,7 @@ def first_refusal(path, trial: Trial) -> list[InputError]:
     if not any(trial.counts[list(REASONS).index(name)] for name in unreadable):
         return []
     try:
-        read_strictly(path, trial.settings)
+        read_strictly(path, trial.settings, {batch.place for batch in trial.batches})
     except InputError as error:
         return [error]
     return []
@@ -187,11 +208,22 @@ def not_to_their_end(path, trial: Trial, named: Container[str]) -> Iterator[str]
         yield f"{label(path, places_of(cut))}: cut short or damaged, and what should follow there is missing"
 
 
-def read_strictly(path, settings: ExportSettings) -> None:
-    """Read an export as a study without a list of meters does; raises at the first row that cannot be read."""
+def by_clock_us(utc_us: np.ndarray, time_zone: str) -> np.ndarray:
+    """Return what the clock of a zone shows at (n,) instants, all in microseconds since 1970."""
+    return utc_us + utc_offset_minutes(utc_us.astype("datetime64[us]"), time_zone) * _MINUTE_US
+
+
+def read_strictly(path, settings: ExportSettings, places: Container[str] | None = None) -> None:
+    """Read an export, or its files at some places, as a study without a list of meters does; raises at the first row
+    that cannot be read.
+    """
+    files = [path]
+    if places is not None:
+        files = [file for file in files_of(path, by_name=settings.packed_by_name) if file.place in places]
     for limit in (_limit(settings), None):
-        for _ in reader(settings.format, limit=limit)(path, replace(settings, bad_rows="refuse")):
-            pass
+        for file in files:
+            for _ in reader(settings.format, limit=limit)(file, replace(settings, bad_rows="refuse")):
+                pass
         if limit is not None and not limit.cut:
             return
 
@@ -237,6 +269,17 @@ class Beginnings:
         return set().union(*(file.named for file in self.files))
 
     @property
+    def starts(self) -> np.ndarray:
+        """The days on which files begin, since 1970, ascending; none if first readings of one lie behind the start of
+        a later one, so that files do not follow one another.
+        """
+        starts = np.unique([first // _DAY_US for first, _ in self.spans_us])
+        follow = all(
+            last // _DAY_US <= starts[starts > first // _DAY_US].min(initial=last) for first, last in self.spans_us
+        )
+        return starts if follow else starts[:0]
+
+    @property
     def spans_us(self) -> list[tuple[int, int]]:
         """The first and the last reading of each, by the local clock."""
         return [(file.first_us, file.last_us) for file in self.files if file.first_us is not None]
@@ -274,7 +317,7 @@ def _span_us(batch: Batch, settings: ExportSettings) -> tuple[int, int] | tuple[
     edges = np.array([batch.stamp_us[known].min(), batch.stamp_us[known].max()])
     edges -= settings.interval_us if settings.stamps_are_ends else 0
     if np.all(batch.stamps_are_utc):
-        edges += utc_offset_minutes(edges.astype("datetime64[us]"), settings.time_zone) * _MINUTE_US
+        edges = by_clock_us(edges, settings.time_zone)
     return tuple(edges.tolist())
 
 
@@ -309,11 +352,14 @@ def goes_on(trial: Trial, begun: Beginnings) -> bool:
 
 
 def outside(settings: ExportSettings, begun: Beginnings) -> int:
-    """Return how many files begin with readings outside the days of the settings."""
+    """Return how many files begin with readings outside the days of the settings; of files in order of time, as those
+    of earlier months are kept, only behind them.
+    """
     if settings.period_us is None:
         return 0
     begin_us, end_us = settings.period_us[0] - _SOME_HOURS * _HOUR_US, settings.period_us[1] + _SOME_HOURS * _HOUR_US
-    return sum(last < begin_us or first >= end_us for first, last in begun.spans_us)
+    early = len(begun.starts) < 2
+    return sum((early and last < begin_us) or first >= end_us for first, last in begun.spans_us)
 
 
 def _limit(settings: ExportSettings) -> Limit:
@@ -371,12 +417,65 @@ def first_batches(path, settings: ExportSettings) -> tuple[list[Batch], bool, fr
     return first.batches, first.whole, first.cut
 
 
+def batches_of_days(path, settings: ExportSettings, begun: Beginnings) -> tuple:
+    """Return what :func:`first_batches` does, and :attr:`Trial.since_us`.
+
+    Of files in order of time those with days of the settings come first, the latest before others, as a release of
+    every month is about the last days. They are read whole, as many as fit, but of one that does not fit its start.
+    """
+    files = _in_time(path, settings, begun)
+    if not files:
+        return *first_batches(path, settings), None
+    first_us, end_us = by_clock_us(np.array(settings.period_us), settings.time_zone)
+    of_period = [begin_us < end_us and until_us > first_us for begin_us, until_us, _ in files]
+    latest_first = sorted(range(len(files)), key=lambda n: (not of_period[n], -files[n][0], -n))
+    taken: dict[int, list[Batch]] = {}
+    readings, whole = 0, True
+    for number in latest_first:
+        start = FirstReadings(files[number][2], settings)
+        start.read(2 * MOST_READINGS - readings)
+        if taken and not start.whole:
+            break
+        taken[number], whole = start.batches, start.whole
+        readings += sum(len(batch.meter) for batch in start.batches)
+        if readings >= MOST_READINGS:
+            break
+    batches = [batch for number in sorted(taken) for batch in taken[number]]
+    left = [until_us for n, (_, until_us, _) in enumerate(files) if of_period[n] and n not in taken]
+    if not whole or not left:
+        return batches, whole, frozenset(), None
+    return batches, False, frozenset(), max(left)
+
+
+def _in_time(path, settings: ExportSettings, begun: Beginnings) -> list[tuple[float, float, Member]]:
+    """Return when each file begins and, as the next does, ends, by the local clock, and the file, in order of names;
+    none where beginnings do not show that files follow one another, or where each is of meters of its own.
+
+    A file of which that is not known lies between those beside it.
+    """
+    known = [file for file in begun.files if file.first_us is not None]
+    own = len(begun.named) == sum(len(file.named) for file in begun.files)
+    if settings.period_us is None or format_named(settings.format).reads_ahead or own or len(begun.starts) < 2:
+        return []
+    first_us = np.array([file.first_us for file in known], float)
+    if len(known) < begun.of and (np.diff(first_us) < 0).any():
+        return []
+    number, every = [file.number for file in known], np.arange(1, begun.of + 1)
+    begin_us = np.append(-np.inf, first_us)[np.searchsorted(number, every, side="right")]
+    latest_us = np.append(first_us, np.inf)[np.searchsorted(number, every)]
+    day = np.floor(first_us / _DAY_US)
+    until_us = [first_us[day > np.floor(one / _DAY_US)].min(initial=np.inf) for one in latest_us]
+    files = files_of(path, by_name=settings.packed_by_name)
+    return [*zip(begin_us.tolist(), until_us, files, strict=True)]
+
+
 def try_out(
     path,
     settings: ExportSettings,
     batches: list[Batch],
     whole: bool,
     cut: frozenset[str] = frozenset(),
+    since_us: int | None = None,
     meter_list: MeterList | None = None,
 ) -> Trial:
     """Take in the readings of some batches; raises ``InputError`` if no stamp lies on the grid."""
@@ -390,14 +489,14 @@ def try_out(
     survey = survey_export(path, settings, read, meter_list)
     cells = len(survey.meter_ids) * survey.slots
     if cells > _MOST_CELLS and len(batches) > 1:
-        return try_out(path, settings, batches[: len(batches) // 2], False, cut, meter_list)
+        return try_out(path, settings, batches[: len(batches) // 2], False, cut, meter_list=meter_list)
     edges = [0, len(survey.meter_ids)]
     with Chunks(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as chunks:
         fill(path, settings, read, survey, household_numbers(survey)[1], chunks)
         [(_, energy_kwh)] = chunks.arrays()
     refuse_unusable(path, settings, survey, chunks)
     in_parts = chunks.row_counts[:, BETWEEN] >= _FEWEST_GAPS
-    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, cut, in_parts)
+    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole, cut, since_us, in_parts)
 
 
 def _with_rows(meter_list: MeterList, batches: list[Batch]) -> MeterList:
@@ -417,8 +516,7 @@ def names_in(batches: list[Batch]) -> set[str]:
 def coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) -> str:
     """Say how much of a typical meter's readings is missing between two slots of the days that are named."""
     empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
-    if not trial.whole:  # files of days that were not read say nothing
-        looked_at &= ~empty.all(axis=0)
+    looked_at &= trial.known[begin:end] | ~empty.all(axis=0)  # files of days that were not read say nothing
     missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
     missing = np.where((~empty).any(axis=1), missing, 1)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
@@ -441,14 +539,17 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
 def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]:
     """Days of the period, or of what was read of an export, on which no meter has a reading."""
     given = ~np.isnan(trial.energy_kwh).all(axis=0)
-    if not given.any() or not (trial.whole or (begun.every and _beginnings_tell_days(trial, begun))):
+    tell = not trial.whole and begun.every and _beginnings_tell_days(trial, begun)
+    if not given.any() or not (tell or trial.known.any()):
         return
     starts = trial.starts_us.astype("datetime64[us]")
     local = (starts + utc_offset_minutes(starts, zone) * np.timedelta64(1, "m")).astype("datetime64[D]")
-    spans = [] if trial.whole else np.array(begun.spans_us, "datetime64[us]").astype("datetime64[D]")
+    spans = np.array(begun.spans_us, "datetime64[us]").astype("datetime64[D]") if tell else []
     some = [local[given], *(np.arange(first, last + 1) for first, last in spans)]
     here = np.unique(np.concatenate(some))
-    days = np.unique(local) if trial.whole else np.arange(here[0], here[-1] + 1)
+    days = np.unique(local[trial.known])
+    if tell:
+        days = np.union1d(days, np.arange(here[0], here[-1] + 1))
     without = np.setdiff1d(days, here)
     runs = np.split(without, np.flatnonzero(np.diff(without).astype(int) > 1) + 1) if len(without) else []
     said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
@@ -462,11 +563,8 @@ def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
     """Say where a file may be missing among files that follow one another, by the days on which they begin."""
     if trial.whole or begun.of == 1 or not begun.every:
         return
-    starts = np.unique([first // _DAY_US for first, _ in begun.spans_us])
-    follow = all(
-        last // _DAY_US <= starts[starts > first // _DAY_US].min(initial=last) for first, last in begun.spans_us
-    )
-    if len(starts) < 2 or not follow:
+    starts = begun.starts
+    if len(starts) < 2:
         return
     period, usual = trial.settings.period_us, int(np.diff(starts).min())
     edges = starts if period is None else np.append(starts, -(-period[1] // _DAY_US))
@@ -522,7 +620,7 @@ def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str
     are = "readings are" if of > 1 else "reading is"
     said = (
         f"{of:,} {are} below {low:g} or above {high:g} kW (quality.plausible_power_kw), which counts as missing"
-        f"{'' if trial.whole else ' (first rows only)'}"
+        f"{'' if trial.whole else f' ({trial.part} only)'}"
     )
     if same > 1:
         those = "all of them are" if same == of else f"{same:,} of them, the largest, are"
@@ -555,8 +653,8 @@ def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> st
 
 
 def _other_clock(trial: Trial) -> Iterator[str]:
-    if not trial.settings.counts_intervals:
-        sentence = clock_evidence(trial.batches).unlike(trial.settings.time_zone)
+    for one in trial.clocks[:1]:
+        sentence = one.unlike(trial.settings.time_zone)
         yield from [] if sentence is None else [sentence]
 
 

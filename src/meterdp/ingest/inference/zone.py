@@ -84,9 +84,9 @@ class ClockEvidence:
         """Return problem and hint where the stamps speak against being on the clock of a zone, else None; and whether
         it is an hour that is there twice, which no clock but one that is set back can write.
         """
-        verdicts = _verdicts(self.hours, time_zone)
-        if verdicts and all(said for said, _ in verdicts):
+        if self.follows(time_zone):
             return None
+        verdicts = _verdicts(self.hours, time_zone)
         # An hour that is missing may be missing for another reason.
         doubled = not verdicts and any(twice for zone in self.zones for _, twice in _verdicts(self.hours, zone))
         if not verdicts and not doubled:
@@ -104,6 +104,11 @@ class ClockEvidence:
         if not doubled:
             what = "holds readings in an hour that the clock of {} skips"
         return what.format(time_zone), hint, doubled
+
+    def follows(self, time_zone: str) -> bool:
+        """Whether the stamps follow the clock of a zone at every change that they tell of, one at least."""
+        verdicts = _verdicts(self.hours, time_zone)
+        return bool(verdicts) and all(said for said, _ in verdicts)
 
     def unlike(self, time_zone: str) -> str | None:
         """Say that the clock of the stamps changes and that of a zone does not, if so: an hour may be missing for
@@ -206,14 +211,19 @@ def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
         here, typical = hours.between(begin, end), sum(hours.between(begin + d, end + d) for d in days) / len(days)
         if typical < _FEWEST:
             continue
+        # Ends of intervals may be written by the old clock or by the new one: if not by the same one for all meters,
+        # the hour that is skipped or repeated lies partly in the next.
+        usual = sum(hours.between(begin + d, end + 1 + d) for d in days) / len(days)
+        shared = abs(abs(hours.between(begin, end + 1) - usual) - typical) <= _EMPTY * typical
         if len(days) == 1:  # of the first or the last day, of which what lies beyond the change must be there
-            beyond = days[0] // 24 * (begin - end)
+            beyond = 1 + shared if days[0] < 0 else -1
             if hours.between(begin + beyond, end + beyond) < _FULL * typical:
                 continue
         if after > before:
-            if here <= _EMPTY * typical or here >= _FULL * typical:
-                verdicts.append((here <= _EMPTY * typical, False))
-        elif here >= _DOUBLE * typical:
+            skipped = here <= _EMPTY * typical or (shared and here < _FULL * typical)
+            if skipped or here >= _FULL * typical:
+                verdicts.append((skipped, False))
+        elif here >= _DOUBLE * typical or (shared and here >= (1 + _EMPTY) * typical):
             # An hour that is there once may have been written once by a local clock, too.
             verdicts.append((True, True))
     return verdicts
