@@ -253,6 +253,12 @@ class ExportSettings:
                     _refuse(name, "cannot be read from a column per meter", "leave it out")
 
     @property
+    def has_other_columns(self) -> bool:
+        """Whether rows may have columns beside meter, stamp and readings, such as registers or units."""
+        of_days = self.format == "wide_csv" and self.wide_layout == "days"
+        return of_days or self.format in ("long_csv", "parquet")
+
+    @property
     def adds_up(self) -> bool:
         """Whether readings of shorter intervals can be added up: every row has a stamp, and all the same unit."""
         by_stamp = self.format in ("long_csv", "parquet") and not (self.numbers_rows or self.hours_rows)

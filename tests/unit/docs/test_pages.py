@@ -112,8 +112,27 @@ def test_what_sums_of_circuits_give_away_is_computed(repository):
     assert all(float(noise) == pytest.approx(math.sqrt(12 / int(h)), abs=0.005) for h, noise in rows)
 
 
-def test_accounts_of_meters_become_a_list_of_service_points(repository, tmp_path):
-    [code] = re.findall(r"^```python\n(.*?)^```$", (repository / "docs/howto/export.md").read_text(), re.M | re.S)
+@pytest.fixture
+def code_of_exports(repository):
+    return re.findall(r"^```python\n(.*?)^```$", (repository / "docs/howto/export.md").read_text(), re.M | re.S)
+
+
+def test_a_column_per_meter_becomes_a_row_per_reading(code_of_exports, tmp_path):
+    code, _ = code_of_exports
+    wide = 'time,007,8\n2020-01-01 00:00,1.50,\n2020-01-01 00:15,"2,5",3\n'
+    (tmp_path / "wide.csv").write_text(wide)
+    subprocess.run([warm_python(), "-c", code], cwd=tmp_path, check=True)
+    assert (tmp_path / "long.csv").read_text().splitlines() == [
+        "interval_start,meter_id,kwh",
+        "2020-01-01 00:00,007,1.50",
+        '2020-01-01 00:15,007,"2,5"',
+        "2020-01-01 00:00,8,",
+        "2020-01-01 00:15,8,3",
+    ]
+
+
+def test_accounts_of_meters_become_a_list_of_service_points(code_of_exports, tmp_path):
+    _, code = code_of_exports
     rows = ["meter_no,service_point,rate_class,feeder", "007,01,R,F1", "008,02,R,F1", "009,01,R,F1"]
 
     def done():

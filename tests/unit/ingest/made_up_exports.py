@@ -132,6 +132,21 @@ def _wide_meters(frame, path):
     plain(frame).pivot_table(index="interval_start", columns="meter_id", values="kwh").to_csv(path)
 
 
+def _sheet(per_meter: int, *rows: str) -> Callable:
+    """A column per meter and quantity, and rows of text above the readings that begin with these words."""
+
+    def write(frame, path):
+        table = plain(frame).pivot_table(index="interval_start", columns="meter_id", values="kwh")
+        table = table.loc[:, np.repeat(table.columns, per_meter)]
+        texts = [
+            [row, *table.columns] if row == "Id" else [row, *[f"{row} 1.1.2020"] * table.shape[1]] for row in rows
+        ]
+        lines = "".join(";".join(text) + "\n" for text in texts)
+        path.write_text(lines + table.to_csv(sep=";", decimal=",", header=False))
+
+    return write
+
+
 def _wide_days(columns: Callable[[pd.DataFrame], pd.Series]) -> Callable:
     def write(frame, path):
         table = frame.assign(date=frame["local"].str[:10], column=columns(frame))
@@ -385,5 +400,14 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
     ),
     "zeros": ("e.csv", _columns(lambda t: t.assign(kwh=0)), "hardly anything but zeros"),
     "EIEP": ("e.csv", _write(b"HDR,ICPHH,10,AAAA\nDET,1,2,3\n"), "is a New Zealand EIEP file"),
+    "several columns of a meter": ("e.csv", _sheet(3, "Id"), "row 1: names 4 meters in more than one column"),
+    "several columns of a meter and what they are": (
+        *("e.csv", _sheet(3, "Name", "Id", "From", "Metercode")),
+        "row 2: names 4 meters in more than one column; keep one column per meter, and where rows below the header",
+    ),
+    "what the only column of a meter is": (
+        *("e.csv", _sheet(1, "Id", "Name", "From", "Metercode")),
+        "rows 1 to 4 hold no readings; delete all of them except the one that names the columns, or say which it is",
+    ),
     "no stamps": ("e.csv", lambda f, p: f[["meter_id", "kwh"]].to_csv(p), "has no column of time stamps"),
 }

@@ -119,6 +119,10 @@ REFUSED = {
         *("e.csv", csv_of((ROW[1], 1, ""), header="interval_start,SECRET1,"), METERS),
         "has a column without a meter id in the header",
     ),
+    "several columns of a meter": (
+        *("e.csv", csv_of((ROW[1], 1, 2, 3), header='interval_start,SECRET1,"SECRET1 ",SECRET2'), METERS),
+        ", row 1: names 1 meter in more than one column; keep one column per meter, and where rows below the header ",
+    ),
     "records count from one": (
         "e.parquet",
         {name: values * 30 for name, values in RECORDS.items()} | {"kwh": ["1.5"] * 20 + ["oops"] * 10},

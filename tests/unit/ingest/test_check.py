@@ -753,6 +753,29 @@ def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there
     assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_column_per_meter_is_refused_by_its_header_and_has_no_rows_to_keep(tmp_path, frame, capsys, columns):
+    """Half of the stamps return with other readings."""
+    wide = plain(frame).pivot_table(index="interval_start", columns="meter_id", values="kwh")
+    wide = pd.concat([wide, wide.iloc[::2] + 1])
+    wide.loc[:, np.repeat(wide.columns, columns)].to_csv(tmp_path / "e.csv")
+    own = {"format": "wide_csv", "wide_layout": "meters", "time_zone": ZONE, "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == columns - 1 and said.count(f"row 1: names {METERS} meters in more than one column") == code
+    if not code:
+        assert "rows contradict another row of the same meter and interval: if the export sends corrected" in said
+        assert "export.keep_rows" not in said and "export.energy_column" not in said
+
+
+def test_a_layout_that_no_release_is_made_from_is_proposed_with_what_to_write_instead(tmp_path, frame, capsys):
+    said = {}
+    for name in ("a column per meter", "a day per row"):
+        path, _ = written(tmp_path, frame, READ[name])
+        assert main(["check", str(path)]) == 0
+        said[name] = capsys.readouterr().out.count("no release: for one, write a row per reading")
+    assert said == {"a column per meter": 2, "a day per row": 0}  # once in the configuration
+
+
 @pytest.mark.parametrize(
     ("several", "packed"), [(False, ""), (True, ""), (False, ".gz")], ids=["one file", "two files", "packed"]
 )

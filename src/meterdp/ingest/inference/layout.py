@@ -35,7 +35,7 @@ from meterdp.ingest.inference.words import (
 from meterdp.ingest.inference.zone import CLOCKS, Offsets, hours_by_clock, set_back_on
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.long_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
-from meterdp.ingest.readers.wide_csv import numbered_columns, repeated_columns, times_of_day_us
+from meterdp.ingest.readers.wide_csv import named_twice, numbered_columns, repeated_columns, times_of_day_us
 from meterdp.ingest.settings import (
     CER_ZONE,
     HALF_HOUR_MINUTES,
@@ -145,14 +145,37 @@ def infer_layout(path, table: Table, *, several_files: bool, given: Mapping | No
     if table.units_row:
         out.settings["skip_rows_after_header"] = 1
         out.said.append("a line of units stands under the header")
+    names = [name for name in table.header if name]
+    if len({*names}) < len(names):
+        _refuse_rows_of_text(path, table)
     for guess in (_days, _meters, _long):
         if guess(path, table, out, several_files, given or {}):
             _unit(table, out)
             return out
+    _refuse_rows_of_text(path, table)
     raise InputError(
         f"has no column of time stamps in a format we know; its columns: {_names(table.header)}",
         file=path,
         hint="give export.time_format in strptime notation, and name the columns",
+    )
+
+
+def _refuse_rows_of_text(path, table: Table) -> None:
+    """Say that of several rows above the readings one names the columns: that with the most names, and if it repeats
+    some, the others say what these columns are.
+    """
+    if len(table.rows_of_text) < 3:
+        return
+    row, names = max(table.rows_of_text, key=lambda row: len({*row[1]}))
+    if (twice := named_twice([name for name in names if name])) is not None:
+        problem, hint = twice
+        raise InputError(problem, file=path, row=row, hint=hint)
+    begin, end = table.rows_of_text[0][0], table.rows_of_text[-1][0]
+    raise InputError(
+        f"rows {begin} to {end} hold no readings",
+        file=path,
+        hint="delete all of them except the one that names the columns, or say which it is by export.skip_rows and "
+        "export.skip_rows_after_header",
     )
 
 
@@ -264,6 +287,10 @@ def _meters(path, table: Table, out: Layout, several_files: bool, given: Mapping
     _offsets(stamp, out)
     _notation(rest, out)
     out.said.append(f"a column per meter: {len(rest)} of them")
+    out.to_check.append(
+        "a study can be made from a column per meter, but no release: for one, write a row per reading "
+        "(docs/howto/export.md)"
+    )
     return True
 
 
@@ -279,6 +306,8 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     numbers = [c for c in rest if c is not meter and c.is_number]
     energy = _energy(numbers, meter)
     if energy is None:
+        if not numbers:
+            _refuse_rows_of_text(path, table)
         named = _names([c.name for c in numbers]) or "none"
         raise InputError(
             f"has no column that is clearly the energy; columns of numbers: {named}",

@@ -158,7 +158,7 @@ def looked_at(
         found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
     elif some:
         odd.append(f"of {counted:,} {what}, {some:,} have fewer than {least}, and a study leaves them out")
-    if without or many_contradict(trial):
+    if settings.has_other_columns and (without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{begun.of:,} files; " if begun.of > 1 else ""
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")

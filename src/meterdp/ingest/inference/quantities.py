@@ -272,9 +272,9 @@ def _has_units(column: Column) -> bool:
 
 def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
     """Yield what the first rows hold beside the columns that are read, if it changes what numbers or hours mean."""
-    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
-    if not of_days and settings.format not in ("long_csv", "parquet"):
+    if not settings.has_other_columns:
         return
+    of_days = settings.format == "wide_csv"
     try:
         table, *others = samples_of(path)
     except InputError:
@@ -312,9 +312,9 @@ def not_read(path, settings: ExportSettings) -> Iterator[InputError]:
 
 def columns_beside(path, settings: ExportSettings) -> list[Column]:
     """Return the columns of the first rows of files that the settings neither name nor take for intervals."""
-    of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
-    if not of_days and settings.format not in ("long_csv", "parquet"):
+    if not settings.has_other_columns:
         return []
+    of_days = settings.format == "wide_csv"
     names = (settings.meter_column, settings.circuit_column, settings.unit_column, settings.energy_column)
     stamps = (settings.time_column, settings.time_of_day_column, settings.date_column)
     known, found = {*names, *stamps, *(settings.keep_rows or ())}, {}

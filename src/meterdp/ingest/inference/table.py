@@ -214,6 +214,8 @@ class Table:
     # As wide as the header, in order, without surrounding blanks; repeated headers are left out.
     rows: list[list[str]]
     above: str  # the text of what stands before the first row of readings
+    # From the first row that is mostly filled to the first below it with a number: line of the file and fields.
+    rows_of_text: Sequence[tuple[int, list[str]]] = ()
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -319,7 +321,7 @@ def read_table(label, head: bytes) -> Table:
         return Table(encoding, delimiter, at, [], False, [header, *below], "")
     units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
     above = "\n".join([*lines[: at + 1], *([delimiter.join(below[0])] if units_row else [])])
-    return Table(encoding, delimiter, at, header, units_row, below[units_row:], above)
+    return Table(encoding, delimiter, at, header, units_row, below[units_row:], above, _rows_of_text(split, width))
 
 
 def sample_of(path, kind: str, head: bytes) -> Table:
@@ -377,8 +379,7 @@ def _delimiter(label, lines: Sequence[str]) -> tuple[str, int]:
 
 def _header_at(split: list[list[str]], width: int) -> int:
     """Return the row that names the columns of the readings below; the first that is mostly filled if none does."""
-    wide = [at for at, row in enumerate(split[:_HEADER_WITHIN]) if len(row) == width]
-    filled = [at for at in wide if sum(field != "" for field in split[at]) >= max(1, width / 2)]
+    filled = _filled(split, width)
     naming: list[int] = []
     for at in filled:
         dated = any(re.search(_DATED, field) for field in split[at])
@@ -391,6 +392,21 @@ def _header_at(split: list[list[str]], width: int) -> int:
     # A title as wide as the table looks like a header, and so does a line of units under it.
     units = len(naming) > 1 and all(re.fullmatch(_UNITS_ROW, field, re.IGNORECASE) for field in split[naming[-1]])
     return naming[-1 - units]
+
+
+def _filled(split: list[list[str]], width: int) -> list[int]:
+    """Return which of the first rows have every column and are mostly filled."""
+    wide = [at for at, row in enumerate(split[:_HEADER_WITHIN]) if len(row) == width]
+    return [at for at in wide if sum(field != "" for field in split[at]) >= max(1, width / 2)]
+
+
+def _rows_of_text(split: list[list[str]], width: int) -> list[tuple[int, list[str]]]:
+    """Return :attr:`Table.rows_of_text`; none if no number follows."""
+    filled = _filled(split, width)
+    for n, at in enumerate(filled[1:], start=1):
+        if any(Column("", (field,)).is_number for field in split[at]):
+            return [(line + 1, split[line]) for line in filled[:n]]
+    return []
 
 
 def has_digit(text: str) -> bool:

@@ -802,9 +802,10 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             if trial.settings.keep_rows is None
             else "export.keep_rows must name another column that distinguishes them, too"
         )
+        flows = f"if the export has several registers or flows of a meter, such as feed-in, {registers}; "
         yield (
-            f"{len(hour):,} rows contradict another row of the same meter and interval: if the export has several "
-            f"registers or flows of a meter, such as feed-in, {registers}; if it sends corrected readings again, "
+            f"{len(hour):,} rows contradict another row of the same meter and interval: "
+            f"{flows if trial.settings.has_other_columns else ''}if the export sends corrected readings again, "
             "export.conflicting_rows says which count"
         )
 

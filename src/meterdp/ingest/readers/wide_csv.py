@@ -12,13 +12,14 @@ other numbers it makes no difference whether stamps are starts or ends.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch, plain_id
 from meterdp.ingest.clock import clock_time_us, elapsed_us
 from meterdp.ingest.fields import (
     REPEATED,
@@ -207,6 +208,8 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
             "has a column without a meter id in the header",
             "write the meter ids into the header, or remove such columns",
         )
+    if (twice := named_twice(meter_ids)) is not None:
+        raise rows.refuse_header(*twice)
     width = len(meters)
     for batch in rows.batches([time, *meters], batch_bytes):
         stamp, *cells = batch.fields
@@ -225,6 +228,17 @@ def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, 
             unreadable=rejects.marks.ravel(),
             left_out=batch.left_out * width,
         )
+
+
+def named_twice(meter_ids: list[str]) -> tuple[str, str] | None:
+    """Return the problem of a header that gives a meter several columns and what to do about it; None of others."""
+    count = sum(columns > 1 for columns in Counter(map(plain_id, meter_ids)).values())
+    if not count:
+        return None
+    return (
+        f"names {count:,} meter{'s' * (count > 1)} in more than one column",
+        "keep one column per meter, and where rows below the header say what each column is, those of consumption",
+    )
 
 
 def _cells(columns: list[Field], settings: ExportSettings, rejects: Rejects) -> np.ndarray:
