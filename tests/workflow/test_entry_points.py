@@ -74,7 +74,7 @@ def test_the_workflow_is_a_module_of_another_under_names_with_a_prefix(tmp_path)
     words = ("--workflow-profile", "none")
     said = Runner(tmp_path).run(own, *words, "--dry-run", snakefile=path).stdout
     files = Runner(tmp_path).run(own, *words, "--summary", snakefile=path).stdout
-    assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in files, said[-3000:]
+    assert "This was a dry-run" in said and "homes/private/release/mixture.published" in files, said[-3000:]
     assert stat.S_IMODE((tmp_path / "homes/study").stat().st_mode) == 0o700, "as an earlier version left it"
     planned = set(planned_rules(said))
     assert planned and all(rule.startswith("meterdp_") for rule in planned - {"everything"})

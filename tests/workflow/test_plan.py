@@ -13,7 +13,7 @@ FEW = {"households": 98, "circuits": 2, "days": 60}
 @pytest.mark.parametrize("what", list(KINDS))
 def test_no_folder_of_a_useless_release_can_be_asked_for(runner, what):
     config = {"simulate": FEW, "release": {"what": list(KINDS), "ledger": "ledger.sqlite"}}
-    target = f"results/release/{what}/{KINDS[what].files[0]}"
+    target = f"results/private/release/{what}.published"
     done = runner.run(config, "--dry-run", "--", target)
     assert done.returncode != 0
     assert HEADINGS[0] in done.stdout and done.stdout.index(HEADINGS[0]) < done.stdout.index(REFUSAL)

@@ -157,13 +157,14 @@ def before_release():
         return
     # A study is planned without what it needs.
     from meterdp.cli.release import before_release, refused_words
-    from meterdp.publish.folder import ask_again
+    from meterdp.publish.folder import is_published
 
     refused, said, stored = [*refusals_of(config, SIMULATED)], [], {}
     if not refused:
         refused, said, stored = before_release(config, SIMULATED)
     for what, manifest in stored.items():
-        ask_again(RESULTS / "release" / what, manifest)
+        if not is_published(RESULTS / "release" / what, manifest):
+            (PRIVATE / f"release/{what}.published").unlink(missing_ok=True)
     if "METERDP_PLAN_SAID" not in os.environ:
         print("\n".join(said), file=sys.stderr)
     if refused:
@@ -177,9 +178,6 @@ def said_before_release(wildcards):
 
 
 def what_to_release(wildcards):
-    """A file of every folder the configuration wants."""
+    """What says of every folder the configuration wants that it was published."""
     before_release()
-    return [
-        RESULTS / "release" / what / KINDS[what].files[0]
-        for what in config["release"]["what"]
-    ]
+    return [PRIVATE / f"release/{what}.published" for what in config["release"]["what"]]

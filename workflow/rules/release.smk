@@ -16,10 +16,8 @@ rule release_mixture:
         prior_mixture=PRIOR_MIXTURE,
         graph=GRAPH_FILE or [],
     output:
-        # Not removed before the job: a refused release leaves what was published before.
-        files=update(
-            expand(RESULTS / "release/mixture/{name}", name=KINDS["mixture"].files)
-        ),
+        # Not the released files: of a job that fails Snakemake would delete them, or restore some of those before.
+        published=touch(PRIVATE / "release/mixture.published"),
     log:
         PRIVATE / "logs/release_mixture.log",
     benchmark:
@@ -28,6 +26,7 @@ rule release_mixture:
     conda:
         "../envs/meterdp.yaml"
     params:
+        folder=str(RESULTS / "release/mixture"),
         config=config,
         simulated=SIMULATED,
         code=code_of("release_mixture"),
@@ -45,11 +44,7 @@ rule release_households:
         meters=rules.ingest.input.meters,
         plan=said_before_release,
     output:
-        files=update(
-            expand(
-                RESULTS / "release/households/{name}", name=KINDS["households"].files
-            )
-        ),
+        published=touch(PRIVATE / "release/households.published"),
     log:
         PRIVATE / "logs/release_households.log",
     benchmark:
@@ -58,6 +53,7 @@ rule release_households:
     conda:
         "../envs/meterdp.yaml"
     params:
+        folder=str(RESULTS / "release/households"),
         config=config,
         simulated=SIMULATED,
         code=code_of("release_households"),
@@ -153,9 +149,7 @@ rule release_forecasts:
         meters=rules.ingest.input.meters,
         plan=said_before_release,
     output:
-        files=update(
-            expand(RESULTS / "release/forecasts/{name}", name=KINDS["forecasts"].files)
-        ),
+        published=touch(PRIVATE / "release/forecasts.published"),
         crosswalk=PRIVATE / "release/crosswalk.parquet",
     log:
         PRIVATE / "logs/release_forecasts.log",
@@ -165,6 +159,7 @@ rule release_forecasts:
     conda:
         "../envs/meterdp.yaml"
     params:
+        folder=str(RESULTS / "release/forecasts"),
         config=config,
         simulated=SIMULATED,
         code=code_of("release_forecasts"),
@@ -181,9 +176,7 @@ rule release_feeders:
         meters=rules.ingest.input.meters,
         plan=said_before_release,
     output:
-        files=update(
-            expand(RESULTS / "release/feeders/{name}", name=KINDS["feeders"].files)
-        ),
+        published=touch(PRIVATE / "release/feeders.published"),
     log:
         PRIVATE / "logs/release_feeders.log",
     benchmark:
@@ -192,6 +185,7 @@ rule release_feeders:
     conda:
         "../envs/meterdp.yaml"
     params:
+        folder=str(RESULTS / "release/feeders"),
         config=config,
         simulated=SIMULATED,
         code=code_of("release_feeders"),

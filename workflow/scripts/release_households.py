@@ -1,11 +1,9 @@
 """Release households over the whole period."""
 
-from pathlib import Path
-
 from meterdp.core.job import job
 from meterdp.release import households
 from meterdp.release.asked import run
 
+params = snakemake.params
 with job(snakemake.input, snakemake.log):
-    folder = Path(snakemake.output.files[0]).parent
-    run(households, dict(snakemake.input.items()), snakemake.params.config, snakemake.params.simulated, folder)
+    run(households, dict(snakemake.input.items()), params.config, params.simulated, params.folder)

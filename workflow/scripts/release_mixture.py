@@ -1,11 +1,9 @@
 """Release the mixture."""
 
-from pathlib import Path
-
 from meterdp.core.job import job
 from meterdp.release import mixture
 from meterdp.release.asked import run
 
+params = snakemake.params
 with job(snakemake.input, snakemake.log):
-    folder = Path(snakemake.output.files[0]).parent
-    run(mixture, dict(snakemake.input.items()), snakemake.params.config, snakemake.params.simulated, folder)
+    run(mixture, dict(snakemake.input.items()), params.config, params.simulated, params.folder)

@@ -290,7 +290,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(due) > 1 else ""
         with _ledger(service) as ledger:
             spent, left = ledger.after(asked, service.limit)
-            known = "" if begins or not due else _known(ledger.new_meters(asked[0].meters)[0], asked[0].meters)
+            known = "" if begins or not due else _known(*ledger.new_meters(asked[0].meters), asked[0].meters)
         most = max(epsilon_of(charge, delta) for charge in spent)
         total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
         said += [
@@ -302,10 +302,15 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
     return said
 
 
-def _known(new: int, meters: Sequence[str]) -> str:
-    """Say how many listed meters the ledger does not know, if any."""
+def _known(new: int, respelt: int, meters: Sequence[str]) -> str:
+    """Say how many listed meters the ledger does not know, if any, and how many it seems to know otherwise."""
     if not new:
         return ""
+    if 2 * respelt > new:
+        return (
+            f"  {respelt:,} of {new:,} listed meters new to the ledger are ids it knows and more characters: if "
+            "they are the same meters, what they have spent before is not in these sums"
+        )
     if new < len(meters):
         return f"  {new:,} of the listed meters {'are' if new > 1 else 'is'} new to the ledger"
     return (
@@ -471,6 +476,8 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if error := expected_error(manifest, brief=True):
             print("  expected error: " + error.replace("; ", ";\n    "))
+        if later := [other.folder for other in received if _takes_place(other.manifest, manifest)]:
+            print(f"  {later[-1]} takes its place")
         for other in manifest.get("replaces", ()):
             print(f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g})")
         if one.unchecked:
@@ -480,6 +487,18 @@ def _verify(arguments: argparse.Namespace) -> int:
     print(f"{README} says what is protected, what anybody can learn and when the expected errors hold.")
     print(f"Checksums are no signature: whoever changes a file can change {MANIFEST} and {CRATE} with it.")
     return 0
+
+
+def _takes_place(manifest: Mapping, of: Mapping) -> bool:
+    """Whether a release takes the place of another of the same kind, households and days: it names more before it."""
+    from meterdp.publish.crate import covered_days
+
+    same = all(manifest.get(key) == of.get(key) for key in ("what", "population"))
+    return same and covered_days(manifest) == covered_days(of) and _before(manifest) > _before(of)
+
+
+def _before(manifest: Mapping) -> int:
+    return len(manifest.get("replaces", ()))
 
 
 def _convert_takes(parser: argparse.ArgumentParser) -> None:

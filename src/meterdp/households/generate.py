@@ -114,7 +114,8 @@ class HouseholdGenerator:
         expected = reference
         if self.columns is not settings.columns:
             expected = np.clip(settings.expected_ratio(vectors, mean, self.columns), low, high)
-        size_kwh = np.exp(parts["log_mean_kw"]) * self.columns.calendar.interval_minutes / 60
+        hours = self.columns.calendar.interval_minutes / 60
+        size_kwh = np.exp(parts["log_mean_kw"]) * hours
         change = np.zeros(len(vectors))
         if self.common is not None:
             # Deviations are measured with those of spells away, in which a home does nothing with others.
@@ -129,7 +130,8 @@ class HouseholdGenerator:
             is_away = draw_spells(rng, days_away[i], self.columns.day_count)
             spells = Spells(is_away[self.columns.day], away[i])
             ratios[i] = self._ratios(i, expected[i], spells, readings, wanted, drawn, change[i])
-        return size_kwh * ratios
+        low_kwh, high_kwh = (hours * kw for kw in settings.reading_kw)
+        return np.clip(size_kwh * ratios, low_kwh, high_kwh)  # by the last digit
 
     def _days_away(self, share: np.ndarray) -> np.ndarray:
         """Return on how many days of the period households are away, (H,), from their (H, 0 or 1) shares of days."""

@@ -77,7 +77,7 @@ class ReleasedHouseholds:
         first, last = (f"{day.day} {day:%B}" for day in (days[0], days[-1]))
         return (
             f"The release covers {first} to {last}, too short a period to tell seasons: other days of {year} carry "
-            "none, and households use as much in every month."
+            "none, and households use as much in every month of these."
         )
 
     @cached_property

@@ -24,9 +24,6 @@ from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTION
 from meterdp.publish.metadata import croissant_of, dcat_of
 from meterdp.publish.received import MANIFEST, RELEASED, verify
 
-# When a file was written that nothing is older than.
-_LONG_AGO = 1e9
-
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
     """Return the files of a whole folder with all that it says of itself.
@@ -68,8 +65,7 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """Write files by name as a folder such as ``results/release/mixture``, or leave what was there.
 
     Another release that was there is then in ``results/release/earlier``, untouched and named by its days; if it is
-    the same release, nothing is written. A part of the same release gives way to the whole, and so does a mixture of
-    two: of a job that was stopped, Snakemake deletes the declared files or restores those of before.
+    the same release, nothing is written. A part of the same release gives way to the whole.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
@@ -89,14 +85,11 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
-        if folder.exists() and not any(folder.iterdir()):
-            folder.rmdir()  # Snakemake makes the folders of what a job will write
         if folder.exists():
             before = _kept(folder, there or {})
             os.replace(folder, before)
         os.replace(staging, folder)
-        part = there is not None and there.items() <= dict(files).items()
-        if before is not None and (part or (not _is_whole(before) and _is_kept(before))):
+        if before is not None and there is not None and there.items() <= dict(files).items():
             shutil.rmtree(before)
             with suppress(OSError):
                 before.parent.rmdir()  # if no other is in it
@@ -112,26 +105,16 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
         ) from None
 
 
-def ask_again(folder, stored: bytes | None) -> None:
-    """Make a folder older than what it is made of, so that a run writes it again, unless it is the release whose
-    manifest is ``stored``, as that was written. Snakemake takes what it restored after a stopped job for new.
-    """
+def is_published(folder, stored: bytes | None) -> bool:
+    """Whether a folder is the release whose manifest is ``stored``, as that was written."""
     manifest = Path(folder) / MANIFEST
-    if manifest.is_file() and (manifest.read_bytes() != stored or not _is_whole(folder)):
-        os.utime(manifest, (_LONG_AGO, _LONG_AGO))
-
-
-def _is_whole(folder) -> bool:
     try:
-        return bool(verify(folder).described)
+        if not manifest.is_file() or manifest.read_bytes() != stored:
+            return False
+        found = verify(folder)
     except InputError:
         return False
-
-
-def _is_kept(folder: Path) -> bool:
-    """Whether the release that the manifest of a folder is of lies in another folder beside it."""
-    manifest, others = folder / MANIFEST, set(folder.parent.glob(f"*/{MANIFEST}"))
-    return manifest.is_file() and any(one.read_bytes() == manifest.read_bytes() for one in others - {manifest})
+    return bool(found.described) and not found.missing
 
 
 def _contents(folder: Path) -> dict[str, bytes] | None:

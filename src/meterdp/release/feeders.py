@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -434,7 +435,7 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
 def _of_mean_use(released: FeederRelease) -> str:
     """Say how large the standard error is beside the mean use, of the feeder in the middle."""
     share = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
-    return f"at most {100 * share:.0f} % of" if share < 1 else "larger than"
+    return f"at most {math.ceil(100 * share)} % of" if share < 1 else "larger than"
 
 
 def _contradicted(released: FeederRelease, public: FeederPublic) -> str | None:

@@ -76,7 +76,8 @@ _LIKE_THE_DEFAULT = 0.08
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
     "how high many homes peak together, and when, is not among these numbers: on other homes the peak came out up to "
-    "an eighth too low or somewhat too high without noise"
+    "an eighth too low or somewhat too high without noise, and up to a seventh too low with the noise of a thousand "
+    "homes at epsilon 1"
 )
 _NO_PEAKS = (
     "with so few meters at this epsilon noise hides some or all of what homes do at the same time: no cable or "
@@ -94,7 +95,7 @@ _NO_SEASONS = (
 )
 _BLENDED = (
     "homes that differ from most, such as those with heat pumps, are blended into the rest unless they are a stratum "
-    "(release.household_strata)"
+    "(release.household_strata); of homes that stand empty for months, hours without use are spread over others"
 )
 _ALONE = (
     "Noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "

@@ -16,8 +16,8 @@ from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.profiles.tables import PROFILES
-from meterdp.publish.folder import ask_again, replace_folder
-from meterdp.publish.kinds import KINDS, MANIFEST
+from meterdp.publish.folder import is_published, replace_folder
+from meterdp.publish.kinds import MANIFEST
 from meterdp.release import feeders, forecasts, households, mixture
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
@@ -175,6 +175,9 @@ def test_a_second_release_of_the_same_days_says_which_one_it_takes_the_place_of(
     replace_folder(first, folder)
     (kept,) = (folder.parent / "earlier").iterdir()
     assert kept.name == "mixture-2025-01-01-to-2025-01-28"
+    assert main(["release", "verify", str(folder.parent)]) == 0
+    of_second, of_first = capsys.readouterr().out.split("Verified: ")[1:]
+    assert f"  {kept} takes its place\n" in of_first and "takes its place" not in of_second
     assert call() == first
 
 
@@ -229,7 +232,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
-    """Snakemake deletes the declared files of a job that was killed, and leaves those that only a release knows."""
+    """Whoever runs a release again completes a folder of which files were deleted."""
     folder = tmp_path / "results/release/forecasts"
     whole = {"manifest.json": b"1", "x1.parquet": b"2"}
     replace_folder(whole, folder)
@@ -243,38 +246,22 @@ def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
     assert sorted(path.name for path in (folder.parent / "earlier").iterdir()) == ["forecasts"]
 
 
-def test_a_mixture_of_two_releases_is_written_again_and_not_kept(tmp_path):
-    """Snakemake restores the declared files of a job that was stopped after it had replaced the folder."""
-    folder = tmp_path / "results/release/mixture"
+def test_a_folder_is_published_if_it_is_what_was_stored(tmp_path):
+    """Else a run writes it again: that of another release, and one that lacks a file or has one of another."""
+    folder = tmp_path / "other/release/mixture"
     first, second = (release_mixture(X, service(tmp_path, epsilon=e, cap_epsilon=8)) for e in (1.0, 1.5))
+    assert not is_published(folder, second[MANIFEST])
     replace_folder(first, folder)
+    assert is_published(folder, first[MANIFEST])
+    assert not is_published(folder, second[MANIFEST]) and not is_published(folder, None)
     replace_folder(second, folder)
-    long_ago = (folder / MANIFEST).stat().st_mtime - 1e6
-    ask_again(folder, second[MANIFEST])
-    assert (folder / MANIFEST).stat().st_mtime > long_ago, "a whole folder is left alone"
-    for name in KINDS["mixture"].files:
+    assert is_published(folder, second[MANIFEST])
+    for name in second:
         (folder / name).write_bytes(first[name])
-    ask_again(folder, second[MANIFEST])
-    assert (folder / MANIFEST).stat().st_mtime < long_ago
-    replace_folder(second, folder)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == second
-    (kept,) = (folder.parent / "earlier").iterdir()
-    assert {path.name: path.read_bytes() for path in kept.iterdir()} == first
-    for path in folder.iterdir():  # stopped between the two
-        if path.name not in KINDS["mixture"].files:
-            path.unlink()
-    ask_again(folder, second[MANIFEST])
-    assert (folder / MANIFEST).stat().st_mtime < long_ago
-
-
-@pytest.mark.parametrize("stored", [None, b"that of another"])
-def test_a_folder_of_another_release_is_written_again(tmp_path, stored):
-    """Of a job that was stopped before it replaced the folder, Snakemake restores what was there, as new files."""
-    folder = tmp_path / "results/release/mixture"
-    replace_folder(release_mixture(X, service(tmp_path)), folder)
-    before = (folder / MANIFEST).stat().st_mtime
-    ask_again(folder, stored)
-    assert (folder / MANIFEST).stat().st_mtime < before - 1e6
+        assert is_published(folder, second[MANIFEST]) == (first[name] == second[name]), name
+        (folder / name).unlink()
+        assert not is_published(folder, second[MANIFEST]), name
+        (folder / name).write_bytes(second[name])
 
 
 def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():

@@ -14,6 +14,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.spent import STORED
 from meterdp.release import show
 from meterdp.report.ledger import write_ledger_page
 from tests.unit.release.charged import never, released, stopped
@@ -54,7 +55,9 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
     assert main(["ledger", "show", str(ledger.path)]) == 0
     text = capsys.readouterr().out
     assert (
-        text.count("lost before it was stored") == 1 and text.count("published") == 1 and text.count(", stored") == 1
+        text.count("lost before it was stored") == 1
+        and text.count(", published\n") == 1
+        and text.count(", stored") == 1
     )
     both = show.epsilon_of(Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15), 1e-5)
     assert f"spent by these: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent by these") == 2
@@ -76,7 +79,10 @@ def test_a_stopped_release_is_lost_only_if_nobody_knows_what_it_drew(tmp_path):
     def states():
         write_ledger_page(ledger, tmp_path / "ledger.html")
         page, text = (tmp_path / "ledger.html").read_text(), show.sentence(ledger)
-        found = [text.count(f"delta 1e-05, {state}\n") for state in ("lost before it was stored", goes_on, "stored")]
+        found = [
+            text.count(f"delta 1e-05, {state}\n")
+            for state in ("lost before it was stored", goes_on, show._STATES[STORED])
+        ]
         assert found[1] == page.count(f"<td>{goes_on}</td>")
         return found
 
