@@ -94,6 +94,7 @@ def run(words, environment, streams, executable):
     sys.path[0:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     status = 0
     try:
+        sys.modules.pop("sitecustomize", None)  # that of the server, which Debian's Python has
         with suppress(ModuleNotFoundError):
             importlib.import_module("sitecustomize")
         if sys.argv[0] == "-m":

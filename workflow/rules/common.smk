@@ -162,8 +162,8 @@ def before_release():
     refused, said, stored = [*refusals_of(config, SIMULATED)], [], {}
     if not refused:
         refused, said, stored = before_release(config, SIMULATED)
-    for what, manifest in stored.items():
-        if not is_published(RESULTS / "release" / what, manifest):
+    for what, files in stored.items() if not refused and not workflow.dryrun else ():
+        if not is_published(RESULTS / "release" / what, files):
             (PRIVATE / f"release/{what}.published").unlink(missing_ok=True)
     if "METERDP_PLAN_SAID" not in os.environ:
         print("\n".join(said), file=sys.stderr)

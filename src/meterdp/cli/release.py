@@ -94,16 +94,17 @@ def _planned(config: Mapping, simulated: bool) -> list[str]:
         return []
 
 
-def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str], dict[str, bytes | None]]:
+def before_release(
+    config: Mapping, simulated: bool
+) -> tuple[list[InputError], list[str], dict[str, dict[str, bytes]]]:
     """Return what refuses a release, from public settings, the list of meters and the ledger; what to say of it: what
-    it is expected to be worth and, if nothing refuses it, what it charges; and the stored manifest of every folder.
+    it is expected to be worth and, if nothing refuses it, what it charges; and the stored files of every folder.
 
     Of the settings themselves nothing is refused any more.
     """
     from meterdp.privacy.ledger import DUE
-    from meterdp.publish.received import MANIFEST
     from meterdp.release.asked import asked
-    from meterdp.release.service import ReleaseService
+    from meterdp.release.service import ReleaseService, published
 
     planned = _planned(config, simulated)
     if refused := [*_of_files(config)]:
@@ -118,15 +119,16 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         with _ledger(service) as ledger:  # which refuses what its limits do not allow, or it has lost
             new = ledger.check(requests, service.limit)
             # Damaged files are named here, before a run has nothing to do because their folder is there.
-            stored = {request.key: ledger.stored(request.key).get(MANIFEST) for request in requests}
+            stored = {request.key: ledger.stored(request.key) for request in requests}
             due = [request for request in requests if new.get(request.key) in DUE]
             if due:
                 _check_released(ledger, service)
         refused = [*_repeats(due, service), *_respelt(due, service)]
     except InputError as error:
         return [error], planned, {}
-    manifests = {what: stored[own[-1].key] for what, (_, own) in zip(config["release"]["what"], folders, strict=True)}
-    return refused, [*planned, *([] if refused else _charges(folders, new, service))], manifests
+    of_folders = zip(config["release"]["what"], folders, strict=True)
+    files = {what: published(stored[own[-1].key]) for what, (_, own) in of_folders}
+    return refused, [*planned, *([] if refused else _charges(folders, new, service))], files
 
 
 def _strata(refused: Sequence[InputError], service) -> list[str]:
@@ -297,7 +299,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
             *([known] if known else []),
             f"  {total}; with everything charged before{period.replace(',', '')}, a meter will have spent up to "
             f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
-            f"earlier). {_fits(left, spent, charge, service.limit)}",
+            f"earlier). {_fits(left, charge, delta)}",
         ]
     return said
 
@@ -319,19 +321,15 @@ def _known(new: int, respelt: int, meters: Sequence[str]) -> str:
     )
 
 
-def _fits(left: float, spent: Sequence, charge, limit) -> str:
+def _fits(left: float, charge, delta: float) -> str:
     """Say what would still fit: the largest epsilon of one more release, and how many more like this one."""
-    from meterdp.privacy.charge import epsilon_of
+    from meterdp.privacy.gaussian import mu_for
 
     if not left:
         return "Nothing would be left"
-    like, more = 0, spent
-    if epsilon_of(charge, limit.delta) > 0:
-        while like < _MANY:
-            more = [one + charge for one in more]
-            if max(epsilon_of(one, limit.delta) for one in more) > limit.epsilon:
-                break
-            like += 1
+    like = 0
+    if charge.mu and not charge.responses:  # Gaussian noise adds up by the squares of mu
+        like = min(_MANY, int((mu_for(left, delta) / charge.mu) ** 2))
     again = f", or {like}{' or more' if like == _MANY else ''} like this one," if like else ""
     return f"One more release of epsilon {left:g}{again} would fit"
 

@@ -24,13 +24,15 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
 from meterdp.privacy.meter_lists import shorter
-from meterdp.privacy.periods import Interval, days_read
+from meterdp.privacy.periods import Interval, days_in_common, days_read
 from meterdp.privacy.spent import (
     CANCELLED,
     CHARGED,
@@ -49,6 +51,8 @@ from meterdp.privacy.spent import (
 # A request that is not stored is charged, charged again because an attempt was lost, or goes on at no cost.
 NEW, LOST, GOES_ON = "new", "lost", "goes on"
 DUE = (NEW, LOST)
+# Share of their days from which on two releases of the last days of a period are taken for the same.
+_SAME_DAYS = 0.8
 
 
 @dataclass(frozen=True)
@@ -157,12 +161,21 @@ class Ledger:
         return min(reversed(found), key=lambda one: len(one[1]), default=None)
 
     def replaced(self, request: Request) -> list[tuple[str, Charge]]:
-        """Return the day and the charge of every other stored release of the same artefact and days that has meters
-        in common with a request.
+        """Return the day and the charge of every other published release of the same artefact, days and population
+        that has half of the meters of a request or more. Lost attempts are left out, as in :meth:`reported`.
         """
         with self._opened() as file:
-            _, alike = _alike(request, file)
-        return [(one["at_utc"][:10], Charge.of_event(one)) for one in alike if one["request"] != request.key]
+            meters, alike = _alike(request, file)
+            days, found = days_read(request.days, request.parameters), []
+            for event in alike:
+                known = file.entries.known(event["request"])
+                counts = (
+                    known["published"] and event["attempt"] == known["attempts"] and event["request"] != request.key
+                )
+                same = event["account"]["population"] == request.budget.population and _days_of(event) == days
+                if counts and same and 2 * np.mean(file.lists.on_both(_list_of(event, file), meters)) >= 1:
+                    found.append((event["at_utc"][:10], Charge.of_event(event)))
+        return found
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""
@@ -505,21 +518,32 @@ def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
 
 def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
     """Return the list of a request, and the charges of stored releases of the same artefact and days about some of
-    the same meters, oldest first.
+    the same meters, oldest first. The last days of two periods are the same if they are but for a fifth.
     """
     stored = file.entries.archives()
     meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
     of, days = request.parameters.get("artefact"), days_read(request.days, request.parameters)
+
+    def same(event: Mapping) -> bool:
+        if list(event.get("days") or ("", "")) == list(request.days) or _days_of(event) == days:
+            return True
+        parts = "window" in event["words"] and "window" in request.parameters
+        return parts and days_in_common(_days_of(event), days) >= _SAME_DAYS
+
     alike = [
         event
         for event in file.verified()
         if event["kind"] == CHARGED
         and event["request"] in stored
         and event["words"].get("artefact") == of
-        and days_read(event.get("days") or ("", ""), event["words"]) == days
+        and same(event)
         and file.lists.share_meters(_list_of(event, file), meters)
     ]
     return meters, alike
+
+
+def _days_of(event: Mapping) -> list[str | None]:
+    return days_read(event.get("days") or ("", ""), event["words"])
 
 
 def _list_of(event: Mapping, file: LedgerFile) -> str | None:

@@ -32,6 +32,15 @@ def days_read(days: Sequence[str | None], parameters: Mapping) -> list[str | Non
     return [(date.fromisoformat(last) - timedelta(days=window["days"] - 1)).isoformat(), last]
 
 
+def days_in_common(one: Sequence[str | None], other: Sequence[str | None]) -> float:
+    """Return how many days two spans share, as a share of the longer one; 0 if a first or last day is unknown."""
+    if not all((*one, *other)):
+        return 0.0
+    (first, last), (begin, end) = (tuple(map(date.fromisoformat, days)) for days in (one, other))
+    shared = (min(last, end) - max(first, begin)).days + 1
+    return max(0, shared) / (max(last - first, end - begin).days + 1)
+
+
 def days_of(period: str) -> list[tuple[date, date]]:
     """Return the first and last day of every period that a text names, several of them separated by commas.
 

@@ -7,11 +7,12 @@ noise is drawn, and stored with the rest.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import date
 from itertools import chain, count
 from pathlib import Path
@@ -22,7 +23,7 @@ from meterdp.privacy.periods import day_of
 from meterdp.publish.crate import About, covered_days, crate_of
 from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, check_files
 from meterdp.publish.metadata import croissant_of, dcat_of
-from meterdp.publish.received import MANIFEST, RELEASED, verify
+from meterdp.publish.received import MANIFEST, RELEASED
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
@@ -69,30 +70,33 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
-    staging = folder.parent.parent / "private" / f".{folder.name}.part"
+    private = folder.parent.parent / "private"
+    staging = private / f".{folder.name}.part"
     before: Path | None = None
     try:
-        there = _contents(folder)
-        if there == dict(files):
-            for path in folder.iterdir():  # as new as if they had been written
-                os.utime(path)
-            return
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        for name, data in files.items():
-            with open(staging / name, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if folder.exists():
-            before = _kept(folder, there or {})
-            os.replace(folder, before)
-        os.replace(staging, folder)
-        if before is not None and there is not None and there.items() <= dict(files).items():
-            shutil.rmtree(before)
-            with suppress(OSError):
-                before.parent.rmdir()  # if no other is in it
+        private.mkdir(parents=True, exist_ok=True)
+        with _alone(private):
+            there = _contents(folder)
+            if there == dict(files):
+                for path in folder.iterdir():  # as new as if they had been written
+                    os.utime(path)
+                return
+            shutil.rmtree(staging, ignore_errors=True)
+            staging.mkdir()
+            for name, data in files.items():
+                with open(staging / name, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if folder.exists():
+                before = _kept(folder, there or {})
+                os.replace(folder, before)
+            os.replace(staging, folder)
+            if before is not None and there is not None and there.items() <= dict(files).items():
+                shutil.rmtree(before)
+                with suppress(OSError):
+                    before.parent.rmdir()  # if no other is in it
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         if before is not None and before.exists() and not folder.exists():
@@ -105,16 +109,23 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
         ) from None
 
 
-def is_published(folder, stored: bytes | None) -> bool:
-    """Whether a folder is the release whose manifest is ``stored``, as that was written."""
-    manifest = Path(folder) / MANIFEST
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time in, also of runs in other checkouts; no file is left behind."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        if not manifest.is_file() or manifest.read_bytes() != stored:
-            return False
-        found = verify(folder)
-    except InputError:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_published(folder, files: Mapping[str, bytes]) -> bool:
+    """Whether a folder has these files, if there are any, and no others."""
+    try:
+        return bool(files) and _contents(Path(folder)) == dict(files)
+    except OSError:
         return False
-    return bool(found.described) and not found.missing
 
 
 def _contents(folder: Path) -> dict[str, bytes] | None:
@@ -127,7 +138,7 @@ def _contents(folder: Path) -> dict[str, bytes] | None:
 def _kept(folder: Path, there: Mapping[str, bytes]) -> Path:
     """Return where a release that gives way is kept: a folder named after it and its days, and numbered if taken."""
     name = folder.name
-    with suppress(KeyError, ValueError, TypeError):  # what is there may be anything
+    with suppress(Exception):  # what is there may be anything
         days = (day_of(day).isoformat() for day in covered_days(json.loads(there[MANIFEST])))
         name += f"-{'-to-'.join(days)}"
     earlier = folder.parent / "earlier"

@@ -219,7 +219,7 @@ class ReleaseService:
         parts = [Part(self.request(mechanism), mechanism) for mechanism in mechanisms]
         released = release(parts, records, Ledger(self.config["release"]["ledger"]), self.limit, ready)
         places = [files[PLACES] for files in released if PLACES in files]
-        files = {name: data for name, data in released[-1].items() if name != PLACES}
+        files = published(released[-1])
         if folder is not None:
             self.publish(files, folder, mechanisms[-1])
         return files, json.loads(places[0])["release_id"] if places else None
@@ -355,6 +355,11 @@ class ReleaseService:
             About.from_config(self.config["release"]).use,
         ]
         return ("\n\n".join(paragraphs) + "\n").encode()
+
+
+def published(files: Files) -> Files:
+    """Return those of the files of a release that are published."""
+    return {name: data for name, data in files.items() if name != PLACES}
 
 
 def public_fields(public: object, *names: str) -> dict:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from meterdp.errors import InputError
 from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
-from meterdp.privacy.guarantee import UNIT_OF, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import UNIT_OF, Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
 from meterdp.privacy.periods import days_read
@@ -104,7 +105,7 @@ def statements(
         newest = {(one.what, *one.days): one for one in entries if one.state == _STATES[PUBLISHED]}
         for number, one in enumerate(entries):
             if one.state == _STATES[PUBLISHED] and newest[one.what, *one.days] is not one:
-                entries[number] = replace(one, state=f"{one.state}, then released again for the same days")
+                entries[number] = replace(one, state=f"{one.state}; another of the same days followed")
         out.append(Statement(who, tuple(entries), total))
     return out
 
@@ -163,7 +164,10 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
                 f"{event['at_utc'][:10]}  limit of epsilon {limit['epsilon']:g} at delta {limit['delta']:g} stated "
                 f"for the meters of '{name.population}' in '{name.period}'"
             )
-    lines += [*last, *_odds(ever)]
+    of_readings = all(
+        event["account"]["adjacency"] != Adjacency.CLASS_LABEL for event in events if event["kind"] == CHARGED
+    )
+    lines += [*last, *(_odds(ever) if of_readings else [])]
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"
 
 
@@ -174,10 +178,11 @@ def _odds(spent: Sequence[Charge]) -> list[str]:
     epsilon = max(epsilon_of(charge, DELTAS[0]) for charge in spent)
     stated = Bounds.stated({"epsilon": epsilon, "delta": DELTAS[0]}).naming(2)
     exact = max(Bounds.of_charge(charge, DELTAS[0]).naming(2) for charge in spent)
+    exact, stated = (math.ceil(1000 * share) / 10 for share in (exact, stated))
     return [
         "Whoever has all of these files, knows all other meters and must guess which of two equally likely sets of "
-        f"readings one meter had is right at most {100 * exact:.1f} % of the time by the noise that was drawn "
-        f"({100 * stated:.1f} % by epsilon and delta alone); tossing a coin is right 50 %."
+        f"readings one meter had is right at most {exact:.1f} % of the time by the noise that was drawn "
+        f"({stated:.1f} % by epsilon and delta alone); tossing a coin is right 50 %."
     ]
 
 

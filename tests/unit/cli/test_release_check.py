@@ -455,7 +455,10 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     earlier = homes | {"export": homes["export"] | {"first_day": "2025-01-01"}}
     assert "charged again: it differs from the release of" in check(earlier)[1]
     later = homes | {"export": homes["export"] | {"last_day": "2025-03-03"}}
-    assert "charged again" not in check(later)[1]
+    assert "charged again" in check(later)[1], "six of seven days"
+    for days in ("2025-03-04", "2025-03-20"):
+        assert "charged again" not in check(homes | {"export": homes["export"] | {"last_day": days}})[1]
+    assert "charged again" in check(changed(homes, feeder_days=14))[1], "the same period"
 
 
 @pytest.mark.parametrize("form", ["{}1P", "00{}"])

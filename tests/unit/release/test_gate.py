@@ -1,6 +1,7 @@
 """The gate: every refusal is one sentence that names the setting, and what is sound passes."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -247,21 +248,42 @@ def test_a_part_of_the_same_release_gives_way_to_the_whole(tmp_path):
 
 
 def test_a_folder_is_published_if_it_is_what_was_stored(tmp_path):
-    """Else a run writes it again: that of another release, and one that lacks a file or has one of another."""
+    """Else a run writes it again: that of another release, and one that lacks a file, has one more or another."""
     folder = tmp_path / "other/release/mixture"
     first, second = (release_mixture(X, service(tmp_path, epsilon=e, cap_epsilon=8)) for e in (1.0, 1.5))
-    assert not is_published(folder, second[MANIFEST])
+    assert not is_published(folder, second)
     replace_folder(first, folder)
-    assert is_published(folder, first[MANIFEST])
-    assert not is_published(folder, second[MANIFEST]) and not is_published(folder, None)
+    assert is_published(folder, first) and not is_published(folder, second) and not is_published(folder, {})
     replace_folder(second, folder)
-    assert is_published(folder, second[MANIFEST])
+    assert is_published(folder, second)
     for name in second:
-        (folder / name).write_bytes(first[name])
-        assert is_published(folder, second[MANIFEST]) == (first[name] == second[name]), name
+        (folder / name).write_bytes(second[name] + b" ")
+        assert not is_published(folder, second), name
         (folder / name).unlink()
-        assert not is_published(folder, second[MANIFEST]), name
+        assert not is_published(folder, second), name
         (folder / name).write_bytes(second[name])
+    (folder / "more").write_bytes(b"")
+    assert not is_published(folder, second)
+
+
+@pytest.mark.parametrize("manifest", [b"[]", b'{"public_parameters": [], "period": 1}', b"{"])
+def test_a_folder_that_is_no_release_gives_way_too(tmp_path, manifest):
+    folder = tmp_path / "results/release/mixture"
+    replace_folder({MANIFEST: manifest}, folder)
+    replace_folder({"a": b"1"}, folder)
+    assert [path.name for path in (folder.parent / "earlier").iterdir()] == ["mixture"]
+
+
+def test_two_processes_put_one_folder_in_place_after_the_other(tmp_path):
+    """In the same results folder, from two checkouts: each leaves a whole folder."""
+    folder = tmp_path / "results/release/mixture"
+    sets = [{f"{n:02d}": bytes([own]) * 2000 for n in range(40)} for own in (1, 2)]
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(5):
+            for done in [pool.submit(replace_folder, files, folder) for files in sets]:
+                done.result()
+            assert any(is_published(folder, files) for files in sets)
+    assert all(any(is_published(one, files) for files in sets) for one in (folder.parent / "earlier").iterdir())
 
 
 def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():

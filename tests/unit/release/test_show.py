@@ -116,8 +116,30 @@ def test_of_two_releases_of_the_same_days_the_later_one_counts(tmp_path):
         released(ledger, one, LIMIT)
         ledger.published(one)
     states = re.findall("request (.{12}): epsilon .* at delta 1e-05, (.*)", show.sentence(ledger))
-    expected = ["published, then released again for the same days", "published", "published"]
+    expected = ["published; another of the same days followed", "published", "published"]
     assert states == [(one.key[:12], state) for one, state in zip(requests, expected, strict=True)]
+
+
+def test_a_release_takes_the_place_of_published_ones_of_the_same_homes_alone(tmp_path):
+    """Whether a run died, and what is released of other homes, is nothing for its pages."""
+    ledger, days = Ledger(tmp_path / "ledger.sqlite"), ("2026-01-01", "2026-06-30")
+    one, new = (replace(request(epsilon), days=days, meters=("a", "b", "c", "d")) for epsilon in (1.0, 0.9))
+    stopped(ledger, one, LIMIT, lost=True)
+    released(ledger, one, LIMIT)
+    assert ledger.replaced(new) == [], "it is not published"
+    ledger.published(one)
+    ((_, charge),) = ledger.replaced(new)
+    assert charge.mu == one.charge.mu and ledger.replaced(one) == []
+    assert len(ledger.replaced(replace(new, meters=("a", "b", "x", "y")))) == 1
+    assert ledger.replaced(replace(new, meters=("a", "x", "y", "z"))) == []
+    assert ledger.replaced(replace(new, budget=replace(BUDGET, population="others"))) == []
+    assert ledger.replaced(replace(new, days=("2026-01-01", "2026-07-31"))) == []
+
+
+def test_no_odds_of_readings_are_said_of_what_hides_names_alone(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    released(ledger, replace(request(0.5), budget=replace(BUDGET, adjacency="class_label")), LIMIT)
+    assert "spent by these" in show.sentence(ledger) and "tossing a coin" not in show.sentence(ledger)
 
 
 def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
