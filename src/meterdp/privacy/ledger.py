@@ -518,7 +518,7 @@ def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
 
 def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
     """Return the list of a request, and the charges of stored releases of the same artefact and days about some of
-    the same meters, oldest first. The last days of two periods are the same if they are but for a fifth.
+    the same meters, oldest first. The last days of two periods are the same if four fifths are.
     """
     stored = file.entries.archives()
     meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
