@@ -297,7 +297,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
         said += [
             *([known] if known else []),
-            f"  {total}; with everything charged before{period.replace(',', '')}, a meter will have spent up to "
+            f"  {total}; with everything charged before{period.removeprefix(',')}, a meter will have spent up to "
             f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
             f"earlier). {_fits(left, charge, delta)}",
         ]

@@ -293,7 +293,10 @@ class Ledger:
         """
         with self._opened() as file:
             new = [meter for meter, known in zip(meters, file.knows(meters), strict=True) if not known]
-            other = [sorted(shorter(meter).difference(meters)) for meter in new]
+            if not file.lists.hashes.size:
+                return len(new), 0
+            listed = {*meters}
+            other = [sorted(shorter(meter) - listed) for meter in new]
             known = iter(file.knows([name for names in other for name in names]))
             return len(new), sum(any([next(known) for _ in names]) for names in other)
 

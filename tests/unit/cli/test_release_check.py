@@ -227,6 +227,11 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert re.search(rf"lower one stated earlier\)\. One more release of epsilon [\d.]+{like} would fit", said)
 
 
+def test_the_sum_is_of_all_budget_periods_that_are_named(homes, check):
+    code, said = check(changed(homes, budget_period="2024, 2025"))
+    assert code == 0 and "with everything charged before in '2024, 2025', a meter will have spent" in said
+
+
 def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, check):
     """A mistyped name would begin at zero without a word."""
     said = check(homes)[1]
