@@ -1,8 +1,9 @@
 """Real homes against homes drawn from their own vectors, without privacy, and from released ones.
 
 ``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N] [--released N ...] [--rivals]``: of the
-data sets ``simulated`` (a year of the simulator with seasons and holidays away on top), ``swiss`` (seven weeks at 15,
-30 and 60 minutes) and ``australian`` (a year), by default those that are here; or of canonical readings of a study,
+data sets ``simulated`` (a year of the simulator with seasons and holidays away on top), ``resort`` (the same homes,
+but every fourth is empty most of the year), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and ``australian`` (a
+year), by default those that are here; or of canonical readings of a study,
 ``--readings PART ... --time-zone ZONE --interval-minutes N``. One row per data set and statistic in
 results/benchmarks/years.parquet: real and drawn value, error (median, lowest and highest of some draws), the goal
 where there is one, and the floor: what random halves of the real homes give against each other. ``--blocks`` is the
@@ -91,6 +92,27 @@ def _sometimes_away(kwh: np.ndarray, calendar: Calendar, household: int) -> np.n
     return kwh
 
 
+def resort(kwh: np.ndarray, calendar: Calendar) -> np.ndarray:
+    """Return homes (H, T) of which every fourth stands empty most of the year: at zero, or at a base load.
+
+    It is lived in for a summer and some weekends or, one in three, for three weeks.
+    """
+    day, out = calendar.local_day - calendar.local_day[0], kwh.copy()
+    for home in range(0, len(kwh), 4):
+        rng, kind = keyed_generator(SEED, "resort", home), home // 4 % 3
+        lived_in = np.zeros(day[-1] + 1, dtype=bool)
+        if kind == 0:
+            spells = [(first, first + 7) for first in rng.integers(365, size=3)]
+        else:
+            spells = [(first, first + 2) for first in rng.integers(365, size=8)]
+            spells.append(tuple(rng.normal((170, 243), 12).astype(int)))
+        for first, end in spells:
+            lived_in[first:end] = True
+        base_kwh = (kind != 1) * rng.uniform(0.03, 0.1) * calendar.interval_minutes / 60
+        out[home] = np.where(lived_in[day], kwh[home], base_kwh * rng.uniform(0.8, 1.2, len(day)))
+    return out
+
+
 def swiss(minutes: int) -> tuple[np.ndarray, Calendar]:
     """Return homes that are not zero half of the time and have no fault in the unit, over seven weeks."""
     readings = pd.read_parquet(SWISS).sort_values(["vid", "week", "slot"])
@@ -120,10 +142,14 @@ def data_sets(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Ca
     if options.readings:
         yield "readings", *canonical(options.readings, options.interval_minutes, options.time_zone)
         return
-    wanted = options.data or ["simulated", *(["swiss"] if SWISS.exists() else [])]
+    wanted = options.data or ["simulated", "resort", *(["swiss"] if SWISS.exists() else [])]
     wanted = wanted if options.data or not AUSTRALIAN.exists() else [*wanted, "australian"]
-    if "simulated" in wanted:
-        yield "simulated", *simulated(options.homes)
+    if {"simulated", "resort"} & set(wanted):
+        kwh, calendar = simulated(options.homes)
+        if "simulated" in wanted:
+            yield "simulated", kwh, calendar
+        if "resort" in wanted:
+            yield "resort", resort(kwh, calendar), calendar
     if "swiss" in wanted:
         for minutes in (15, 30, 60):
             yield f"swiss, {minutes} min", *swiss(minutes)
@@ -251,7 +277,7 @@ def table_of(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", nargs="*", help="simulated, swiss, australian")
+    parser.add_argument("data", nargs="*", help="simulated, resort, swiss, australian")
     parser.add_argument("--homes", type=int, default=400, help="simulated homes")
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--blocks", type=int, default=BLOCKS)

@@ -89,7 +89,7 @@ def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, 
 
 def reweighted(population: Population) -> tuple[np.ndarray, np.ndarray]:
     """Return vectors (n, d) within the box, with the weights by which synthetic households are drawn of them."""
-    reference = LinearReference(population.mixture, directions_of(SETTINGS.names))
+    reference = LinearReference(population.mixture, population.directions)
     z = reference.features(reference.pool) @ population.exponents
     weight = np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
     return np.clip(reference.pool, BOX.low, BOX.high), weight

@@ -21,9 +21,16 @@ ROWS = (
     ("monthly energy", "monthly energy", ("",), " %"),
     ("hour of the peak of the mean profile", "peak hour of the mean profile", ("",), " min"),
     ("days away", "share of days away", ("",), " %"),
+    ("days almost without use", "share of days almost without use", ("",), " %"),
+    ("zeros (KS)", "share of zeros", ("",), ""),
     ("error of a forecast trained on them", "forecast a day ahead, trained on them", ("rms error",), " %"),
     ("distance to the closest real home, 5 / 50 %", "distance to the closest real home", ("0.05", "0.5"), " %"),
 )
+TITLES = {
+    "australian": "Australian homes, off by",
+    "simulated": "simulated homes, off by",
+    "resort": "simulated homes, a quarter of them empty most of the year, off by",
+}
 NAMES = {
     "error": "own vectors, no privacy",
     "one_gaussian": "one Gaussian, no privacy",
@@ -67,7 +74,7 @@ def table(rows: pd.DataFrame, title: str, columns: list[str]) -> Iterator[str]:
 def markdown(found: pd.DataFrame) -> str:
     """Return a table for each set of homes, and one of what others would try instead."""
     parts = []
-    for name, title in (("australian", "Australian homes, off by"), ("simulated", "simulated homes, off by")):
+    for name, title in TITLES.items():
         rows = found[(found["data"] == name) & found["error"].notna()]
         there = [column for column in rows if rows[column].notna().any()]
         released = [column for column in there if column.startswith("released_")]

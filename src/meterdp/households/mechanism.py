@@ -8,7 +8,7 @@ does (docs/proofs/households.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,7 +18,7 @@ from scipy.fft import dct, idct
 
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, LARGEST_DEVIATION, CommonSeries
-from meterdp.mechanisms.proven.marginals import Directions, LinearReference, sample_reweighted
+from meterdp.mechanisms.proven.marginals import Directions, LinearFunction, LinearReference, sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes, noise_entries
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
@@ -55,7 +55,7 @@ OTHERS = "other"
 
 
 # Functions of a vector whose distributions are measured: how much, the largest reading, and what comes again after
-# an interval, two, a day and a week; by name, the entries they are sums (+1) and differences (-1) of.
+# an interval, two, a day and a week, and zeros; by name, the entries they are sums (+1) and differences (-1) of.
 MEASURED = {
     "log_mean_kw": {"log_mean_kw": 1},
     "log_peak_kw": {"log_mean_kw": 1, "highest": 1},
@@ -64,12 +64,20 @@ MEASURED = {
     "acf_day": {"acf_day": 1},
     "acf_week": {"acf_day": 1, "acf_day_less_week": -1},
     "daily_variance": {"daily_variance": 1},
+    "zero_share": {"zero_share": 1},
 }
+# The least that such a function is of any home. What a mixture has below it counts as that.
+LEAST = {"zero_share": 0.0}
 
 
-def directions_of(entries: Sequence[str]) -> Directions:
-    """Return the linear functions of :data:`MEASURED` of vectors with named entries, (m, d)."""
-    return tuple(tuple(float(of.get(name, 0)) for name in entries) for of in MEASURED.values())
+def directions_of(
+    entries: Sequence[str], measured: Mapping[str, Mapping] = MEASURED, least: Mapping[str, float] = LEAST
+) -> Directions:
+    """Return linear functions of vectors with named entries, by default those that are measured."""
+    return tuple(
+        LinearFunction(tuple(float(of.get(name, 0)) for name in entries), least.get(function, -math.inf))
+        for function, of in measured.items()
+    )
 
 
 def strata_of(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -96,7 +104,7 @@ class HouseholdsPublic:
     delta: float
     box: Box
     stratum: tuple[int, ...]  # (N,) in 0..S-1, each of some household
-    # Linear functions of a vector, (m, d), whose distributions are measured beside the mixture, if any.
+    # Linear functions of a vector whose distributions are measured beside the mixture, if any.
     directions: Directions = ()
     prior_mixture: PriorMixture | None = None  # of vectors, in their own units
     grid: float = 0.0
@@ -144,7 +152,7 @@ class Households:
                 *at,
                 grid=public.grid,
                 prior_mixture=prior,
-                directions=tuple(map(tuple, np.array(public.directions) * box.half)) if public.directions else (),
+                directions=tuple(map(box.scaled_function, public.directions)),
                 marginal_share=MARGINAL_SHARE if public.directions else 0.0,
             )
 
@@ -218,7 +226,7 @@ class Households:
         for s, (part, measure) in enumerate(zip(self.parts, measures, strict=True)):
             released, beside = part.run_whole(box.scaled(vectors[stratum == s]), measure, 1)
             exponents = beside[0].exponents if beside else np.empty(0)
-            found.append(Population(box.unscaled(released.mixtures.draw(0)), exponents))
+            found.append(Population(box.unscaled(released.mixtures.draw(0)), exponents, self.public.directions))
         return tuple(found)
 
 
@@ -300,18 +308,19 @@ def denoised(noisy: np.ndarray, std: float) -> CommonSeries | None:
 class Population:
     """What is released of one stratum: a mixture of vectors in their own units, and how it is reweighted.
 
-    ``exponents`` are of the features of the linear functions that were measured beside the mixture; empty if none
-    were.
+    ``exponents`` are of the features of the linear functions, ``directions``, that were measured beside the mixture;
+    both are empty if none were.
     """
 
     mixture: Mixture
     exponents: np.ndarray
+    directions: Directions
 
-    def draw(self, directions: Directions, households: int, noise: NoiseSource) -> np.ndarray:
+    def draw(self, households: int, noise: NoiseSource) -> np.ndarray:
         """Return the vectors of so many synthetic households, (n, d); some may lie outside the box."""
         if not self.exponents.size:
             return sample(self.mixture, households, noise)[0]
-        return sample_reweighted(LinearReference(self.mixture, directions), self.exponents, households, noise)
+        return sample_reweighted(LinearReference(self.mixture, self.directions), self.exponents, households, noise)
 
 
 # Of a release: what is said of every stratum, and what homes do together, if anything.

@@ -17,7 +17,7 @@ from meterdp.households.common import CommonSeries
 from meterdp.households.configured import calendar_of, days_off
 from meterdp.households.consistent import consistent
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import MEASURED, Population, directions_of
+from meterdp.households.mechanism import LEAST, MEASURED, Population, directions_of
 from meterdp.households.vector import VectorSettings
 from meterdp.mechanisms.proven.marginals import LINEAR_COSINES
 from meterdp.mixture.draws import Mixture
@@ -41,7 +41,7 @@ def drawn_vectors(
     population: Population, settings: VectorSettings, households: int, noise: NoiseSource
 ) -> np.ndarray:
     """Return the vectors of so many synthetic households of a stratum, (n, d), within their bounds."""
-    drawn = population.draw(directions_of(settings.names), households, noise)
+    drawn = population.draw(households, noise)
     mixture = population.mixture
     return consistent(drawn, settings, mixture.weights @ mixture.means)
 
@@ -173,7 +173,7 @@ class ReleasedHouseholds:
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
             "common": self.common and {"z": self.common.z.tolist(), "share": self.common.share},
-            "reweighting": {"functions": MEASURED, "cosines": LINEAR_COSINES},
+            "reweighting": {"functions": MEASURED, "least": LEAST, "cosines": LINEAR_COSINES},
         }
 
     @classmethod
@@ -192,11 +192,14 @@ class ReleasedHouseholds:
             )
             if settings.names != [entry["name"] for entry in stated["entries"]]:
                 raise ValueError("entries of another version")
-            strata = stated["strata"]
+            strata, reweighting = stated["strata"], stated["reweighting"]
+            # Earlier releases were held to no least value.
+            directions = directions_of(settings.names, reweighting["functions"], reweighting.get("least", {}))
             populations = tuple(
                 Population(
                     Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))),
                     np.array(one["exponents"], float),
+                    directions,
                 )
                 for one in strata
             )

@@ -30,6 +30,8 @@ LAG_NAMES = ("1 interval", "2 intervals", "1 day", "1 week")
 HOURS_OF_YEAR = 8760
 # Readings below half a watt-hour are zeros.
 ZERO_KWH = 0.0005
+# A day is almost without use if its mean is below this share of that of a household's busiest days, a quantile.
+ALMOST_NOTHING, BUSIEST = 0.15, 0.97
 # Random halves of the real households whose differences are averaged.
 HALVES = 10
 # Quantiles of the distance to the closest real household.
@@ -48,6 +50,7 @@ class Homes:
     ramp: np.ndarray  # standard deviation of changes between intervals over the mean size, (H,)
     zero_share: np.ndarray  # (H,)
     days_away: np.ndarray  # share of days in spells away, (H,)
+    days_without_use: np.ndarray  # share of days almost without use, however many, (H,)
     autocorrelation: np.ndarray  # (H, 4)
     vector: np.ndarray  # of vector.py, in half widths of the public bounds, (H, d)
     moments: np.ndarray  # mean products of what a forecast knows and what then comes, (H, p, p)
@@ -174,7 +177,7 @@ class _Loads:
 
 
 def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -> list:
-    """Return mean, peak, its hour, ramp, shares of zeros and of days away, autocorrelations and moments of a home."""
+    """Return the numbers of :class:`Homes` of one of them, without its vector."""
     mean, hours, slots = np.nanmean(kw), settings.hours, settings.calendar.slots_per_day
     size = max(float(np.nanmean(np.abs(kw))), 1e-9)
     variance = max(float(np.nanvar(kw)), 1e-12)
@@ -183,7 +186,21 @@ def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -
     hour = (settings.calendar.slot_of_day[top] + 0.5) * hours
     acf = lag_products(kw - mean, lags_of(slots)) / variance
     ramp, (_, away) = np.nanstd(np.diff(kw)) / size, settings.at_home(kw)
-    return [mean, kw[top], hour, ramp, zero, away, acf, _moments(kw / size, known, slots)]
+    without_use = _days_without_use(kw, settings.columns, slots)
+    return [mean, kw[top], hour, ramp, zero, away, without_use, acf, _moments(kw / size, known, slots)]
+
+
+def _days_without_use(kw: np.ndarray, columns: Columns, slots: int) -> float:
+    """Return on which share of days with half of their readings hardly anything was used or fed in."""
+    known = np.isfinite(kw)
+    count, total = (
+        np.bincount(columns.day, of, columns.day_count) for of in (known, np.where(known, np.abs(kw), 0.0))
+    )
+    enough = 2 * count >= slots
+    if not enough.any():
+        return 0.0
+    mean = total[enough] / count[enough]
+    return float((mean < ALMOST_NOTHING * np.quantile(mean, BUSIEST)).mean())
 
 
 def _known_a_day_ahead(columns: Columns) -> np.ndarray:
@@ -280,8 +297,9 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     later = 60 * ((hours[1] - hours[0] + 12) % 24 - 12)
     rows.append(Score("peak hour of the mean profile", "", "h", *hours, later, "min"))
     quantiles("ramps, quantiles of homes", "1", *(homes.ramp for homes in both))
-    relative("share of zeros", [""], "1", *([homes.zero_share.mean()] for homes in both))
+    distance("share of zeros", "", "1", *(homes.zero_share for homes in both))
     relative("share of days away", [""], "1", *([homes.days_away.mean()] for homes in both))
+    relative("share of days almost without use", [""], "1", *([homes.days_without_use.mean()] for homes in both))
     trained_on, judged = (real.homes.moments[::2], synthetic.homes.moments), real.homes.moments[1::2]
     if len(judged):
         errors = ([_forecast_rmse(moments, judged)] for moments in trained_on)

@@ -161,7 +161,7 @@ class VectorSettings:
             Entry("log_mean_kw", "ln kW", (low + high) / 2, (high - low) / 2),
             *([Entry("net_share", "1", 0.0, 1.0)] if self.feed_in else []),
             *(Entry(name, "ln of multiples of the mean", *box) for name, box in self._quantile_boxes.items()),
-            Entry("zero_share", "1", 0.0, 0.5),
+            Entry("zero_share", "1", 0.0, 1.0),
             *(Entry(name, "1", 0.0, wider * _reach(name)) for name in coefficients),
             *(Entry(name, "1", *box) for name, box in {**_ACF, **_DAILY, **self._away_boxes}.items()),
         )

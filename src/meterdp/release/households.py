@@ -18,6 +18,7 @@ from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     FEWEST_OF_STRATUM,
+    LEAST,
     MEASURED,
     OTHERS,
     Answers,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:  # loads numba: a plan does without
     from meterdp.households.vector import VectorSettings
 
 # Counts up when the same parameters would give another release.
-VERSION = 2
+VERSION = 3
 EVERYBODY = "all"
 # Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
 VECTOR_ENTRIES, _YEAR = 58, 365
@@ -181,6 +182,7 @@ class ReleasedPopulation(Calibrated):
                 "bounds": settings.bounds.tolist(),
                 "strata": dict(zip(self.strata, public.sizes, strict=True)),
                 "measured": MEASURED,
+                "least": LEAST,
                 "days": public.days,
                 "blocks_of_a_day": BLOCKS,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.households.mechanism import Households, HouseholdsPublic
+from meterdp.mechanisms.proven.marginals import LinearFunction
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mixture.draws import Mixture
@@ -19,7 +20,7 @@ PRIOR = PriorMixture(
             np.stack([np.diag((0.1 * (HIGH - LOW)) ** 2)] * 2)),
     "made up",
 )  # fmt: skip
-DIRECTIONS = ((1.0, 0.0, 0.0, 0.0), (0.5, -1.0, 0.0, 2.0))
+DIRECTIONS = (LinearFunction((1.0, 0.0, 0.0, 0.0)), LinearFunction((0.5, -1.0, 0.0, 2.0), least=11.0))
 ENDS = {
     "opposite corners": (LOW, HIGH),
     "neighbouring corners": (HIGH, np.where(np.arange(D) == 0, LOW, HIGH)),

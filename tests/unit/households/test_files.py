@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     x = household_vectors(simulated(6, EIGHT_WEEKS), SETTINGS).mean(axis=0)
     populations = tuple(
         Population(
-            Mixture(np.ones(1), (x + shift * np.eye(len(x))[0])[None], 1e-4 * np.eye(len(x))[None]), np.empty(0)
+            Mixture(np.ones(1), (x + shift * np.eye(len(x))[0])[None], 1e-4 * np.eye(len(x))[None]), np.empty(0), ()
         )
         for shift in (0.0, np.log(2))
     )

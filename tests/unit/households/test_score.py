@@ -63,6 +63,16 @@ def test_homes_that_live_an_hour_later_peak_an_hour_later(homes, summary):
     assert score(rows, "peak hour of the mean profile").error == 60
 
 
+def test_homes_that_stand_empty_for_most_of_a_year_are_seen(homes, summary):
+    """Oracle: nine months without anything in three of twelve homes, none in the others."""
+    some = homes.copy()
+    some[:3, 24 * 90 : 24 * 364] = 0.0
+    rows = compare(summarise([some], len(homes), SETTINGS), summary)
+    assert score(rows, "share of days almost without use").real == pytest.approx(0.25 * 274 / 365, abs=0.01)
+    assert score(rows, "share of days almost without use").error < -95
+    assert score(rows, "share of zeros").error == pytest.approx(0.25)
+
+
 def test_diversified_peaks_are_means_over_groups(homes, summary):
     """Oracle: all 66 groups of ten of the twelve homes; 200 random ones miss their mean by a few per mille."""
     groups = [np.nanmean(homes[list(group)], axis=0).max() for group in combinations(range(12), 10)]

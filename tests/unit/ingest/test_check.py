@@ -1632,12 +1632,13 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
     ("on_list", "in_export", "words"),
     [
         ("ES01870000{:03d}NM", "ES01870000{:03d}NM0F", "are a listed id and more characters: if they are the same"),
-        ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its last characters: if they"),
+        ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its first or last characters: if"),
+        ("GR201870000{:03d}", "201870000{:03d}", "are a listed id without its first or last characters: if"),
         ("{}", "{}1", None),
     ],
-    ids=["longer", "shorter", "plain numbers"],
+    ids=["longer", "shorter", "without a prefix", "plain numbers"],
 )
-def test_ids_that_differ_from_listed_ones_in_their_last_characters_are_counted(
+def test_ids_that_differ_from_listed_ones_in_their_first_or_last_characters_are_counted(
     tmp_path, capsys, on_list, in_export, words
 ):
     """In a later month alone, of which every listed meter has a reading before."""
@@ -1654,7 +1655,7 @@ def test_ids_that_differ_from_listed_ones_in_their_last_characters_are_counted(
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
     assert code == 0 and ("change the ids in the export" in said) == (words is not None)
     assert words is None or f"To be checked: 4 of 4 ids in the export that are not on the list {words}" in said
-    assert "ES0187" not in said
+    assert "0187" not in said
 
 
 def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys):

@@ -340,7 +340,7 @@ def test_a_period_of_less_than_eight_weeks_is_refused(town):
 
 def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(town):
     names = settings_of(town().config).names
-    along = np.array(directions_of(names))
+    along = np.array([of.coefficients for of in directions_of(names)])
     assert along.shape == (len(MEASURED), len(names)) and (np.abs(along).sum(axis=1) >= 1).all()
     x = vectors(town()).vectors
     peak = dict(zip(MEASURED, (x @ along.T).T, strict=True))["log_peak_kw"]

@@ -299,7 +299,7 @@ def household_scores(period: str = "simulated_year") -> pd.DataFrame:
             ("diversified peak, homes", sizes, "kW a home", 4.44, "%", 9.2),
             ("autocorrelation", lags, "1", 0.512, "KS", 0.11),
             ("monthly energy", ("",), "kW", 1.23, "% rms", 8.7),
-            ("share of zeros", ("",), "1", 0.0, "%", np.nan),
+            ("share of days away", ("",), "1", 0.0, "%", np.nan),
         ):
             for number, detail in enumerate(details):
                 off = factor * error * (1 + number / 8)

@@ -14,11 +14,9 @@ from meterdp.ingest.inference.quantities import columns_beside
 from meterdp.ingest.inference.trial import Trial, by_clock_us, names_in
 from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, rounded
 from meterdp.ingest.streams import files_of
-from meterdp.privacy.meter_lists import plain_name
+from meterdp.privacy.meter_lists import plain_name, shorter
 
 _DAY_US = 24 * 3_600_000_000
-# An id that is another and a few more characters, as Spanish ones of 22 and of 20: so many of it, and so many more.
-_FEWEST_ALIKE, _MOST_MORE = 8, 4
 
 
 def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
@@ -104,7 +102,7 @@ def worth(without: int, meters: int) -> str:
 
 def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]:
     """Say how many ids of the export are others in other capitals, how many of it or of the list went through a
-    spreadsheet, and how many are those of the list except for their last characters.
+    spreadsheet, and how many are those of the list except for their first or last characters.
     """
     if again := len(named) - len(set(map(plain_name, named))):
         differ = "differ" if again > 1 else "differs"
@@ -120,20 +118,19 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
         yield f"{of:,} of the meters in the export seem to be on the list under a rounded id: {AS_TEXT}"
     others = named - listed
-    cut = {meter[:size] for meter in listed for size in _shorter(meter)} & others
-    longer = {meter for meter in others if any(meter[:size] in listed for size in _shorter(meter))}
-    for ids, are in ((longer, "a listed id and more characters"), (cut, "a listed id without its last characters")):
+    # As Spanish ids of 22 and of 20 characters.
+    cut = {short for meter in listed for short in shorter(meter)} & others
+    longer = {meter for meter in others if not shorter(meter).isdisjoint(listed)}
+    for ids, are in (
+        (longer, "a listed id and more characters"),
+        (cut, "a listed id without its first or last characters"),
+    ):
         if ids:
             yield (
                 f"{len(ids):,} of {len(others):,} ids in the export that are not on the list are {are}: if they are "
                 "the same meters, change the ids in the export, because another id on the list is another meter to "
                 "the ledger"
             )
-
-
-def _shorter(meter: str) -> range:
-    """Return to how many characters an id may have been cut."""
-    return range(max(_FEWEST_ALIKE, len(meter) - _MOST_MORE), len(meter))
 
 
 def written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:

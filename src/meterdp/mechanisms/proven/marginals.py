@@ -28,8 +28,21 @@ from meterdp.privacy.noise import NoiseSource
 HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
 # Cosines of a linear function of a record in a ball.
 LINEAR_COSINES = 12
-# Linear functions of records of d entries, (m, d).
-Directions = tuple[tuple[float, ...], ...]
+_RECORDS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class LinearFunction:
+    """A linear function of records of d entries, and the least value it has of any record there can be.
+
+    What a mixture has below ``least`` counts as being there.
+    """
+
+    coefficients: tuple[float, ...]  # (d,)
+    least: float = -math.inf
+
+
+Directions = tuple[LinearFunction, ...]
 # Energy and peak are two numbers of which each deserves more than one hour.
 TOTAL_WEIGHT = 1.5
 # Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
@@ -37,7 +50,6 @@ TAIL_LEVELS = (0.9, 0.97, 0.99)
 TAIL_WEIGHT = 3.0
 # Profiles of the mixture that stand for its distribution of energy and peak.
 POOL = 20_000
-_RECORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -115,20 +127,24 @@ class LinearReference:
 
     def features(self, x: np.ndarray) -> np.ndarray:
         """Return sqrt(2/j) cos(pi j u), j = 1..LINEAR_COSINES, for every linear function."""
-        along = np.array(self.directions)
+        along = np.array([of.coefficients for of in self.directions])
+        least = np.array([of.least for of in self.directions])
         projected = Mixture(
             self.mixture.weights,
             self.mixture.means @ along.T,
             along @ self.mixture.covariances @ along.T,
         )
-        return _cosines(hour_levels(x @ along.T, projected), LINEAR_COSINES).reshape(len(x), -1)
+        values = np.maximum(x @ along.T, least)
+        u = hour_levels(values, projected)
+        u = np.where(values > least, u, u / 2)  # ties by half
+        return _cosines(u, LINEAR_COSINES).reshape(len(x), -1)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         return x
 
     def order_of(self, x: np.ndarray) -> np.ndarray:
         """Return what neighbouring candidates are alike in, (n,): the first of the linear functions."""
-        return x @ np.array(self.directions[0])
+        return x @ np.array(self.directions[0].coefficients)
 
 
 def statistics_of(dimension: int, directions: Directions = ()) -> int:

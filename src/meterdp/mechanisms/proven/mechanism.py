@@ -26,7 +26,14 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.proven.adapt import adapt
 from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
-from meterdp.mechanisms.proven.marginals import Directions, LinearReference, Marginals, Reference, feature_sum
+from meterdp.mechanisms.proven.marginals import (
+    Directions,
+    LinearFunction,
+    LinearReference,
+    Marginals,
+    Reference,
+    feature_sum,
+)
 from meterdp.mechanisms.proven.plan import (
     POOLED_WEIGHTS,
     Plan,
@@ -247,7 +254,7 @@ def calibrate_ball(
     ``records`` is N under ``replace_one``, a public guess of it under ``add_remove``. The rounds of private EM follow
     a rule by default; the eigenvalue floor, in the squared unit of the records, is a millionth of the squared radius.
     A prior, for maximum a posteriori estimates, is of records in the unit ball around the origin. A prior mixture, of
-    records in the ball, brings the number of classes. Linear functions of a record, (m, d) ``directions``, have their
+    records in the ball, brings the number of classes. Linear functions of a record, ``directions``, have their
     distributions measured beside the mixture with a share of mu^2.
     """
     settings = ProvenSettings(
@@ -356,6 +363,11 @@ class Box:
         z -= self._middle
         z /= self.half
         return np.clip(z, -1.0, 1.0, out=z)
+
+    def scaled_function(self, function: LinearFunction) -> LinearFunction:
+        """Return a function of records in the box, less a constant, as one of records in the cube."""
+        along = np.array(function.coefficients)
+        return LinearFunction(tuple((along * self.half).tolist()), function.least - float(along @ self._middle))
 
     def scaled_mixture(self, mixture: Mixture) -> Mixture:
         """Return a public mixture of records in the box as one of records in the cube."""

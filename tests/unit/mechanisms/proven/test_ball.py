@@ -12,6 +12,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.domain import Ball
+from meterdp.mechanisms.proven.marginals import LinearFunction
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball, fit_ball
 from meterdp.mechanisms.proven.noise_error import noise_errors
 from meterdp.mechanisms.proven.plan import ProvenSettings
@@ -134,8 +135,8 @@ def test_what_cannot_be_released_is_refused_in_one_sentence():
         fit_ball(x, 2, 1.0, 1e-5, noise(), 1.0, (0.0, np.nan, 0.0))
     for wrong in (
         {"ball": Ball(1.0), "marginal_share": 0.2},
-        {"ball": Ball(1.0), "directions": ((1.0, 0.0),)},
-        {"marginal_share": 0.2, "directions": ((1.0, 0.0),)},
+        {"ball": Ball(1.0), "directions": (LinearFunction((1.0, 0.0)),)},
+        {"marginal_share": 0.2, "directions": (LinearFunction((1.0, 0.0)),)},
     ):
         with pytest.raises(InputError, match="field 'directions'"):
             ProvenSettings(**wrong)

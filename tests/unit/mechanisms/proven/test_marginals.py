@@ -20,6 +20,7 @@ from meterdp.mechanisms.proven.marginals import (
     HOUR_COSINES,
     LINEAR_COSINES,
     TOTAL_WEIGHT,
+    LinearFunction,
     LinearReference,
     Marginals,
     Reference,
@@ -322,14 +323,27 @@ def test_marginals_bring_profiles_of_a_wrong_mixture_nearer_to_the_households(fo
         assert distance(reweighted) < 0.5 * distance(np.clip(plain, LOW, HIGH))
 
 
-DIRECTIONS = ((1.0, 0.0, 0.0, 0.0), (0.5, -1.0, 0.0, 2.0), (0.0, 0.0, 1.0, 1.0))
+DIRECTIONS = (
+    LinearFunction((1.0, 0.0, 0.0, 0.0)),
+    LinearFunction((0.5, -1.0, 0.0, 2.0), least=-1.0),
+    LinearFunction((0.0, 0.0, 1.0, 1.0)),
+)
 
 
+def of_records(x: np.ndarray) -> np.ndarray:
+    """Values of the functions, (n, m)."""
+    return np.stack([np.maximum(x @ np.array(of.coefficients), of.least) for of in DIRECTIONS], axis=1)
+
+
+@pytest.mark.parametrize("least", [False, True])
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
-def test_no_pair_of_records_differs_by_more_in_linear_functions_than_the_sensitivity_and_some_nearly_does(adjacency):
-    reference = LinearReference(distribution(d=4), DIRECTIONS)
+def test_no_pair_of_records_differs_by_more_in_linear_functions_than_the_sensitivity_and_some_nearly_does(
+    adjacency, least
+):
+    directions = DIRECTIONS if least else tuple(LinearFunction(of.coefficients) for of in DIRECTIONS)
+    reference = LinearReference(distribution(d=4), directions)
     rng = np.random.default_rng(3)
-    along = np.array(DIRECTIONS)
+    along = np.array([of.coefficients for of in DIRECTIONS])
     # Far out every function has its own sign, so that u is zero or one in all of them.
     ends = np.array([sign @ np.linalg.pinv(along.T) * 1e6 for sign in rng.choice([-1.0, 1.0], (40, 3))])
     x = np.concatenate([nasty(rng, 300, 4), ends, -ends])
@@ -341,18 +355,21 @@ def test_no_pair_of_records_differs_by_more_in_linear_functions_than_the_sensiti
         else np.linalg.norm(f, axis=1)
     )
     bound = sensitivity(adjacency, 4, DIRECTIONS)
-    assert max(away) <= bound * (1 + 1e-9) and max(away) > 0.99 * bound
+    # What lies at the least value has half of the mixture's share there, so no level is zero.
+    assert max(away) <= bound * (1 + 1e-9) and max(away) > (0.95 if least else 0.99) * bound
 
 
 def test_levels_of_linear_functions_are_shares_of_drawn_records_below():
     """Oracle: so many records of the mixture."""
     reference = LinearReference(distribution(d=4), DIRECTIONS)
     drawn, _ = sample(reference.mixture, 200_000, StudyNoise(5, "levels"))
-    x = drawn[:7]
-    u = np.stack([(drawn @ np.array(a) < (x @ np.array(a))[:, None]).mean(axis=1) for a in DIRECTIONS], axis=1)
+    values = of_records(drawn)
+    assert 0.1 < (values[:, 1] == DIRECTIONS[1].least).mean() < 0.9
+    x, own = drawn[:40], values[:40]
+    u = np.array([((values < one).mean(axis=0) + (values <= one).mean(axis=0)) / 2 for one in own])
     j = np.arange(1, LINEAR_COSINES + 1)
     expected = np.sqrt(2 / j) * np.cos(np.pi * j * u[..., None])
-    assert features(x, reference) == pytest.approx(expected.reshape(7, -1), abs=0.05)
+    assert features(x, reference) == pytest.approx(expected.reshape(40, -1), abs=0.05)
 
 
 def test_records_drawn_follow_the_linear_functions_that_were_measured():
@@ -363,8 +380,20 @@ def test_records_drawn_follow_the_linear_functions_that_were_measured():
     beside = Marginals(reference, features(other, reference).mean(axis=0), 1e-4)
     drawn = sample_reweighted(reference, beside.exponents, 4000, StudyNoise(7, "drawn"))
     before, _ = sample(reference.mixture, 4000, StudyNoise(8, "before"))
-    for direction in DIRECTIONS:
-        wanted, found, without = (
-            np.quantile(y @ np.array(direction), [0.2, 0.5, 0.8]) for y in (other, drawn, before)
-        )
-        assert np.abs(found - wanted).max() < 0.35 * np.abs(without - wanted).max()
+    wanted, found, without = (np.quantile(of_records(y), [0.2, 0.5, 0.8], axis=0) for y in (other, drawn, before))
+    assert (np.abs(found - wanted).max(axis=0) < 0.35 * np.abs(without - wanted).max(axis=0)).all()
+
+
+def test_what_most_records_have_least_is_had_by_as_many_that_are_drawn():
+    """Oracle: the shares of records at the least value, and of those far above it, which one Gaussian cannot have."""
+    mixture = Mixture(np.ones(1), np.array([[0.1, 0.0]]), np.diag([0.09, 1.0])[None])
+    rng = np.random.default_rng(1)
+    other = np.column_stack([np.where(rng.random(5000) < 0.9, 0.0, 0.8), rng.normal(size=5000)])
+    shares = []
+    for least in (0.0, -math.inf):
+        reference = LinearReference(mixture, (LinearFunction((1.0, 0.0), least),))
+        beside = Marginals(reference, features(other, reference).mean(axis=0), 1e-3)
+        drawn = sample_reweighted(reference, beside.exponents, 4000, StudyNoise(3, "zeros"))[:, 0]
+        shares.append([(drawn <= 0).mean(), (drawn > 0.5).mean()])
+    assert shares[0] == pytest.approx([0.9, 0.1], abs=0.02)
+    assert shares[1][0] < 0.7
