@@ -2,7 +2,7 @@
 
 ``python benchmarks/years.py [DATA ...] [--homes N] [--draws N] [--blocks N] [--released N ...] [--rivals]``: of the
 data sets ``simulated`` (a year of the simulator with seasons and holidays away on top), ``resort`` (the same homes,
-but every fourth is empty most of the year), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and ``australian`` (a
+but every fourth stands empty most of it), ``swiss`` (seven weeks at 15, 30 and 60 minutes) and ``australian`` (a
 year), by default those that are here; or of canonical readings of a study,
 ``--readings PART ... --time-zone ZONE --interval-minutes N``. One row per data set and statistic in
 results/benchmarks/years.parquet: real and drawn value, error (median, lowest and highest of some draws), the goal
@@ -42,6 +42,7 @@ from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.year import with_second_homes
 
 SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/elcons_15min_long.parquet"
 AUSTRALIAN = ROOT.parent / "shared/data/au_nsw_30min/readings.parquet"
@@ -92,27 +93,6 @@ def _sometimes_away(kwh: np.ndarray, calendar: Calendar, household: int) -> np.n
     return kwh
 
 
-def resort(kwh: np.ndarray, calendar: Calendar) -> np.ndarray:
-    """Return homes (H, T) of which every fourth stands empty most of the year: at zero, or at a base load.
-
-    It is lived in for a summer and some weekends or, one in three, for three weeks.
-    """
-    day, out = calendar.local_day - calendar.local_day[0], kwh.copy()
-    for home in range(0, len(kwh), 4):
-        rng, kind = keyed_generator(SEED, "resort", home), home // 4 % 3
-        lived_in = np.zeros(day[-1] + 1, dtype=bool)
-        if kind == 0:
-            spells = [(first, first + 7) for first in rng.integers(365, size=3)]
-        else:
-            spells = [(first, first + 2) for first in rng.integers(365, size=8)]
-            spells.append(tuple(rng.normal((170, 243), 12).astype(int)))
-        for first, end in spells:
-            lived_in[first:end] = True
-        base_kwh = (kind != 1) * rng.uniform(0.03, 0.1) * calendar.interval_minutes / 60
-        out[home] = np.where(lived_in[day], kwh[home], base_kwh * rng.uniform(0.8, 1.2, len(day)))
-    return out
-
-
 def swiss(minutes: int) -> tuple[np.ndarray, Calendar]:
     """Return homes that are not zero half of the time and have no fault in the unit, over seven weeks."""
     readings = pd.read_parquet(SWISS).sort_values(["vid", "week", "slot"])
@@ -149,7 +129,8 @@ def data_sets(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Ca
         if "simulated" in wanted:
             yield "simulated", kwh, calendar
         if "resort" in wanted:
-            yield "resort", resort(kwh, calendar), calendar
+            day, hours = calendar.local_day - calendar.local_day[0], calendar.interval_minutes / 60
+            yield "resort", with_second_homes(kwh, day, hours, 0.25, SEED), calendar
     if "swiss" in wanted:
         for minutes in (15, 30, 60):
             yield f"swiss, {minutes} min", *swiss(minutes)

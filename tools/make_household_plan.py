@@ -1,9 +1,10 @@
 """Make the table of what released households are expected to be worth: ``python tools/make_household_plan.py``.
 
 The release is tried on synthetic utilities: years of simulated homes with other levels, hours, seasons, shares of
-the types and spreads than those of resources/simulator.yaml. What counts is N mu / d, the households per entry of a
-vector in units of the noise. ``resources/household_plan.csv`` has for every such number how far released households
-are off; no real reading is looked at. The homes of the simulator as it is are the public guess. Takes some minutes.
+the types and spreads than those of resources/simulator.yaml; in half of them some homes are second homes. What counts
+is N mu / d, the households per entry of a vector in units of the noise. ``resources/household_plan.csv`` has for
+every such number how far released households are off; no real reading is looked at. The homes of the simulator as it
+is are the public guess. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from meterdp.release.plan import USABLE
 from meterdp.release.worth import HOUSEHOLD_COLUMNS, HOUSEHOLD_QUANTILES
 from meterdp.simulate.load import Variation, simulated_kwh
 from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.year import with_second_homes
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST, LAST, MINUTES = date(2025, 1, 1), date(2025, 12, 31), 60
@@ -40,14 +42,20 @@ UTILITIES, HOMES, DRAWS = 40, 300, 3
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256)
 # So many records at most; with fewer than a signal has, the noise is less by as much.
 MOST_RECORDS = 2000
-SEASONS, HEMISPHERES, OFF_DAYS = (0.3, 2.0), (0.0, 182.6), 30.0
+SEASONS, HEMISPHERES, OFF_DAYS, MOST_EMPTY = (0.3, 2.0), (0.0, 182.6), 30.0, 0.3
 SEED, EPSILON, DELTA = 3401, 1.0, 1e-5
 
 
-def homes(parameters: SimulationParameters, number: int) -> np.ndarray:
-    """Return the vectors of the homes of a utility, (HOMES, d)."""
-    days = (LAST - FIRST).days + 1
-    return household_vectors(simulated_kwh(parameters, SEED + number, HOMES, FIRST, days), SETTINGS)
+def homes(parameters: SimulationParameters, number: int, empty: float = 0.0) -> np.ndarray:
+    """Return the vectors of the homes of a utility, (HOMES, d), of which a share stand empty most of the year."""
+    kwh = simulated_kwh(parameters, SEED + number, HOMES, FIRST, (LAST - FIRST).days + 1)
+    kwh = with_second_homes(kwh, SETTINGS.columns.day, SETTINGS.hours, empty, SEED + number)
+    return household_vectors(kwh, SETTINGS)
+
+
+def share_empty(number: int) -> float:
+    """Return which share of homes of a utility stands empty most of the year: none in every other utility."""
+    return number % 2 * keyed_generator(SEED, "second homes of a utility", number).uniform(0, MOST_EMPTY)
 
 
 def utility(parameters: SimulationParameters, number: int) -> SimulationParameters:
@@ -117,7 +125,9 @@ def main() -> None:
         SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"), interval_minutes=MINUTES, time_zone="UTC"
     )
     guess = said_of(homes(parameters, -1))
-    towns = [homes(utility(parameters, u), u) for u in progress(range(UTILITIES), "synthetic utilities")]
+    towns = [
+        homes(utility(parameters, u), u, share_empty(u)) for u in progress(range(UTILITIES), "synthetic utilities")
+    ]
     lines = []
     for signal in progress(SIGNALS, "signals"):
         of, records = mechanism(signal)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ from meterdp.errors import InputError
 
 if TYPE_CHECKING:
     from meterdp.ingest.meter_list import MeterList
+    from meterdp.release.plan import Plan
 
 # Of a number of meters alone.
 METERS_PER_FEEDER = 100
+MONTHS = 12
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,12 +62,22 @@ def _plan(arguments: argparse.Namespace) -> int:
             _refuse_without_feeders(config, *size)
             why, hint = _no_plan(size[0])
             raise InputError(why, field="meters", hint=hint)
-        print("\n".join([""] * (number > 0) + lines(planned)))
+        print("\n".join([""] * (number > 0) + [*lines(planned), _of_a_year(planned, config["release"]["delta"])]))
         if arguments.figure is not None and number == 0:
             from meterdp.report.plan import draw_plans
 
             draw_plans(planned, arguments.figure)
     return 0
+
+
+def _of_a_year(planned: Sequence[Plan], delta: float) -> str:
+    """Say what releasing all of it every month for a year comes to."""
+    from meterdp.privacy.gaussian import epsilon_for, mu_for
+
+    mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in planned))
+    epsilon = epsilon_for(math.sqrt(MONTHS) * mu, delta)
+    what = "it" if len(planned) == 1 else "all of it"
+    return f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon:.3g}."
 
 
 def _no_plan(meters: int) -> tuple[str, str]:

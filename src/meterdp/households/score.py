@@ -27,7 +27,6 @@ GROUPS = 200
 # Shares of the time in which the load of all is higher.
 DURATIONS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99)
 LAG_NAMES = ("1 interval", "2 intervals", "1 day", "1 week")
-HOURS_OF_YEAR = 8760
 # Readings below half a watt-hour are zeros.
 ZERO_KWH = 0.0005
 # A day is almost without use if its mean is below this share of that of a household's busiest days, a quantile.
@@ -272,8 +271,8 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
         error = 100 * np.sqrt(np.mean((other - one) ** 2)) / one.mean()
         rows.append(Score(statistic, "", "kW", one.mean(), other.mean(), float(error), "% rms"))
 
-    year, both = HOURS_OF_YEAR, (real.homes, synthetic.homes)
-    quantiles("energy, quantiles of homes", "kWh a year", *(homes.mean_kw * year for homes in both))
+    both = (real.homes, synthetic.homes)
+    quantiles("energy, quantiles of homes", "kWh a day", *(24 * homes.mean_kw for homes in both))
     quantiles("peak, quantiles of homes", "kW", *(homes.peak_kw for homes in both))
     distance("hour of the peak", "", "h", *(homes.peak_hour for homes in both))
     quantiles("load factor, quantiles of homes", "1", *(homes.mean_kw / homes.peak_kw for homes in both))

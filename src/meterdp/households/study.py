@@ -1,9 +1,9 @@
 """Households over a whole period in a study: unprotected beside protected, against a sample of real homes.
 
 The homes are those of the export, or where none is given and what is simulated is too short, a simulated year. All
-of them are records of a release with the noise of a study; the readings of a sample, chosen without looking at
-readings, are compared with synthetic homes in the scorecard (score.py): once drawn from the sample's own vectors
-without privacy, and from a release at every epsilon. All of it is for the house alone.
+of them are records of a release with the noise of a study; the readings of some, every so many by their mean power,
+are compared with synthetic homes in the scorecard (score.py): once drawn from the sample's own vectors without
+privacy, and from a release at every epsilon. All of it is for the house alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import date
 from functools import cached_property
 
 import numpy as np
+import pyarrow.compute as pc
 
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
@@ -45,7 +46,7 @@ from meterdp.simulate.parameters import SimulationParameters
 
 # What a study compares, whatever is released.
 STUDIED = {
-    # Real homes whose readings are compared, and synthetic ones.
+    # Real homes whose readings are compared, at most, and as many synthetic ones.
     "households": 300,
     # Homes that are released, by their fixed order, where there are more.
     "released": 3000,
@@ -105,8 +106,18 @@ def simulated_year(parameters: SimulationParameters, households: int, seed: int)
     kwh = simulated_kwh(parameters, seed, count, first, (last - first).days + 1)
     vectors = household_vectors(kwh, settings)
     records = HouseholdRecords.of(vectors, block_deviations(kwh, vectors, settings).reshape(count, -1))
-    sample = choose_households(np.arange(count), STUDIED["households"])
+    sample = _every_so_many(vectors[:, 0])
     return Homes(SIMULATED_YEAR, settings, records, vectors[sample], kwh[sample])
+
+
+def _every_so_many(log_mean_kw: np.ndarray) -> np.ndarray:
+    """Return which homes are compared, ascending: as few as there may be, from those that use least to most.
+
+    Others taken by chance would show another median where homes are of two kinds, such as heated ones and cottages.
+    """
+    count = min(STUDIED["households"], len(log_mean_kw))
+    at = ((np.arange(count) + 0.5) * len(log_mean_kw) / max(count, 1)).astype(int)
+    return np.sort(np.argsort(log_mean_kw, kind="stable")[at])
 
 
 def homes_of_export(
@@ -117,8 +128,9 @@ def homes_of_export(
     ``log_load``, ``vectors`` and ``deviations`` are the parts of the three tables, ``households`` is how many the
     export has.
     """
-    table, export = read_parts(vectors, HOUSEHOLD_VECTORS, ["household"]), config["export"]
-    sample = choose_households(table["household"].to_numpy(), STUDIED["households"])
+    table, export = read_parts(vectors, HOUSEHOLD_VECTORS), config["export"]
+    log_mean_kw = pc.list_element(table["vector"], 0).to_numpy()
+    sample = np.sort(table["household"].to_numpy()[_every_so_many(log_mean_kw)])
     parts = progress(log_load, "parts of the readings")
     loads = [read_log_load([path], sample, export["interval_minutes"], export["time_zone"]) for path in parts]
     loads = [load for load in loads if len(load.household)]

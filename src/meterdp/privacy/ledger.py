@@ -521,17 +521,16 @@ def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
 
 def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
     """Return the list of a request, and the charges of stored releases of the same artefact and days about some of
-    the same meters, oldest first. The last days of two periods are the same if four fifths are.
+    the same meters, oldest first. The last days of two periods are the same if four fifths of the longer ones are.
     """
     stored = file.entries.archives()
     meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
     of, days = request.parameters.get("artefact"), days_read(request.days, request.parameters)
 
     def same(event: Mapping) -> bool:
-        if list(event.get("days") or ("", "")) == list(request.days) or _days_of(event) == days:
-            return True
-        parts = "window" in event["words"] and "window" in request.parameters
-        return parts and days_in_common(_days_of(event), days) >= _SAME_DAYS
+        if "window" in event["words"] and "window" in request.parameters and all(own := _days_of(event)):
+            return days_in_common(own, days) >= _SAME_DAYS
+        return list(event.get("days") or ("", "")) == list(request.days) or _days_of(event) == days
 
     alike = [
         event

@@ -95,8 +95,8 @@ _NO_SEASONS = (
     "has none"
 )
 _BLENDED = (
-    "homes that differ from most, such as those with heat pumps, are blended into the rest unless they are a stratum "
-    "(release.household_strata); of homes that stand empty for months, hours without use are spread over others"
+    "homes that differ from most, such as those with heat pumps or those that stand empty for months, are blended "
+    f"into the rest unless they are a stratum of {FEWEST_OF_STRATUM} meters or more (release.household_strata)"
 )
 _ALONE = (
     "Noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "

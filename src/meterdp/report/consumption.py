@@ -25,7 +25,7 @@ from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
 from meterdp.report.classes import class_names
-from meterdp.report.pages import CONSUMPTION, Grid, Tables, figure, grid_of, printed
+from meterdp.report.pages import CONSUMPTION, Grid, Tables, figure, grid_of, households_by_rule, printed
 from meterdp.report.style import (
     BLACK,
     BLUE,
@@ -503,11 +503,14 @@ def _how_much(tables: Tables) -> str:
         return ""
     daily = data[data["statistic"] == "daily_kwh"]
     tenth, median, most = (significant(np.quantile(daily["value"], share), 2) for share in (0.1, 0.5, 0.9))
-    mean = significant(daily["mean"].iloc[0])
-    return (
+    mean, counts = significant(daily["mean"].iloc[0]), households_by_rule(tables)
+    words = (
         f"The median household uses {median} kWh a day; the mean is {mean} kWh. One in ten uses less than {tenth} "
         f"kWh, one in ten more than {most} kWh."
     )
+    zero = 0 if counts is None else int(sum(counts.get(reason, 0) for reason in ("all_zero", "mostly_zero")))
+    are = "is" if zero == 1 else "are"
+    return words + f" {counted(zero, 'household')} that read hardly anything but zero {are} left out." * (zero > 0)
 
 
 def _when(tables: Tables) -> str:

@@ -53,14 +53,6 @@ GRIDS = {"intake": intake_grid}
 READS = (INGEST_REPORT,)
 
 
-def households_by_rule(tables: Tables) -> pd.Series | None:
-    """Return how many households each rule decided about, by reason; None of a study without such rules."""
-    quality = tables.get(QUALITY_SUMMARY.name)
-    if quality is None:
-        return None
-    return quality[quality["scope"] == "households"].set_index("reason")["item_count"]
-
-
 def profile_day(settings: Mapping) -> str:
     """Return the day the profiles of one half-day are from."""
     export, day = settings.get("export", {}), settings["profiles"]["date"]

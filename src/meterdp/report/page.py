@@ -19,7 +19,7 @@ from meterdp.core.parquet import read_table
 from meterdp.pages.html import write_page
 from meterdp.pages.numbers import count, counted
 from meterdp.report import classes, consumption, cost, forecasts, hiding, intake, weeks, worth
-from meterdp.report.pages import Tables, picture
+from meterdp.report.pages import Tables, households_by_rule, picture
 from meterdp.report.registry import GRIDS, TABLES, figure_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _epsilon(settings: Mapping) -> float | None:
 
 def facts(tables: Tables, settings: Mapping) -> list[tuple[str, str]]:
     """Return numbers and what they count: households, days, intervals."""
-    counts, load = intake.households_by_rule(tables), tables.get("total_load")
+    counts, load = households_by_rule(tables), tables.get("total_load")
     export, found = settings.get("export", {}), []
     if counts is not None:
         found.append((count(counts.get("kept", 0)), f"of {counted(counts.sum(), 'household')} studied"))
@@ -113,7 +113,7 @@ def _cards_note(tables: Tables, settings: Mapping) -> str:
     hours = tables.get("profile_hours")
     if hours is None or "profiles" not in settings or "class_table" not in tables:
         return ""
-    counts, left = intake.households_by_rule(tables), 0
+    counts, left = households_by_rule(tables), 0
     if counts is not None:
         left = int(counts.get("kept", 0)) - int(tables["class_table"]["household_count"].sum())
     be = "is" if left == 1 else "are"

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
 from meterdp.pages.numbers import count
+from meterdp.profiles.tables import QUALITY_SUMMARY
 from meterdp.report.style import load
 
 if TYPE_CHECKING:
@@ -200,3 +201,11 @@ def _rounded(number: float) -> str:
     if text == "-0":
         return "0"
     return text[1:] if text.startswith("0.") else f"-{text[2:]}" if text.startswith("-0.") else text
+
+
+def households_by_rule(tables: Tables) -> pd.Series | None:
+    """Return how many households each rule decided about, by reason; None of a study without such rules."""
+    quality = tables.get(QUALITY_SUMMARY.name)
+    if quality is None:
+        return None
+    return quality[quality["scope"] == "households"].set_index("reason")["item_count"]

@@ -21,8 +21,8 @@ from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.publish.kinds import KINDS
 from meterdp.release.settings import SIMULATED, refusals_of
 from meterdp.report.consumption import period_of, spoken_period
-from meterdp.report.intake import households_by_rule, profile_days, span_text
-from meterdp.report.pages import Grid, Tables
+from meterdp.report.intake import profile_days, span_text
+from meterdp.report.pages import Grid, Tables, households_by_rule
 
 if TYPE_CHECKING:
     import pandas as pd

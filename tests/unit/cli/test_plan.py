@@ -1,10 +1,14 @@
 """``meterdp plan``: of numbers, a list or a configuration, in a table and a picture."""
 
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from meterdp.__main__ import main
 from meterdp.publish.kinds import KINDS
@@ -23,6 +27,21 @@ def test_several_numbers_of_meters_and_an_epsilon_for_all(capsys):
         assert f"forecasts of {size} listed meters, epsilon 2" in out
     assert "feeders of 98 meters on a feeder, epsilon 2" in out
     assert "feeders of 101 meters on a feeder, epsilon 2" in out  # 14 of about a hundred
+
+
+def test_what_a_year_of_months_comes_to_is_said(capsys):
+    """Oracle: delta of Gaussian noise by Balle and Wang (2018), at the epsilon that is printed and at that of one."""
+
+    def delta(epsilon, mu):
+        return norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+
+    mu = brentq(lambda mu: delta(0.7, mu) - 1e-5, 0.01, 5)
+    out = said(capsys, "600", "--what", "feeders", "--epsilon", "0.7")
+    (epsilon,) = re.findall(r"every month for a year, of the same meters, comes to epsilon ([\d.]+)\.$", out.strip())
+    assert delta(float(epsilon), np.sqrt(12) * mu) == pytest.approx(1e-5, rel=0.05)
+    out = said(capsys, "600", "--what", "feeders", "mixture", "--epsilon", "0.7")
+    (both,) = re.findall(r"release all of it every month .* comes to epsilon ([\d.]+)\.$", out.strip())
+    assert delta(float(both), np.sqrt(24) * mu) == pytest.approx(1e-5, rel=0.05)
 
 
 def test_a_list_brings_its_feeders_unless_others_are_named(capsys, tmp_path):

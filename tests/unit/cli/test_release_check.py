@@ -463,7 +463,8 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     assert "charged again" in check(later)[1], "six of seven days"
     for days in ("2025-03-04", "2025-03-20"):
         assert "charged again" not in check(homes | {"export": homes["export"] | {"last_day": days}})[1]
-    assert "charged again" in check(changed(homes, feeder_days=14))[1], "the same period"
+    assert "charged again" in check(changed(homes, feeder_days=8))[1], "seven of eight days"
+    assert "charged again" not in check(changed(homes, feeder_days=14))[1], "as a quarter is after its last month"
 
 
 @pytest.mark.parametrize("form", ["{}1P", "00{}"])

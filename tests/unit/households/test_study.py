@@ -70,7 +70,7 @@ def test_the_real_column_is_that_of_the_readings_counted_by_hand(homes, found):
         at = scores[(scores["source"] == source) & (scores["epsilon"].isna() | (scores["epsilon"] == 1))]
         real = at.set_index(["statistic", "detail"])["real"]
         use, peak = np.nanmean(homes.energy_kwh, axis=1), np.nanmax(homes.energy_kwh, axis=1)
-        assert real["energy, quantiles of homes", "0.5"] == pytest.approx(8760 * np.median(use))
+        assert real["energy, quantiles of homes", "0.5"] == pytest.approx(24 * np.median(use))
         assert real["peak, quantiles of homes", "0.9"] == pytest.approx(np.quantile(peak, 0.9))
         all_of_them = np.nanmean(homes.energy_kwh, axis=0)
         assert real["diversified peak, homes", str(HOMES)] == pytest.approx(all_of_them.max())
@@ -217,11 +217,23 @@ def test_homes_of_an_export_are_all_records_and_the_readings_of_a_sample(tmp_pat
     assert np.array_equal(left_out, np.tile(settings.typical, (30, 1))), "the public typical household"
     of_all = deviation_sum(block_deviations(kwh, expected, settings).reshape(30, -1), 0.0)
     assert made.records.deviation_sum == pytest.approx(of_all, abs=1e-6)
-    chosen = study.choose_households(2 * np.arange(30), 28) // 2
+    # Every home but two, by their use.
+    by_use = expected[:, 0].argsort()
+    chosen = np.sort(by_use[((np.arange(28) + 0.5) * 30 / 28).astype(int)])
     chosen = chosen[chosen != 5]
     assert len(chosen) in (27, 28)
     assert made.energy_kwh == pytest.approx(kwh[chosen], abs=1e-9)
     assert np.array_equal(made.vectors, expected[chosen])
+
+
+def test_the_sample_of_homes_of_two_kinds_has_their_median(tmp_path, monkeypatch):
+    """Oracle: the quantiles of all homes, of which every other one uses ten times as much."""
+    kwh = simulated(60, EIGHT_WEEKS) * np.where(np.arange(60) % 2, 10.0, 1.0)[:, None]
+    monkeypatch.setitem(study.STUDIED, "households", 24)
+    made, _ = homes_of_export(*write_export(tmp_path, kwh), 2 * len(kwh), CONFIG)
+    levels = [0.1, 0.3, 0.5, 0.7, 0.9]
+    of_sample, of_all = (np.quantile(rows.mean(axis=1), levels) for rows in (made.energy_kwh, kwh))
+    assert len(made.energy_kwh) == 24 and of_sample == pytest.approx(of_all, rel=0.25)
 
 
 def test_what_one_household_reads_changes_nothing_of_another(tmp_path):

@@ -294,7 +294,7 @@ def household_scores(period: str = "simulated_year") -> pd.DataFrame:
     for source, epsilon, factor in (("own_vectors", None, 0.04), ("released", 1.0, 2.0), ("released", 4.0, 0.9)):
         at = facts | {"source": source, "epsilon": epsilon, "delta": epsilon and 1e-5, "draw_count": 3}
         for statistic, details, unit, real, error_unit, error in (
-            ("energy, quantiles of homes", quantiles, "kWh a year", 5321.0, "%", 6.1),
+            ("energy, quantiles of homes", quantiles, "kWh a day", 14.6, "%", 6.1),
             ("peak, quantiles of homes", quantiles, "kW", 8.14, "%", 7.3),
             ("diversified peak, homes", sizes, "kW a home", 4.44, "%", 9.2),
             ("autocorrelation", lags, "1", 0.512, "KS", 0.11),

@@ -16,6 +16,7 @@ from meterdp.errors import InputError
 from meterdp.pages import numbers
 from meterdp.profiles.grid import Calendar
 from meterdp.release.asked import plans
+from meterdp.report.consumption import answers
 from meterdp.report.page import build_report
 from meterdp.report.registry import OF_FEDERATIONS, TABLES
 from tests import chromium
@@ -116,6 +117,11 @@ def test_how_much_and_when_is_said_in_numbers(report):
         f"The median household uses {median} kWh a day; the mean is {numbers.significant(mean)} kWh. "
         f"One in ten uses less than {low} kWh, one in ten more than {high} kWh." in words
     )
+    vacant = made_up.quality_summary()
+    vacant.loc[vacant["reason"] == "all_zero", "item_count"] = 3
+    tables = {"consumption_quantiles": made_up.consumption_quantiles(), "quality_summary": vacant}
+    said = answers(tables)["how much"]
+    assert said.endswith("kWh. 3 households that read hardly anything but zero are left out.")
     assert "highest at 18:30 on all days; use at weekends is 10.0 % lower" in words
     assert "The period covers a single season" in words
     top = made_up.total_load()["mean_kw"].max()

@@ -14,7 +14,7 @@ import pytest
 from meterdp.simulate.fleet import Period
 from meterdp.simulate.load import LoadModel, Variation, hourly_log_kwh, simulated_kwh
 from meterdp.simulate.parameters import START_DATE, Appliance
-from meterdp.simulate.year import days_from, following, later_habits, season_course
+from meterdp.simulate.year import days_from, following, later_habits, season_course, with_second_homes
 
 NEW_YEAR = date(2025, 1, 1)
 SEED = 11
@@ -234,3 +234,17 @@ def test_hourly_log_energy_is_that_of_the_intervals(parameters):
     energy = simulated_kwh(parameters, SEED, 5, first, 2)
     log_kwh = hourly_log_kwh(parameters, SEED, 5, first, 2, (1e-9, 1e9))
     assert np.allclose(np.exp(log_kwh).sum(axis=1), energy.sum(axis=1), rtol=1e-12)
+
+
+def test_second_homes_stand_empty_most_of_the_year_and_others_are_as_they_were():
+    """Oracle: days without more than a base load, counted."""
+    kwh, day = np.full((40, 365 * 24), 2.0), np.arange(365 * 24) // 24
+    found = with_second_homes(kwh, day, 1.0, 0.3, SEED)
+    changed = (found != kwh).any(axis=1)
+    assert changed.sum() == 12
+    empty = (found.reshape(40, 365, 24) <= 0.12).all(axis=2).mean(axis=1)[changed]
+    assert 0.65 < empty.min() < 0.85 < 0.93 < empty.max() < 1
+    at_zero = (found[changed] == 0).any(axis=1)
+    assert at_zero.sum() == 4 and ((found[changed][at_zero] == 0) | (found[changed][at_zero] == 2)).all()
+    assert found[changed][~at_zero].min() > 0.02
+    assert np.array_equal(with_second_homes(kwh, day, 1.0, 0.0, SEED), kwh)
