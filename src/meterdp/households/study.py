@@ -113,7 +113,7 @@ def simulated_year(parameters: SimulationParameters, households: int, seed: int)
 def _every_so_many(log_mean_kw: np.ndarray) -> np.ndarray:
     """Return which homes are compared, ascending: as few as there may be, from those that use least to most.
 
-    Others taken by chance would show another median where homes are of two kinds, such as heated ones and cottages.
+    Others taken at random would show another median where homes are of two kinds, such as heated ones and cottages.
     """
     count = min(STUDIED["households"], len(log_mean_kw))
     at = ((np.arange(count) + 0.5) * len(log_mean_kw) / max(count, 1)).astype(int)
