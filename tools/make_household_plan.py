@@ -25,7 +25,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.households.configured import calendar_of
 from meterdp.households.mechanism import HouseholdRecords, Households, HouseholdsPublic, Population, directions_of
 from meterdp.households.vector import VectorSettings, household_vectors
-from meterdp.mechanisms.proven.marginals import CUT_SHARE, LinearReference
+from meterdp.mechanisms.proven.marginals import LinearReference, pool_weights
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy import gaussian
 from meterdp.release.plan import USABLE
@@ -98,8 +98,7 @@ def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, 
 def reweighted(population: Population) -> tuple[np.ndarray, np.ndarray]:
     """Return vectors (n, d) within the box, with the weights by which synthetic households are drawn of them."""
     reference = LinearReference(population.mixture, population.directions)
-    z = reference.features(reference.pool) @ population.exponents
-    weight = np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
+    weight = pool_weights(reference.weighted, population.exponents[reference.parts[0]])
     return np.clip(reference.pool, BOX.low, BOX.high), weight
 
 

@@ -18,7 +18,7 @@ from scipy.fft import dct, idct
 
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, LARGEST_DEVIATION, CommonSeries
-from meterdp.mechanisms.proven.marginals import Directions, LinearFunction, LinearReference, sample_reweighted
+from meterdp.mechanisms.proven.marginals import Directions, LinearFunction, LinearReference, sample_linear
 from meterdp.mechanisms.proven.mechanism import Box, Proven, calibrate_ball
 from meterdp.mechanisms.proven.plan import default_classes, noise_entries
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
@@ -55,7 +55,8 @@ OTHERS = "other"
 
 
 # Functions of a vector whose distributions are measured: how much, the largest reading, and what comes again after
-# an interval, two, a day and a week, and zeros; by name, the entries they are sums (+1) and differences (-1) of.
+# an interval, two, a day and a week, zeros and days away; by name, the entries they are sums (+1) and differences
+# (-1) of.
 MEASURED = {
     "log_mean_kw": {"log_mean_kw": 1},
     "log_peak_kw": {"log_mean_kw": 1, "highest": 1},
@@ -65,18 +66,23 @@ MEASURED = {
     "acf_week": {"acf_day": 1, "acf_day_less_week": -1},
     "daily_variance": {"daily_variance": 1},
     "zero_share": {"zero_share": 1},
+    "days_away": {"days_away": 1},
 }
-# The least that such a function is of any home. What a mixture has below it counts as that.
-LEAST = {"zero_share": 0.0}
+# The least that such a function is of any home, which most homes have.
+LEAST = {"zero_share": 0.0, "days_away": 0.0}
 
 
 def directions_of(
     entries: Sequence[str], measured: Mapping[str, Mapping] = MEASURED, least: Mapping[str, float] = LEAST
 ) -> Directions:
-    """Return linear functions of vectors with named entries, by default those that are measured."""
+    """Return linear functions of vectors with named entries, by default those that are measured.
+
+    Vectors of net load have no days away.
+    """
     return tuple(
         LinearFunction(tuple(float(of.get(name, 0)) for name in entries), least.get(function, -math.inf))
         for function, of in measured.items()
+        if of.keys() <= set(entries)
     )
 
 
@@ -320,7 +326,7 @@ class Population:
         """Return the vectors of so many synthetic households, (n, d); some may lie outside the box."""
         if not self.exponents.size:
             return sample(self.mixture, households, noise)[0]
-        return sample_reweighted(LinearReference(self.mixture, self.directions), self.exponents, households, noise)
+        return sample_linear(LinearReference(self.mixture, self.directions), self.exponents, households, noise)
 
 
 # Of a release: what is said of every stratum, and what homes do together, if anything.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import minimize
@@ -29,17 +30,30 @@ HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
 # Cosines of a linear function of a record in a ball.
 LINEAR_COSINES = 12
 _RECORDS_AT_ONCE = 20_000
+# By how much the least value of a function may be missed.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class LinearFunction:
     """A linear function of records of d entries, and the least value it has of any record there can be.
 
-    What a mixture has below ``least`` counts as being there.
+    What a mixture has below ``least`` counts as being there. Where most records have the least value, records of a
+    mixture cannot be weighted to have it, too; such a function is a single entry, whose values are moved
+    (:func:`moved`).
     """
 
     coefficients: tuple[float, ...]  # (d,)
     least: float = -math.inf
+
+    def __post_init__(self):
+        if not self.weighted and np.count_nonzero(self.coefficients) != 1:
+            raise ValueError("a function with a least value must be of a single entry")
+
+    @property
+    def weighted(self) -> bool:
+        """Whether records are weighted by it."""
+        return math.isinf(self.least)
 
 
 Directions = tuple[LinearFunction, ...]
@@ -116,6 +130,25 @@ class LinearReference:
     mixture: Mixture
     directions: Directions
 
+    def __post_init__(self):
+        along = np.array([of.coefficients for of in self.directions]) != 0
+        moved = np.array([not of.weighted for of in self.directions])
+        # To move an entry would change every other function of it.
+        if (np.diff(moved.astype(int)) < 0).any() or (along[:, along[moved].any(axis=0)].sum(axis=0) > 1).any():
+            raise ValueError("functions that are moved must be the last, and of entries of their own")
+
+    @cached_property
+    def weighted(self) -> LinearReference:
+        """The same for the functions alone by which records are weighted."""
+        return LinearReference(self.mixture, tuple(of for of in self.directions if of.weighted))
+
+    @property
+    def parts(self) -> list[slice]:
+        """Which features belong together: of all functions by which records are weighted, then of each other one."""
+        first, count = len(self.weighted.directions), len(self.directions)
+        ends = [LINEAR_COSINES * number for number in (0, *range(first, count + 1))]
+        return [slice(*pair) for pair in pairwise(ends)]
+
     @cached_property
     def pool(self) -> np.ndarray:
         """The same records of the mixture for everybody, (POOL, d)."""
@@ -136,7 +169,7 @@ class LinearReference:
         )
         values = np.maximum(x @ along.T, least)
         u = hour_levels(values, projected)
-        u = np.where(values > least, u, u / 2)  # ties by half
+        u = np.where(values > least + _ROUNDING, u, u / 2)  # ties by half
         return _cosines(u, LINEAR_COSINES).reshape(len(x), -1)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
@@ -240,8 +273,10 @@ class Marginals:
 
     @cached_property
     def exponents(self) -> np.ndarray:
-        """Exponents t of the reweighted mixture, (q,) float64."""
-        return fit_exponents(self.reference.pool_features, self.means, self.noise_std)
+        """Exponents t of the reweighted mixture, (q,) float64; of every function that is moved, by itself."""
+        pool = self.reference.pool_features
+        parts = getattr(self.reference, "parts", [slice(None)])
+        return np.concatenate([fit_exponents(pool[:, part], self.means[part], self.noise_std) for part in parts])
 
 
 def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.ndarray:
@@ -272,6 +307,40 @@ def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.n
     return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
 
 
+def pool_weights(reference: Reference | LinearReference, exponents: np.ndarray) -> np.ndarray:
+    """Return how likely records of the pool are to stand for the reweighted mixture, (POOL,), at most one."""
+    z = reference.pool_features @ exponents
+    return np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
+
+
+def sample_linear(reference: LinearReference, exponents: np.ndarray, n: int, noise: NoiseSource) -> np.ndarray:
+    """Return records that have the distributions of the linear functions, (n, d): weighted, then moved."""
+    first, *others = reference.parts
+    weighted = reference.weighted
+    x = sample_reweighted(weighted, exponents[first], n, noise)
+    weight = pool_weights(weighted, exponents[first])
+    for function, part in zip(reference.directions[len(weighted.directions) :], others, strict=True):
+        of = LinearReference(reference.mixture, (function,))
+        x = _moved(x, function, weighted.pool, weight, pool_weights(of, exponents[part]))
+    return x
+
+
+def _moved(
+    x: np.ndarray, function: LinearFunction, pool: np.ndarray, weight: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Return records (n, d) with one entry moved so that the function is distributed as of the pool with weights
+    ``wanted``, not ``weight``; who has more than another still has no less.
+    """
+    entry = int(np.flatnonzero(function.coefficients)[0])
+    size, values = function.coefficients[entry], function.coefficients[entry] * pool[:, entry]
+    order = values.argsort()
+    level, wanted_level = ((np.cumsum(w[order]) - w[order] / 2) / w.sum() for w in (weight, wanted))
+    x, values = x.copy(), values[order]
+    at = np.interp(size * x[:, entry], values, level)
+    x[:, entry] = np.interp(at, wanted_level, np.maximum(values, function.least)) / size
+    return x
+
+
 def sample_reweighted(
     reference: Reference | LinearReference, exponents: np.ndarray, n: int, noise: NoiseSource
 ) -> np.ndarray:
@@ -280,9 +349,8 @@ def sample_reweighted(
     Chance is kept small: of ``CANDIDATES`` independent profiles of neighbouring energies, the one stays that brings
     the mean features of all that stay nearest to those of all candidates. The order is random.
     """
-    z = reference.pool_features @ exponents
-    top = np.quantile(z, 1 - CUT_SHARE)
-    rate = np.exp(np.minimum(z - top, 0.0)).mean()
+    top = np.quantile(reference.pool_features @ exponents, 1 - CUT_SHARE)
+    rate = pool_weights(reference, exponents).mean()
     blocks = [np.empty((0, reference.mixture.dimension))]
     for first in range(0, n, _PROFILES_AT_ONCE):
         size = min(_PROFILES_AT_ONCE, n - first)
