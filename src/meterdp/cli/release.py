@@ -28,8 +28,8 @@ _TO_FILL_IN = {
 # Up to so many more releases are counted.
 _MANY = 20
 _GROUPS = "the groups of listed meters it is released by"
-# These follow from the window, which is a parameter of its own.
-_FROM_WINDOW = {"public.days", "public.averaged_days"}
+# These follow from the window and the last day of the period, which are parameters of their own.
+_FROM_WINDOW = {"public.days", "public.averaged_days", "window.first_day"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
 _OTHERWISE_NAMED = {
     "list_of_meters_sha256": "the list of meters",
@@ -348,6 +348,8 @@ def _begins(path: Path) -> Iterator[str]:
 
 def _like(request, service) -> tuple[str, list[str]] | None:
     """Say in what a request differs from what was released of the same days and meters, and what would be free."""
+    from meterdp.release.show import Charged
+
     with _ledger(service) as ledger:
         alike = ledger.nearest(request)
     if alike is None:
@@ -355,7 +357,9 @@ def _like(request, service) -> tuple[str, list[str]] | None:
     names = [name for name in alike[1] if name not in _FROM_WINDOW]
     differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
     free = [f"without another charge, {_FREE[name]}" for name in names if name in _FREE]
-    return f"it differs from the release of {alike[0]} in {differ or 'its name alone'}", free
+    earlier = Charged(alike[0])
+    of = f"{alike[0]['at_utc'][:10]} ({earlier.what}, {earlier.readings})"
+    return f"it differs from the release of {of} in {differ or 'its name alone'}", free
 
 
 def _repeats(due: Sequence, service) -> Iterator[InputError]:

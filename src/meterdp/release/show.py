@@ -31,14 +31,10 @@ DELTAS = (1e-5, 1e-6)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One charge as people read it."""
+class Charged:
+    """What a charge was for."""
 
     event: dict
-    epsilon: float  # of this charge alone, at the first of DELTAS
-    total_epsilon: float  # of all charges up to it
-    state: str
-    meters: int | None = None  # on its list, if it has one that the ledger knows
 
     @property
     def what(self) -> str:
@@ -60,6 +56,16 @@ class Entry:
         return " to ".join(map(str, self.days)) + (
             "" if "export" in self.event["words"] else ", kept for the budget period"
         )
+
+
+@dataclass(frozen=True)
+class Entry(Charged):
+    """One charge as people read it."""
+
+    epsilon: float  # of this charge alone, at the first of DELTAS
+    total_epsilon: float  # of all charges up to it
+    state: str
+    meters: int | None = None  # on its list, if it has one that the ledger knows
 
 
 @dataclass(frozen=True)

@@ -428,8 +428,9 @@ def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
     released(ledger, request, service.limit)
     assert check(homes)[0] == 0, "forecasts of the same days are no mixture"
     words = (
-        r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} in %s; "
-        "undo that to publish the stored one unchanged at no cost, or set release.insist to true to pay again%s\n"
+        r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} "
+        r"\(mixture, 2025-01-06 to 2025-03-02\) in %s; undo that to publish the stored one unchanged at no cost, or "
+        "set release.insist to true to pay again%s\n"
     )
     free = "; without another charge, any number of profiles can be sampled from the released mixture .*"
     for slip, differs, more in (
@@ -458,12 +459,13 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     ((feeders,),), _ = asked(service)
     released(Ledger(homes["release"]["ledger"]), service.request(feeders), service.limit, lambda: {"a": b""})
     earlier = homes | {"export": homes["export"] | {"first_day": "2025-01-01"}}
-    assert "charged again: it differs from the release of" in check(earlier)[1]
+    words = r"charged again: it differs from the release of [\d-]{10} \(feeders, 2025-02-24 to 2025-03-02\) in %s\n"
+    assert re.search(words % "export.first_day", check(earlier)[1])
     later = homes | {"export": homes["export"] | {"last_day": "2025-03-03"}}
-    assert "charged again" in check(later)[1], "six of seven days"
+    assert re.search(words % "export.last_day", check(later)[1]), "six of seven days"
     for days in ("2025-03-04", "2025-03-20"):
         assert "charged again" not in check(homes | {"export": homes["export"] | {"last_day": days}})[1]
-    assert "charged again" in check(changed(homes, feeder_days=14))[1], "the same period"
+    assert re.search(words % "release.feeder_days", check(changed(homes, feeder_days=14))[1]), "the same period"
 
 
 @pytest.mark.parametrize("form", ["{}1P", "00{}"])
@@ -514,7 +516,9 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
 
     again, free = differs(release={"synthetic_households": 7})
     assert re.fullmatch(
-        r"charged again: it differs from the release of [\d-]{10} in release.synthetic_households", again
+        r"charged again: it differs from the release of [\d-]{10} \(households, 2025-01-06 to 2025-03-02\) "
+        "in release.synthetic_households",
+        again,
     )
     assert (
         free
