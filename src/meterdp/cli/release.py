@@ -28,7 +28,7 @@ _TO_FILL_IN = {
 # Up to so many more releases are counted.
 _MANY = 20
 _GROUPS = "the groups of listed meters it is released by"
-# These follow from the window and the last day of the period, which are parameters of their own.
+# These follow from the window and the last day of the period, which are parameters, too.
 _FROM_WINDOW = {"public.days", "public.averaged_days", "window.first_day"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
 _OTHERWISE_NAMED = {
