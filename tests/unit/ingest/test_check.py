@@ -391,7 +391,9 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
     (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06", "meters": str(tmp_path / "list.csv")}
     export = {"time_zone": ZONE, "interval_minutes": 30, **days}
-    words = "3 readings of 2 meters are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    words = (
+        "3 readings of 2 meters are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    )
     code = f"{words}; all of them are one number: if it stands for a missing reading"
     said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
     assert words in said and (code in said) == named and "a release counts" not in said and "99999" not in said
