@@ -19,7 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
+from meterdp.privacy.charge import NOTHING, Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import UNIT_OF, Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
@@ -136,7 +136,7 @@ def _fits(left: float, limit: Limit) -> str:
 
 
 def _most(charges: Sequence[Charge]) -> str:
-    return ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)
+    return ", ".join(f"epsilon {epsilon_text(max(epsilon_of(c, d) for c in charges))} at delta {d:g}" for d in DELTAS)
 
 
 def sentence(ledger: Ledger, meter: str | None = None) -> str:
@@ -159,9 +159,9 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
             event, of = entry.event, "" if entry.meters is None else f" of {entry.meters:,} meters"
             lines.append(
                 f"  {event['at_utc'][:10]}  {entry.what}{of} ({entry.readings}), request {event['request'][:12]}: "
-                f"epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
+                f"epsilon {epsilon_text(entry.epsilon)} at delta {DELTAS[0]:g}, {entry.state}"
             )
-        spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
+        spent = ", ".join(f"epsilon {epsilon_text(epsilon_of(statement.total, d))} at delta {d:g}" for d in DELTAS)
         lines.append(f"  spent by these: {spent}")
     for event in events:
         if event["kind"] == RAISED:
