@@ -324,9 +324,9 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "feeders.csv": _csv(totals | {"data_collection_log_timestamp": spoken}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
+    counts = ", and how many meters these are" if mechanism.public.count == "measured" else ""
     manifest = service.manifest(
-        "how much electricity the meters on each low-voltage feeder used together in every interval, and how many "
-        "meters these are",
+        "how much electricity the meters on each low-voltage feeder used together in every interval" + counts,
         made_by,
         HIDES,
         DOES_NOT_HIDE,
@@ -409,8 +409,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals "
             f"it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is "
             "below. The errors of a feeder mostly go the same way in all its intervals, and in its releases of other "
-            f"months, so that of a sum, such as a day or a year, is nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total "
-            "follows the mean of all listed meters",
+            f"months, so that of a sum, such as a day or a year, is nearly the sum of the errors. {several}There "
+            f"{sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
