@@ -16,6 +16,7 @@ with job(snakemake.input, snakemake.log):
         report_path=snakemake.output.report,
         changes_path=snakemake.output.changes,
         kept_folder=snakemake.params.kept,
+        months_of=snakemake.params.export["time_zone"],
         threads=snakemake.threads,
         memory_bytes=snakemake.resources.mem_mb << 20,
         metadata={"synthetic": "yes" if snakemake.params.simulated else "no"},

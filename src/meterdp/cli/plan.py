@@ -100,13 +100,13 @@ def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: 
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[Mapping, bool]:
-    """Return the complete configuration, and whether its export is simulated."""
+    """Return the complete configuration, and whether its export is simulated: not where meters are named."""
     from meterdp.core.config import complete
     from meterdp.publish.kinds import KINDS
     from meterdp.simulate.parameters import describe_simulated
 
     config = complete(*configurations(arguments.config))
-    simulated = config["export"]["path"] is None
+    simulated = config["export"]["path"] is None and not arguments.meters
     if simulated:
         describe_simulated(config)
     release = config["release"]

@@ -28,8 +28,8 @@ _TO_FILL_IN = {
 # Up to so many more releases are counted.
 _MANY = 20
 _GROUPS = "the groups of listed meters it is released by"
-# These follow from the window, which is a parameter of its own.
-_FROM_WINDOW = {"public.days", "public.averaged_days"}
+# These follow from the window and the last day of the period, which are parameters, too.
+_FROM_WINDOW = {"public.days", "public.averaged_days", "window.first_day"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
 _OTHERWISE_NAMED = {
     "list_of_meters_sha256": "the list of meters",
@@ -255,7 +255,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
     ``folders`` are mechanisms and their requests; ``new`` what becomes of those that are not stored.
     """
     from meterdp.ingest.meter_list import METER_COLUMN
-    from meterdp.privacy.charge import NOTHING, epsilon_of
+    from meterdp.privacy.charge import NOTHING, epsilon_of, epsilon_text
     from meterdp.privacy.ledger import DUE, LOST
 
     delta, asked = service.limit.delta, [request for _, requests in folders for request in requests]
@@ -271,8 +271,8 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         cost = "already drawn and charged, so published unchanged: readings corrected since are not in it"
         if charged:
             # A large epsilon sets aside more of delta for the grid of the noise than is used (safe_noise.md, 3).
-            epsilon, setting = f"{epsilon_of(charge, delta):.3g}", requests[-1].setting
-            asked_for = f"{service.config['release'][setting.removeprefix('release.')]:.3g}"
+            epsilon, setting = epsilon_text(epsilon_of(charge, delta)), requests[-1].setting
+            asked_for = epsilon_text(service.config["release"][setting.removeprefix("release.")])
             of = setting if epsilon == asked_for else f"{setting}: {asked_for}"
             cost = f"charged epsilon {epsilon} at delta {delta:g} ({of})"
         elif requests[-1].key in new:
@@ -293,12 +293,14 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         with _ledger(service) as ledger:
             spent, left = ledger.after(asked, service.limit)
             known = "" if begins or not due else _known(*ledger.new_meters(asked[0].meters), asked[0].meters)
-        most = max(epsilon_of(charge, delta) for charge in spent)
-        total = f"together epsilon {epsilon_of(charge, delta):.3g}{less}" if due else "nothing more is charged"
+        most = epsilon_text(max(epsilon_of(charge, delta) for charge in spent))
+        total = (
+            f"together epsilon {epsilon_text(epsilon_of(charge, delta))}{less}" if due else "nothing more is charged"
+        )
         said += [
             *([known] if known else []),
             f"  {total}; with everything charged before{period.removeprefix(',')}, a meter will have spent up to "
-            f"epsilon {most:.3g}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
+            f"epsilon {most}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
             f"earlier). {_fits(left, charge, delta)}",
         ]
     return said
@@ -343,11 +345,13 @@ def _begins(path: Path) -> Iterator[str]:
         return
     others = sorted(one.name for one in path.parent.glob("*.sqlite") if is_ledger(one))
     beside = f"; what {' and '.join(others)} in the same folder charged does not count here" if others else ""
-    yield f"  the ledger {path.name} does not exist yet, so nothing counts as spent{beside}"
+    yield f"  the ledger {path} does not exist yet, so nothing counts as spent{beside}"
 
 
 def _like(request, service) -> tuple[str, list[str]] | None:
     """Say in what a request differs from what was released of the same days and meters, and what would be free."""
+    from meterdp.release.show import Charged
+
     with _ledger(service) as ledger:
         alike = ledger.nearest(request)
     if alike is None:
@@ -355,7 +359,9 @@ def _like(request, service) -> tuple[str, list[str]] | None:
     names = [name for name in alike[1] if name not in _FROM_WINDOW]
     differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
     free = [f"without another charge, {_FREE[name]}" for name in names if name in _FREE]
-    return f"it differs from the release of {alike[0]} in {differ or 'its name alone'}", free
+    earlier = Charged(alike[0])
+    of = f"{alike[0]['at_utc'][:10]} ({earlier.what}, {earlier.readings})"
+    return f"it differs from the release of {of} in {differ or 'its name alone'}", free
 
 
 def _repeats(due: Sequence, service) -> Iterator[InputError]:

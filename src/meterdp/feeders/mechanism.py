@@ -16,7 +16,6 @@ from meterdp.core.pieces import Pieces, pieces
 from meterdp.errors import InputError
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
-    LEAST_READ,
     LEVEL_BOUNDS,
     MISSING_SHARE,
     FeederPlan,
@@ -28,6 +27,7 @@ from meterdp.feeders.plan import (
     posterior,
     spread,
 )
+from meterdp.ingest.meter_list import LEAST_READ
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, guarantee_of_readings, measure_with
 from meterdp.privacy.noise import GaussianSource

@@ -31,6 +31,7 @@ from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, O
 from meterdp.core.log_scale import LogScale
 from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_offset_minutes
+from meterdp.ingest.meter_list import LEAST_READ
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
@@ -544,8 +545,6 @@ def conditional(
 
 
 WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")
-# Share of the intervals a meter needs readings in to count as read.
-LEAST_READ = 0.5
 _DAY_MINUTES = 24 * 60
 _EPOCH = date(1970, 1, 1)
 

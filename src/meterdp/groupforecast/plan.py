@@ -28,8 +28,6 @@ CELLS = 2 * HOURS
 CELL_SHARE = np.repeat([5 / 7, 2 / 7], HOURS) / HOURS
 # The last days of the period, at most, that a forecast is made from: four weeks, so that it is of the season.
 WINDOW_DAYS = 28
-# Of the hours of these days a household must have so many, or it counts as one without usable readings.
-LEAST_SHARE = 0.5
 # Edges of the bins of a household's level over the public one, and of an hour's energy over what level and prior
 # shape make it; both in logs. Outer bins are open.
 LEVEL_EDGES = np.arange(-3.0, 4.51, 0.5)

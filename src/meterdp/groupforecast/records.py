@@ -21,7 +21,6 @@ from meterdp.groupforecast.plan import (
     CELL_SHARE,
     CELLS,
     HOURS,
-    LEAST_SHARE,
     SPREAD_EDGES,
     cells_of,
     in_cells,
@@ -30,6 +29,7 @@ from meterdp.groupforecast.plan import (
     window_of,
 )
 from meterdp.groupforecast.tables import GROUP_RECORDS
+from meterdp.ingest.meter_list import LEAST_READ
 from meterdp.profiles.dense import log_load_batches
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.tables import RECENT_LOAD
@@ -55,7 +55,7 @@ def _measured(hourly_kwh: np.ndarray, cell: np.ndarray, public_shape: np.ndarray
     kwh = np.ascontiguousarray(hourly_kwh, dtype=float)
     level, ratio = np.empty(len(kwh)), np.empty((len(kwh), CELLS))
     count = np.zeros((len(kwh), HOURS * BINS), np.int32)
-    least = max(LEAST_SHARE * kwh.shape[1], 1)
+    least = max(LEAST_READ * kwh.shape[1], 1)
     public = (np.asarray(public_shape, float), CELL_SHARE, SPREAD_EDGES)
     usable = _measure(kwh, np.asarray(cell, np.int64), *public, least, level, ratio, count)
     return usable, level[usable], ratio[usable], count[usable]

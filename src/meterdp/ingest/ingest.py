@@ -37,7 +37,7 @@ from meterdp.ingest.dense import (
 )
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
-from meterdp.ingest.kept import KeptReadings, MeterMonths, compared
+from meterdp.ingest.kept import MONTHS_OF, KeptReadings, MeterMonths, compared
 from meterdp.ingest.members import Member, label, places_of
 from meterdp.ingest.meter_list import USABLE, MeterList
 from meterdp.ingest.readers.interface import reader
@@ -68,6 +68,7 @@ def ingest(
     memory_bytes: int = MEMORY_BYTES,
     changes_path: str | Path | None = None,
     kept_folder: str | Path | None = None,
+    months_of: str | None = None,
 ) -> None:
     """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
 
@@ -83,8 +84,9 @@ def ingest(
 
     ``readings_paths`` has one file per shard. ``metadata`` passes into the files. About ``batch_bytes`` of the export
     are looked at in one go by ``threads`` at once; readings that do not fit into ``memory_bytes`` lie in scratch
-    files meanwhile. ``changes_path`` is for the table ``ingest_changes``; in ``kept_folder`` what is read from each
-    file is kept, and found again the next time.
+    files meanwhile. ``changes_path`` is for the table ``ingest_changes``, of the months of the zone ``months_of``,
+    by default that of the stamps; in ``kept_folder`` what is read from each file is kept, and found again the next
+    time.
 
     Raises ``InputError`` if the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes meanwhile.
     """
@@ -127,7 +129,7 @@ def ingest(
             for group in (readings_paths, [meters_path], [report_path])
         )
         changes = [] if changes_path is None else [stack.enter_context(atomic_path(changes_path))]
-        months = None if kept is None else MeterMonths(starts_us)
+        months = None if kept is None else MeterMonths(starts_us, months_of or settings.time_zone)
         pool = stack.enter_context(ThreadPoolExecutor(threads))
 
         def write_shards() -> Iterator[None]:
@@ -164,10 +166,12 @@ def ingest(
         write_table(report[0], INGEST_REPORT, _report(chunks.counts, [*unread]), metadata)
         now = None if months is None else months.table(meter_ids)
         for changed in changes:
-            rows = INGEST_CHANGES.schema.empty_table() if now is None else compared(now, kept.months_path)
+            rows = INGEST_CHANGES.schema.empty_table()
+            if months is not None:
+                rows = compared(now, kept.months_path, months.time_zone)
             write_table(changed, INGEST_CHANGES, rows, metadata)
     if kept is not None:
-        write_table(kept.months_path, METER_MONTHS, now, metadata)
+        write_table(kept.months_path, METER_MONTHS, now, {**(metadata or {}), MONTHS_OF: months.time_zone})
         print(kept.outcome.sentence(), file=sys.stderr)
     if chunks.counts[FILE_UNREADABLE]:
         print("export: not every file could be read to its end, see private/ingest_report.parquet", file=sys.stderr)

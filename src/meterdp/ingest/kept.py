@@ -26,6 +26,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Names, Seen
+from meterdp.ingest.clock import midnights_us
 from meterdp.ingest.fields import MIXED_OFFSETS
 from meterdp.ingest.members import Member
 from meterdp.ingest.readers import interface
@@ -34,6 +35,8 @@ from meterdp.ingest.shapes import ISO8601
 from meterdp.ingest.streams import files_of
 
 _INDEX = "index.json"
+# The zone of its months, in the metadata of the table ``meter_months``.
+MONTHS_OF = "months_of"
 # Names of a file beyond this are numbered again.
 NAMES_BYTES = 32 << 20
 _BYTES_PER_NAME = 200
@@ -223,13 +226,18 @@ class _Alike:
 
 
 class MeterMonths:
-    """Digests of all months of all households, collected chunk by chunk; slots start at ``starts_us`` (T,), UTC."""
+    """Digests of all months of all households, collected chunk by chunk.
 
-    def __init__(self, starts_us: np.ndarray):
-        month = starts_us.astype("datetime64[us]").astype("datetime64[M]")
-        self._months, self._first = np.unique(month, return_index=True)
-        # Where in its month a slot lies does not depend on where the grid begins.
-        self._minute = (starts_us - month.astype("datetime64[us]").astype(np.int64)) // 60_000_000
+    Slots start at ``starts_us`` (T,), UTC; months are local, because utilities cut their files by them.
+    """
+
+    def __init__(self, starts_us: np.ndarray, time_zone: str):
+        self.time_zone = time_zone
+        first, last = starts_us[[0, -1]].astype("datetime64[us]").astype("datetime64[M]")
+        self._months = np.arange(first - 1, last + 2)  # all that the first and the last slot can be in
+        begins_us = midnights_us(self._months.astype("datetime64[us]").astype(np.int64), time_zone)
+        self._first = np.searchsorted(starts_us, begins_us)
+        self._minute = starts_us // 60_000_000  # the slot, wherever the grid begins
         self._columns = {name: array("q") for name in ("household", "month", "reading_count", "digest")}
 
     def add(self, first_household: int, energy_kwh: np.ndarray) -> None:
@@ -258,11 +266,16 @@ class MeterMonths:
         return pd.DataFrame(columns)
 
 
-def compared(now: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return rows of the table ``ingest_changes``: ``now`` against the table ``meter_months`` at ``path``, if any."""
+def compared(now: pd.DataFrame, path: Path, time_zone: str) -> pd.DataFrame:
+    """Return rows of the table ``ingest_changes``: ``now`` against the table ``meter_months`` at ``path``, if any is
+    there and of months of the same zone.
+    """
     before = now.iloc[:0]
     if path.is_file():
-        before = pq.read_table(path, partitioning=None).to_pandas()
+        table = pq.read_table(path, partitioning=None)
+        # Months of another zone, or of UTC as earlier versions wrote them, hold other readings.
+        if table.schema.metadata.get(f"meterdp.{MONTHS_OF}".encode()) == time_zone.encode():
+            before = table.to_pandas()
     both = now.merge(before, on=["meter_id", "month"], how="outer", suffixes=("", "_before"), indicator="side")
     in_both, same = both["side"] == "both", both["digest"] == both["digest_before"]
     counted = pd.DataFrame(

@@ -38,6 +38,9 @@ AS_TEXT = (
 # The expected error of a release holds if this share of the listed meters has usable readings; the others count as a
 # public default.
 USABLE = 0.95
+# Share of its readings that a meter needs in the days of feeder totals and group forecasts; with fewer it is as one
+# without any.
+LEAST_READ = 0.5
 # Of a column that may name feeders; what has fewer to an entry, such as an account or an address, does not.
 _METERS_PER_FEEDER = 5
 # Pairs of names that a sentence holds.

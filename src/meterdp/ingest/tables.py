@@ -6,7 +6,7 @@ from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
 
 _HOUSEHOLD = Column("household", INT, "1", "dense index of the household, in order of meter id")
 _METER_ID = Column("meter_id", TEXT, "", "meter id as written in the export")
-_MONTH = Column("month", TEXT, "", "UTC month, e.g. 2025-11")
+_MONTH = Column("month", TEXT, "", "month of the local clock, e.g. 2025-11")
 
 READINGS = Table(
     "readings",
@@ -49,7 +49,7 @@ INGEST_REPORT = Table(
 METER_MONTHS = Table(
     "meter_months",
     "private",
-    "Digests of the readings of each meter and UTC month, to tell what the next reading of the export changes.",
+    "Digests of the readings of each meter and month, to tell what the next reading of the export changes.",
     (
         _METER_ID,
         _MONTH,
@@ -62,7 +62,7 @@ METER_MONTHS = Table(
 INGEST_CHANGES = Table(
     "ingest_changes",
     "private",
-    "What this reading of the export changed against the last one, per UTC month; empty unless export.incremental.",
+    "What this reading of the export changed against the last one, per month; empty unless export.incremental.",
     (
         _MONTH,
         Column("same_meters", COUNT, "meters", "meters whose readings of the month are as they were"),

@@ -76,3 +76,13 @@ def epsilon_of(charge: Charge, delta: float) -> float:
             return float("inf")
         return brentq(lambda e: charge.delta(e) - delta, 0.0, tries[0])
     return brentq(lambda e: charge.delta(e) - delta, 0.0, _MOST_EPSILON)
+
+
+def epsilon_text(epsilon: float) -> str:
+    """Write what was spent in three digits, rounded up: never less than it is, and 10 where noise on a grid leaves a
+    release of epsilon 10 a hair below.
+    """
+    if not 0 < epsilon < math.inf:
+        return f"{epsilon:g}"
+    step = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    return f"{step * math.ceil(epsilon / step - 1e-6):.3g}"  # epsilon_of is off by less

@@ -140,8 +140,8 @@ class Ledger:
                 return before if same else request
             return before if file.entries.known(before.key)["attempts"] else request
 
-    def nearest(self, request: Request) -> tuple[str, list[str]] | None:
-        """Return the day of the stored release that a new request is most like, and the names of the public
+    def nearest(self, request: Request) -> tuple[dict, list[str]] | None:
+        """Return the charge of the stored release that a new request is most like, and the names of the public
         parameters in which the two differ.
 
         Both are of the same artefact and days, and have meters in common; None if there is none.
@@ -157,7 +157,7 @@ class Ledger:
                 differ = [name for name in wanted | known if wanted.get(name) != known.get(name)]
                 if _list_of(event, file) == meters:  # the digest is of their groups, too
                     differ = ["groups" if name == "list_of_meters_sha256" else name for name in differ]
-                found.append((event["at_utc"][:10], differ))
+                found.append((event, differ))
         return min(reversed(found), key=lambda one: len(one[1]), default=None)
 
     def replaced(self, request: Request) -> list[tuple[str, Charge]]:

@@ -324,9 +324,9 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "feeders.csv": _csv(totals | {"data_collection_log_timestamp": spoken}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
+    counts = ", and how many meters these are" if mechanism.public.count == "measured" else ""
     manifest = service.manifest(
-        "how much electricity the meters on each low-voltage feeder used together in every interval, and how many "
-        "meters these are",
+        "how much electricity the meters on each low-voltage feeder used together in every interval" + counts,
         made_by,
         HIDES,
         DOES_NOT_HIDE,

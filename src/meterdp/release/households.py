@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, ClassVar
 
@@ -262,7 +262,8 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
     named = [config["export"][key] for key in ("first_day", "last_day")]
     days = [date.fromisoformat(day) for day in named if day is not None]
     count = (days[1] - days[0]).days + 1 if len(days) == 2 else _YEAR
-    return plan_of(release["household_epsilon"], release["delta"], sizes, count >= LEAST_DAYS_OF_SEASONS, count)
+    planned = plan_of(release["household_epsilon"], release["delta"], sizes, count >= LEAST_DAYS_OF_SEASONS, count)
+    return planned if len(days) == 2 else replace(planned, assumed="the period is a year")
 
 
 def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = True, days: int = _YEAR) -> Plan:

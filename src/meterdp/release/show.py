@@ -19,7 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
+from meterdp.privacy.charge import NOTHING, Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import UNIT_OF, Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
@@ -31,14 +31,10 @@ DELTAS = (1e-5, 1e-6)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One charge as people read it."""
+class Charged:
+    """What a charge was for."""
 
     event: dict
-    epsilon: float  # of this charge alone, at the first of DELTAS
-    total_epsilon: float  # of all charges up to it
-    state: str
-    meters: int | None = None  # on its list, if it has one that the ledger knows
 
     @property
     def what(self) -> str:
@@ -60,6 +56,16 @@ class Entry:
         return " to ".join(map(str, self.days)) + (
             "" if "export" in self.event["words"] else ", kept for the budget period"
         )
+
+
+@dataclass(frozen=True)
+class Entry(Charged):
+    """One charge as people read it."""
+
+    epsilon: float  # of this charge alone, at the first of DELTAS
+    total_epsilon: float  # of all charges up to it
+    state: str
+    meters: int | None = None  # on its list, if it has one that the ledger knows
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def _fits(left: float, limit: Limit) -> str:
 
 
 def _most(charges: Sequence[Charge]) -> str:
-    return ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)
+    return ", ".join(f"epsilon {epsilon_text(max(epsilon_of(c, d) for c in charges))} at delta {d:g}" for d in DELTAS)
 
 
 def sentence(ledger: Ledger, meter: str | None = None) -> str:
@@ -153,9 +159,9 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
             event, of = entry.event, "" if entry.meters is None else f" of {entry.meters:,} meters"
             lines.append(
                 f"  {event['at_utc'][:10]}  {entry.what}{of} ({entry.readings}), request {event['request'][:12]}: "
-                f"epsilon {entry.epsilon:.3g} at delta {DELTAS[0]:g}, {entry.state}"
+                f"epsilon {epsilon_text(entry.epsilon)} at delta {DELTAS[0]:g}, {entry.state}"
             )
-        spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
+        spent = ", ".join(f"epsilon {epsilon_text(epsilon_of(statement.total, d))} at delta {d:g}" for d in DELTAS)
         lines.append(f"  spent by these: {spent}")
     for event in events:
         if event["kind"] == RAISED:

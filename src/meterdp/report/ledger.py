@@ -16,7 +16,7 @@ import numpy as np
 
 from meterdp.core.log_scale import LogScale
 from meterdp.pages.html import write_page
-from meterdp.privacy.charge import epsilon_of
+from meterdp.privacy.charge import epsilon_of, epsilon_text
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.show import DELTAS, Statement, most_by_period, statements
 from meterdp.report.pages import figure, picture
@@ -115,7 +115,7 @@ def write_ledger_page(ledger: Ledger, output) -> None:
                 {
                     "title": statement.title,
                     "rows": [_row(entry) for entry in statement.entries],
-                    "spent": [(f"{d:g}", f"{epsilon_of(statement.total, d):.3g}") for d in DELTAS],
+                    "spent": [(f"{d:g}", epsilon_text(epsilon_of(statement.total, d))) for d in DELTAS],
                     "months": months,
                     "picture": drawn,
                 }
@@ -139,8 +139,8 @@ def _row(entry) -> dict:
         "artefact": entry.what,
         "meters": "–" if entry.meters is None else f"{entry.meters:,}",
         "period": entry.readings,
-        "epsilon": f"{entry.epsilon:.3g}",
-        "total": f"{entry.total_epsilon:.3g}",
+        "epsilon": epsilon_text(entry.epsilon),
+        "total": epsilon_text(entry.total_epsilon),
         "state": entry.state,
     }
 

@@ -124,3 +124,16 @@ def test_help_does_not_load_numpy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Expected" not in done.stderr and not {"numpy", "yaml", "pandas"} & set(done.stdout.split())
+
+
+def test_meters_that_are_named_are_not_those_of_the_simulation(capsys, tmp_path):
+    """Whose period is four weeks, in which homes use 30 kWh a day."""
+    whole, unlike = "(for households) the period is a year", "the period is shorter than nine months"
+    out = said(capsys, 600)
+    assert whole in out and unlike not in out and "a meter uses 6 to 24 kWh a day" in out
+    out = said(capsys)
+    assert whole not in out and unlike in out and "a meter uses 15 to 60 kWh a day" in out
+    export = {"first_day": "2025-01-01", "last_day": "2025-03-31"}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"export": export}))
+    out = said(capsys, 600, "--config", tmp_path / "own.yaml", "--what", "households")
+    assert whole not in out and unlike in out

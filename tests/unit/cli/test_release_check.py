@@ -14,7 +14,7 @@ from meterdp.__main__ import main
 from meterdp.cli.release import list_of_meters, to_check_in_export
 from meterdp.core.config import load_schema
 from meterdp.errors import REFUSAL
-from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.charge import Charge, epsilon_of, epsilon_text
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
 from meterdp.release import asked as asking
@@ -218,13 +218,28 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert not refused
     total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
     assert "This release covers 120 listed meters (Made-up town), in '2025':" in said
-    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g} (with" in said
+    assert (
+        said.count("charged epsilon 1 at delta 1e-05") == 2
+        and f"together epsilon {epsilon_text(total)} (with" in said
+    )
     assert "forecasts for 120 households, one and the same for all" in said
-    assert f"a meter will have spent up to epsilon {total:.3g}, within its limit of epsilon 4 " in said
+    assert f"a meter will have spent up to epsilon {epsilon_text(total)}, within its limit of epsilon 4 " in said
     both = sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0))
     fit = next(n for n in range(9) if epsilon_of(sum([both] * (n + 2), Charge(0.0)), 1e-5) > 4)
     like = rf", or {fit} like this one," if fit else ""
     assert re.search(rf"lower one stated earlier\)\. One more release of epsilon [\d.]+{like} would fit", said)
+
+
+def test_a_release_of_a_round_epsilon_is_said_to_cost_it(homes, check):
+    """Households set aside more of delta for the grid than they use, so the noise is a little larger."""
+    ten = {"what": ["households"], "household_epsilon": 10, "cap_epsilon": 20}
+    code, said = check(changed(homes, **ten))
+    assert code == 0 and "charged epsilon 10 at delta 1e-05 (release.household_epsilon)\n" in said
+    assert "together epsilon 10; with everything" in said and "will have spent up to epsilon 10, within" in said
+    ((households,),), _ = asked(service_of(changed(homes, **ten)))
+    assert epsilon_of(households.loss, 1e-5) < 9.9985
+    texts = {9.9925: "10", 1.46517: "1.47", 1 - 1e-9: "1", 1 + 1e-9: "1", 2.26: "2.26", 0.7: "0.7", 0.0: "0"}
+    assert {epsilon: epsilon_text(epsilon) for epsilon in texts} == texts
 
 
 def test_the_sum_is_of_all_budget_periods_that_are_named(homes, check):
@@ -235,7 +250,7 @@ def test_the_sum_is_of_all_budget_periods_that_are_named(homes, check):
 def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, check):
     """A mistyped name would begin at zero without a word."""
     said = check(homes)[1]
-    assert "the ledger ledger.sqlite does not exist yet, so nothing counts as spent\n" in said
+    assert f"the ledger {tmp_path}/ledger.sqlite does not exist yet, so nothing counts as spent\n" in said
     Ledger(tmp_path / "ledger.sqlite").events()
     assert "does not exist yet" not in check(homes)[1]
     (tmp_path / "other.sqlite").write_text("no ledger")
@@ -407,12 +422,15 @@ def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, 
     stopped(ledger, request, service.limit, lost=True)
     code, said = check(homes)
     assert code == 0 and "    charged again: the last attempt at this release was lost in the middle of a dra" in said
-    assert "synthetic profiles: charged epsilon 1 at" in said and f"will have spent up to epsilon {both:.3g}," in said
+    assert (
+        "synthetic profiles: charged epsilon 1 at" in said
+        and f"will have spent up to epsilon {epsilon_text(both)}," in said
+    )
     stopped(ledger, request, service.limit, lost=False)
     code, said = check(homes)
     assert code == 0 and "charged again" not in said and "charged epsilon" not in said
     assert "goes on with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
-    assert f"will have spent up to epsilon {both:.3g}," in said
+    assert f"will have spent up to epsilon {epsilon_text(both)}," in said
     _, like, _ = mixture_of(changed(homes, epsilon=0.5))
     released(ledger, like, service.limit)
     assert check(homes)[0] == 0 and kinds(ledger).count(CHARGED) == 3
@@ -428,8 +446,9 @@ def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
     released(ledger, request, service.limit)
     assert check(homes)[0] == 0, "forecasts of the same days are no mixture"
     words = (
-        r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} in %s; "
-        "undo that to publish the stored one unchanged at no cost, or set release.insist to true to pay again%s\n"
+        r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} "
+        r"\(mixture, 2025-01-06 to 2025-03-02\) in %s; undo that to publish the stored one unchanged at no cost, or "
+        "set release.insist to true to pay again%s\n"
     )
     free = "; without another charge, any number of profiles can be sampled from the released mixture .*"
     for slip, differs, more in (
@@ -458,12 +477,14 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     ((feeders,),), _ = asked(service)
     released(Ledger(homes["release"]["ledger"]), service.request(feeders), service.limit, lambda: {"a": b""})
     earlier = homes | {"export": homes["export"] | {"first_day": "2025-01-01"}}
-    assert "charged again: it differs from the release of" in check(earlier)[1]
+    words = r"charged again: it differs from the release of [\d-]{10} \(feeders, 2025-02-24 to 2025-03-02\) in %s\n"
+    assert re.search(words % "export.first_day", check(earlier)[1])
     later = homes | {"export": homes["export"] | {"last_day": "2025-03-03"}}
-    assert "charged again" in check(later)[1], "six of seven days"
+    assert re.search(words % "export.last_day", check(later)[1]), "six of seven days"
     for days in ("2025-03-04", "2025-03-20"):
         assert "charged again" not in check(homes | {"export": homes["export"] | {"last_day": days}})[1]
-    assert "charged again" in check(changed(homes, feeder_days=8))[1], "seven of eight days"
+    eight = check(changed(homes, feeder_days=8))[1]
+    assert re.search(words % "release.feeder_days", eight), "seven of eight days"
     assert "charged again" not in check(changed(homes, feeder_days=14))[1], "as a quarter is after its last month"
 
 
@@ -515,7 +536,9 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
 
     again, free = differs(release={"synthetic_households": 7})
     assert re.fullmatch(
-        r"charged again: it differs from the release of [\d-]{10} in release.synthetic_households", again
+        r"charged again: it differs from the release of [\d-]{10} \(households, 2025-01-06 to 2025-03-02\) "
+        "in release.synthetic_households",
+        again,
     )
     assert (
         free

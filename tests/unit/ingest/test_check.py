@@ -23,6 +23,7 @@ from meterdp.ingest.inference.examine import (
     examine,
     finding_words,
 )
+from meterdp.ingest.inference.listed import have
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
@@ -390,7 +391,9 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
     (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06", "meters": str(tmp_path / "list.csv")}
     export = {"time_zone": ZONE, "interval_minutes": 30, **days}
-    words = "3 readings are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    words = (
+        "3 readings of 2 meters are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
+    )
     code = f"{words}; all of them are one number: if it stands for a missing reading"
     said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
     assert words in said and (code in said) == named and "a release counts" not in said and "99999" not in said
@@ -649,7 +652,7 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
-    assert code == 0 and f"of 4 listed meters, {lost} have no reading that counts" in said
+    assert code == 0 and f"of 4 listed meters, {have(lost)} no reading that counts" in said
     assert f"{lost} listed meters are in the export with different leading zeros, blanks, signs or capitals" in said
     assert ("a release would mostly hold noise around a public guess" in said) == most
 
@@ -850,7 +853,7 @@ def test_a_file_of_a_listed_meter_that_is_no_text_ends_nothing(tmp_path, frame, 
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | days)
-    assert code == 0 and "a study can run" in said and "of 4 listed meters, 1 have no reading that counts" in said
+    assert code == 0 and "a study can run" in said and "of 4 listed meters, 1 has no reading that counts" in said
 
 
 def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, capsys):
@@ -1835,3 +1838,30 @@ def test_a_few_meters_that_join_later_do_not_cost_all_others_days():
     for meter in range(4):  # each in another month, so that no run of a year has all
         given[meter, : 100 * meter + 60] = False
     assert best_period(given, 1) == (0, 396, 96, 96)
+
+
+@pytest.mark.parametrize(
+    ("what", "days", "told"),
+    [
+        ("feeders", 31, "1 has readings in less than half of the intervals from 2025-07-01 to 2025-07-31 and counts "
+         "as a public typical meter (a release would be off by"),
+        ("feeders", 20, "2 have readings in less than half of the intervals from 2025-07-12 to 2025-07-31 and count "
+         "as public typical meters (a release would be off by"),
+        ("forecasts", 31, "2 have readings in less than half of the intervals from 2025-07-04 to 2025-07-31"),
+        ("mixture", 31, None),
+    ],
+)  # fmt: skip
+def test_meters_that_moved_out_or_in_during_the_released_days_are_told(tmp_path, capsys, what, days, told):
+    """By the rule of the release: read in half of its days."""
+    frame = plain(readings(minutes=60, days=61, start="2025-06-01", meters=4))
+    day, meter = frame["interval_start"].str[:10], frame["meter_id"]
+    gone = ((meter == "M002") & (day > "2025-07-13")) | ((meter == "M003") & (day > "2025-07-16"))
+    frame[~gone].to_csv(tmp_path / "e.csv", index=False)
+    (tmp_path / "list.csv").write_text("meter_id,circuit\n" + "".join(f"M{n:03d},F\n" for n in range(4)))
+    release = {"budget_period": "2025", "what": [what], "feeder_days": days, "feeder_typical_daily_kwh": 9}
+    export = {"time_zone": ZONE, "interval_minutes": 60, "meters": str(tmp_path / "list.csv")}
+    export |= {"first_day": "2025-06-01", "last_day": "2025-07-31"}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, release=release)
+    assert code == 0 and ("less than half" in said) == (told is not None) and "have no reading" not in said
+    assert told is None or f"of 4 listed meters, {told}" in said
+    assert "of 4 listed meters, 2 have fewer than 90% of the readings of these days, and a study leaves them" in said

@@ -24,7 +24,7 @@ HEADER = "meter_id,feeder,interval_start,kwh"
 def month(first, days, meters, seed, header=HEADER):
     """Rows of a month, by meter, with some that are bad, twice there, or missing."""
     generator = np.random.default_rng(seed)
-    stamps = pd.date_range(first, periods=96 * days, freq="15min", tz="UTC").tz_convert("Europe/Zurich")
+    stamps = pd.date_range(first, periods=96 * days, freq="15min", tz="Europe/Zurich")
     lines = [header]
     for meter in meters:
         values = generator.uniform(0, 1, len(stamps)).round(3).astype(str)
@@ -100,18 +100,48 @@ def test_a_new_month_is_all_that_is_read_and_what_it_changed_is_told(tmp_path, m
     after, told = run(export, tmp_path, kept)
     assert set(opened) == {"2025-11.csv"}
     assert alike(after, run(export, tmp_path)[0])
-    # The first hour of a local month is the last of the UTC month before: those meters' months change, too.
     october, november = told.loc["2025-10"], told.loc["2025-11"]
-    assert october["revised_meters"] >= 1 and october["same_meters"] + october["revised_meters"] == 3
+    assert (october["revised_meters"], october["same_meters"]) == (1, 2)
     assert (november["new_meters"], november["same_meters"], november["gone_meters"]) == (3, 0, 0)
     assert (told.loc["2025-09", "same_meters"], told.loc["2025-09", "revised_meters"]) == (3, 0)
-    readings = after.readings.dropna()
-    months = readings["interval_start_utc"].dt.strftime("%Y-%m").value_counts()
-    assert told["reading_count"].to_dict() == months.to_dict()
-    earlier = before.readings.dropna()["interval_start_utc"].dt.strftime("%Y-%m").value_counts()
-    assert (
-        told["reading_count_before"].drop("2025-11").to_dict() == earlier.drop("2025-11", errors="ignore").to_dict()
-    )
+    assert told["reading_count"].to_dict() == by_local_month(after)
+    assert told["reading_count_before"].drop("2025-11").to_dict() == by_local_month(before)
+
+
+def by_local_month(result):
+    given = result.readings.dropna()["interval_start_utc"]
+    return given.dt.tz_convert(SETTINGS.time_zone).dt.strftime("%Y-%m").value_counts().to_dict()
+
+
+def test_a_file_of_a_month_of_the_homes_changes_no_month_before_it(tmp_path):
+    # As Fingrid's: stamps in UTC, a file a Finnish month.
+    export, kept, of_utc = tmp_path / "export", tmp_path / "kept", tmp_path / "of_utc"
+    export.mkdir()
+
+    of_utc_stamps = ExportSettings(time_zone="UTC", time_format="ISO8601", interval_minutes=60)
+
+    def deliver(month, seed):
+        begin, end = (pd.Timestamp(day, tz="Europe/Helsinki") for day in month)
+        stamps = pd.date_range(begin, end, freq="h", inclusive="left").tz_convert("UTC")
+        values = np.random.default_rng(seed).uniform(0, 1, (2, len(stamps)))
+        rows = [f"{'AB'[m]},{stamps[t]:%Y-%m-%dT%H:%MZ},{values[m, t]}" for m, t in np.ndindex(values.shape)]
+        (export / f"{month[0]}.csv").write_text("\n".join(["meter_id,interval_start,kwh", *rows]) + "\n")
+
+    def told(kept, zone):
+        arguments = {"folder": tmp_path, "changes_path": tmp_path / "changes.parquet", "kept_folder": kept}
+        ingested(export, of_utc_stamps, **arguments, months_of=zone)
+        return read_table(tmp_path / "changes.parquet", INGEST_CHANGES).to_pandas().set_index("month")
+
+    deliver(("2025-09-01", "2025-10-01"), 1)
+    told(kept, "Europe/Helsinki"), told(of_utc, None)
+    deliver(("2025-10-01", "2025-11-01"), 2)
+    changes = told(kept, "Europe/Helsinki")
+    assert changes["same_meters"].to_dict() == {"2025-09": 2, "2025-10": 0}
+    assert changes["new_meters"].to_dict() == {"2025-09": 0, "2025-10": 2}
+    assert changes["reading_count"].to_dict() == {"2025-09": 2 * 30 * 24, "2025-10": 2 * (31 * 24 + 1)}
+    # Months of another zone are nothing to compare with.
+    assert told(of_utc, None)["revised_meters"].to_dict() == {"2025-08": 0, "2025-09": 2, "2025-10": 0}
+    assert told(of_utc, "Europe/Helsinki")["new_meters"].to_dict() == {"2025-09": 2, "2025-10": 2}
 
 
 def test_a_file_that_goes_takes_its_readings_along(tmp_path):

@@ -89,6 +89,7 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
     first, last = manifest["period"]
     days = f"2025-03-29 to 2025-03-30, each judged beside the others of its meter ({first} to {last})"
+    assert "how many meters" not in files[CUSTODIAN].decode(), "which is public"
     assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
     assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "the ends of intervals" in page
@@ -161,6 +162,7 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(ca
     assert len(totals) == 4 * 46 and totals["aggregated_device_count_active"].between(0, N // 4).all()
     entry = files[ENTRY].decode()
     assert "a meter without usable readings adds nothing" in entry and "counts as a public default" not in entry
+    assert "and how many meters these are" in files[CUSTODIAN].decode()
     assert "the count is noisy" in page and "the mean of the 2 local days" in page
 
 

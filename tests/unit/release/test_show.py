@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from meterdp.__main__ import main
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import Charge, epsilon_text
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.spent import STORED
@@ -60,7 +60,9 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         and text.count(", stored") == 1
     )
     both = show.epsilon_of(Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15), 1e-5)
-    assert f"spent by these: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent by these") == 2
+    assert (
+        f"spent by these: epsilon {epsilon_text(both)} at delta 1e-05" in text and text.count("spent by these") == 2
+    )
     room = Charge(
         np.sqrt(
             gaussian.mu_for(5.0, 1e-5) ** 2 - 2 * gaussian.mu_for(1.0, 1e-5) ** 2 - gaussian.mu_for(0.5, 1e-5) ** 2
@@ -151,7 +153,10 @@ def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
     text = show.sentence(ledger)
     both = Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15)
     epsilon = show.epsilon_of(both, 1e-5)
-    assert f"In all budget periods together no meter has spent more than epsilon {epsilon:.3g} at delta 1e-05" in text
+    assert (
+        f"In all budget periods together no meter has spent more than epsilon {epsilon_text(epsilon)} at delta 1e-05"
+        in text
+    )
     exact, stated = re.search(r"right at most ([\d.]+) % of the time by the noise .* \(([\d.]+) % by", text).groups()
     assert float(exact) == pytest.approx(100 * ndtr(both.mu / 2), abs=0.15)
     assert float(stated) == pytest.approx(100 / (1 + np.exp(-epsilon)), abs=0.1)
@@ -240,7 +245,7 @@ def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
     assert "one more release of epsilon 4.8" in said("m3") and "all budget periods" not in said("m3")
     assert ledger.left()["2026"] == (0, LIMIT) and 4.8 < ledger.left()["2025"][0] < 4.9  # that of who has least
     both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
-    assert f"In all budget periods together it has spent epsilon {both:.3g} at" in said("m2")
+    assert f"In all budget periods together it has spent epsilon {epsilon_text(both)} at" in said("m2")
     assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
     ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
     assert "its limit is epsilon 8 at delta 1e-05; one more release of epsilon" in said("m1")

@@ -11,7 +11,7 @@ from meterdp.__main__ import main
 from meterdp.core.log_scale import LogScale
 from meterdp.privacy import gaussian
 from meterdp.privacy import ledger_file as books
-from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.charge import Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import Entry, Statement, statements
@@ -71,13 +71,13 @@ def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path
     cells = re.findall("<td>(.*?)</td>", text)
     (statement,) = statements(ledger.events(), {})
     for entry in statement.entries:
-        assert f"{entry.epsilon:.3g}" in cells and f"{entry.total_epsilon:.3g}" in cells
+        assert epsilon_text(entry.epsilon) in cells and epsilon_text(entry.total_epsilon) in cells
     assert (
         "lost before it was stored" in cells
         and "published" in cells
         and "2026-01-01 to 2026-01-28, kept for the budget period" in cells
     )
-    assert f"Spent by these: epsilon {epsilon_of(statement.total, 1e-5):.3g} at delta 1e-05" in text
+    assert f"Spent by these: epsilon {epsilon_text(epsilon_of(statement.total, 1e-5))} at delta 1e-05" in text
     assert "2026-01-01 to 2026-01-28, epsilon 0.5" in cells and "75%" in cells and "13:00 to 14:00" in cells
     energy = np.exp(0.75 * np.array([-1, -0.5, -1]) + 0.25 * np.array([-2, -1, -1])).sum()
     assert f"{energy:.3g}" in cells and text.count("<figure><svg role=") == 2

@@ -12,7 +12,7 @@ from meterdp.ingest.batch import plain_id
 from meterdp.ingest.clock import midnights_us
 from meterdp.ingest.inference.quantities import columns_beside
 from meterdp.ingest.inference.trial import Trial, by_clock_us, names_in
-from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC, USABLE, MeterList, rounded
+from meterdp.ingest.meter_list import AS_TEXT, LEAST_READ, SCIENTIFIC, USABLE, MeterList, rounded
 from meterdp.ingest.streams import files_of
 from meterdp.privacy.meter_lists import plain_name, shorter
 
@@ -75,19 +75,52 @@ def without_last(trial: Trial, meter_list: MeterList | None, zone: str, last_day
     """Return how many listed meters have no reading on the last days of the period, as far as all files of these
     were read, and a sentence about it; 0 where no such day is known.
     """
-    starts_us, of_release = trial.starts_us, np.ones(len(trial.known), bool)
-    if meter_list is not None and last_days is not None:
-        last_us = by_clock_us(starts_us[-1:], zone) // _DAY_US * _DAY_US
-        of_release = starts_us >= midnights_us(last_us - (last_days - 1) * _DAY_US, zone)
+    of_release = _of_last_days(trial, zone, last_days)
     known = trial.known & of_release
     if meter_list is None or not known.any():
         return 0, ""
     listed = len(meter_list.circuit_of)
     without = listed - int((~np.isnan(trial.energy_kwh[:, known])).any(axis=1).sum())
-    first, last = (text[:10] for text in local_text(starts_us[known][[0, -1]].astype("datetime64[us]"), zone))
-    have = f"{without:,} {'has' if without == 1 else 'have'}"
-    said = f"of {listed:,} listed meters, {have} no reading from {first} to {last}"
+    said = f"of {listed:,} listed meters, {have(without)} no reading {_from_to(trial, known, zone)}"
     return without, said + (worth(without, listed) if (known == of_release).all() else "")
+
+
+def seldom_read(trial: Trial, meter_list: MeterList | None, zone: str, last_days: int | None) -> Iterator[str]:
+    """Say how many listed meters were read so seldom on the last days of the period that totals and forecasts of them
+    count them as meters without readings, if all files of these days were read.
+    """
+    if meter_list is None or last_days is None:
+        return
+    of_release, listed = _of_last_days(trial, zone, last_days), len(meter_list.circuit_of)
+    if not trial.known[of_release].all():
+        return
+    share = (~np.isnan(trial.energy_kwh[:, of_release])).mean(axis=1)
+    seldom, without = int(((share > 0) & (share < LEAST_READ)).sum()), listed - int((share > 0).sum())
+    if seldom:
+        counts = "counts as a public typical meter" if seldom == 1 else "count as public typical meters"
+        yield (
+            f"of {listed:,} listed meters, {have(seldom)} readings in less than half of the intervals "
+            f"{_from_to(trial, of_release, zone)} and {counts}"
+            f"{'' if worth(without, listed) else worth(seldom + without, listed)}"
+        )
+
+
+def _of_last_days(trial: Trial, zone: str, last_days: int | None) -> np.ndarray:
+    """Return which slots are of the last days of the period, (T,) bool; all of them if it is not said how many."""
+    if last_days is None:
+        return np.ones(len(trial.known), bool)
+    last_us = by_clock_us(trial.starts_us[-1:], zone) // _DAY_US * _DAY_US
+    return trial.starts_us >= midnights_us(last_us - (last_days - 1) * _DAY_US, zone)
+
+
+def _from_to(trial: Trial, slots: np.ndarray, zone: str) -> str:
+    ends = trial.starts_us[slots][[0, -1]].astype("datetime64[us]")
+    return "from {} to {}".format(*(text[:10] for text in local_text(ends, zone)))
+
+
+def have(count: int) -> str:
+    """Return a number and its verb."""
+    return f"{count:,} {'has' if count == 1 else 'have'}"
 
 
 def worth(without: int, meters: int) -> str:

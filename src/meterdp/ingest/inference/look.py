@@ -17,9 +17,11 @@ from meterdp.ingest.inference.examine import files_written_otherwise, layout_of,
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
 from meterdp.ingest.inference.listed import (
     doubtful_ids,
+    have,
     ids_of,
     meters_of,
     not_there,
+    seldom_read,
     without_last,
     worth,
     written_otherwise,
@@ -137,9 +139,10 @@ def looked_at(
         odd.append("the first rows lie outside these days: only the whole export tells which meters have readings")
     else:
         if without and (trial.whole or not lately):
-            odd.append(f"of {counted:,} {what}, {without:,} have no reading that counts{worth(without, counted)}")
+            odd.append(f"of {counted:,} {what}, {have(without)} no reading that counts{worth(without, counted)}")
         if lately > (without if trial.whole else 0):
             odd.append(of_last_days)
+        odd += seldom_read(plausible, meter_list, export["time_zone"], last_days)
     if known and (without or lately):
         odd += written_otherwise(path, trial, named, meter_list)
     missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
@@ -157,7 +160,8 @@ def looked_at(
         )
         found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
     elif some:
-        odd.append(f"of {counted:,} {what}, {some:,} have fewer than {least}, and a study leaves them out")
+        them = "it" if some == 1 else "them"
+        odd.append(f"of {counted:,} {what}, {have(some)} fewer than {least}, and a study leaves {them} out")
     if settings.has_other_columns and (without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     meters = f"{begun.of:,} files; " if begun.of > 1 else ""

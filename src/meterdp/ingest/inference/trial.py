@@ -607,7 +607,7 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
 
 def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str | None]:
     """Return a trial without the readings that quality rules take as missing, as their power is none of a home, and
-    say how many there are; None if none.
+    say how many there are, of how many meters; None if none.
     """
     (low, high), hours = power_kw, trial.settings.interval_minutes / 60
     kwh = trial.energy_kwh
@@ -617,7 +617,8 @@ def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str
     # The same code in parts of an interval that are added up is no longer quite the same.
     amount = np.abs(kwh[outside])
     same = int((amount > (1 - _NEARLY_SAME) * amount.max()).sum())
-    are = "readings are" if of > 1 else "reading is"
+    meters = int(outside.any(axis=1).sum())
+    are = f"readings of {meters:,} meter{'s' * (meters > 1)} are" if of > 1 else "reading is"
     said = (
         f"{of:,} {are} below {low:g} or above {high:g} kW (quality.plausible_power_kw), which counts as missing"
         f"{'' if trial.whole else f' ({trial.part} only)'}"
