@@ -72,12 +72,13 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 def _of_a_year(planned: Sequence[Plan], delta: float) -> str:
     """Say what releasing all of it every month for a year comes to."""
+    from meterdp.privacy.charge import epsilon_text
     from meterdp.privacy.gaussian import epsilon_for, mu_for
 
     mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in planned))
-    epsilon = epsilon_for(math.sqrt(MONTHS) * mu, delta)
+    epsilon = epsilon_text(epsilon_for(math.sqrt(MONTHS) * mu, delta))
     what = "it" if len(planned) == 1 else "all of it"
-    return f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon:.3g}."
+    return f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon}."
 
 
 def _no_plan(meters: int) -> tuple[str, str]:

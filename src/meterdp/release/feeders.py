@@ -375,9 +375,9 @@ def _window_sentence(window: Window) -> str:
 
 def _meters_sentence(count: str) -> str:
     if count == "measured":
-        return "totals and counts cover the meters that were read in most of the window; the count is noisy"
+        return "totals and counts cover the meters that were read in at least half of the window; the count is noisy"
     return (
-        "totals and counts cover all listed meters; a meter that was not read in most of the window counts as a "
+        "totals and counts cover all listed meters; a meter that was not read in half of the window counts as a "
         "public default"
     )
 
