@@ -19,7 +19,7 @@ from meterdp.households.consistent import consistent
 from meterdp.households.generate import HouseholdGenerator
 from meterdp.households.mechanism import LEAST, MEASURED, Population, directions_of
 from meterdp.households.vector import VectorSettings
-from meterdp.mechanisms.proven.marginals import LINEAR_COSINES
+from meterdp.mechanisms.proven.marginals import LINEAR_COSINES, Directions
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
@@ -35,6 +35,24 @@ def _of_year(day: date) -> tuple[int, int]:
 
 def _words(stratum: str) -> set[str]:
     return {word.strip() for word in stratum.split(",") if word.strip()}
+
+
+def _functions(settings: VectorSettings) -> list[dict]:
+    """Return the functions whose distributions are measured, in the order of their exponents."""
+    return [
+        {"name": name, "entries": of, "least": LEAST.get(name)}
+        for name, of in MEASURED.items()
+        if of.keys() <= set(settings.names)
+    ]
+
+
+def _directions(functions: list[dict] | dict, settings: VectorSettings) -> Directions:
+    """Read what :func:`_functions` states; earlier releases state fewer, without order or least values."""
+    if isinstance(functions, dict):
+        return directions_of(settings.names, {name: functions[name] for name in MEASURED if name in functions}, {})
+    measured = {one["name"]: dict(one["entries"]) for one in functions}
+    least = {one["name"]: one["least"] for one in functions if one["least"] is not None}
+    return directions_of(settings.names, measured, least)
 
 
 def drawn_vectors(
@@ -173,7 +191,7 @@ class ReleasedHouseholds:
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
             "common": self.common and {"z": self.common.z.tolist(), "share": self.common.share},
-            "reweighting": {"functions": MEASURED, "least": LEAST, "cosines": LINEAR_COSINES},
+            "reweighting": {"functions": _functions(self.settings), "cosines": LINEAR_COSINES},
         }
 
     @classmethod
@@ -192,9 +210,8 @@ class ReleasedHouseholds:
             )
             if settings.names != [entry["name"] for entry in stated["entries"]]:
                 raise ValueError("entries of another version")
-            strata, reweighting = stated["strata"], stated["reweighting"]
-            # Earlier releases were held to no least value.
-            directions = directions_of(settings.names, reweighting["functions"], reweighting.get("least", {}))
+            strata = stated["strata"]
+            directions = _directions(stated["reweighting"]["functions"], settings)
             populations = tuple(
                 Population(
                     Mixture(*(np.array(one[key], float) for key in ("weights", "means", "covariances"))),

@@ -11,10 +11,18 @@ from meterdp.core.noise import StudyNoise
 from meterdp.households.columns import Columns
 from meterdp.households.common import BLOCKS, CommonSeries
 from meterdp.households.configured import calendar_of
-from meterdp.households.mechanism import MEASURED, HouseholdRecords, Households, HouseholdsPublic, directions_of
+from meterdp.households.mechanism import (
+    LEAST,
+    MEASURED,
+    HouseholdRecords,
+    Households,
+    HouseholdsPublic,
+    directions_of,
+)
 from meterdp.households.released import ReleasedHouseholds
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.release.service import as_json
 from tests.unit.households.homes import YEAR, seasonal, simulated
 
 NINE_WEEKS = calendar_of(date(2025, 2, 24), date(2025, 4, 27), 60, "UTC")
@@ -59,18 +67,20 @@ def test_homes_of_a_badly_noisy_release_keep_within_the_public_bounds():
     assert largest[0] > 100 and largest[1] == pytest.approx(20)
 
 
-def test_a_release_is_drawn_by_the_functions_it_states():
-    """Earlier releases measured fewer, and held none to a least value."""
+@pytest.mark.parametrize("of_earlier", [False, True])
+def test_a_release_is_drawn_by_the_functions_it_states(of_earlier):
+    """Earlier releases measured fewer, in the order of today, and held none to a least value."""
     settings = VectorSettings(NINE_WEEKS)
     records = household_vectors(simulated(60, NINE_WEEKS), settings)
     box = Box(*map(tuple, settings.bounds.tolist()))
-    measured = {name: of for name, of in MEASURED.items() if name != "zero_share"}
-    directions = directions_of(settings.names, measured, {})
+    earlier = {name: of for name, of in MEASURED.items() if name not in LEAST}
+    directions = directions_of(settings.names, earlier, {}) if of_earlier else directions_of(settings.names)
     mechanism = Households.calibrate(HouseholdsPublic(4.0, 1e-5, box, (0,) * len(records), directions))
     populations, _ = mechanism.release(HouseholdRecords.of(records), StudyNoise(4, "small town"))
     stated = ReleasedHouseholds(settings, None, {"all": 60}, populations, None).stated
-    stated["reweighting"] = {"functions": measured, "cosines": 12}
-    (read,) = ReleasedHouseholds.of(json.dumps(stated).encode()).populations
+    if of_earlier:
+        stated["reweighting"] = {"functions": earlier, "cosines": 12}
+    (read,) = ReleasedHouseholds.of(as_json(stated)).populations
     assert read.directions == directions
     drawn = [one.draw(20, StudyNoise(2, "drawn")) for one in (read, *populations)]
     assert np.array_equal(*drawn)
