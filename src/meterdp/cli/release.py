@@ -27,7 +27,7 @@ _TO_FILL_IN = {
 }
 # Up to so many more releases are counted.
 _MANY = 20
-_GROUPS = "the groups of listed meters it is released by"
+_GROUPS = "the groups on the list of meters, or the way its ids are written"
 # These follow from the window and the last day of the period, which are parameters, too.
 _FROM_WINDOW = {"public.days", "public.averaged_days", "window.first_day"}
 # Parameters of a request that are no settings by their names, and those for which nothing need be released again.
@@ -312,8 +312,8 @@ def _known(new: int, respelt: int, meters: Sequence[str]) -> str:
         return ""
     if 2 * respelt > new:
         return (
-            f"  {respelt:,} of {new:,} listed meters new to the ledger are ids it knows and more characters: if "
-            "they are the same meters, what they have spent before is not in these sums"
+            f"  {respelt:,} of {new:,} listed meters new to the ledger seem to be meters it knows under other ids: "
+            "if they are the same meters, what they have spent before is not in these sums"
         )
     if new < len(meters):
         return f"  {new:,} of the listed meters {'are' if new > 1 else 'is'} new to the ledger"
@@ -374,15 +374,26 @@ def _repeats(due: Sequence, service) -> Iterator[InputError]:
 
 
 def _respelt(due: Sequence, service) -> Iterator[InputError]:
-    """Refuse to charge meters that the ledger seems to know under ids that are shorter, if nobody insists."""
+    """Refuse to charge meters by rounded ids, or under others than the ledger seems to know, if nobody insists."""
+    from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC
+
     if not due or service.config["release"]["insist"]:
         return
+    of = len(due[0].meters)
+    if rounded := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in due[0].meters):
+        yield InputError(
+            f"has {rounded:,} of {of:,} ids that look like 1.23E+17, and each may stand for several meters",
+            file=service.config["export"]["meters"],
+            field="export.meters",
+            hint=f"{AS_TEXT}, or set release.insist to true",
+        )
     with _ledger(service) as ledger:
         new, respelt = ledger.new_meters(due[0].meters)
     if 2 * respelt > new:
         yield InputError(
-            f"has {new:,} meters that are new to the ledger, which knows {respelt:,} of their ids without the first "
-            "or the last characters: under another id a meter has a budget of its own",
+            f"has {new:,} meters that are new to the ledger, which knows {respelt:,} of them under ids "
+            "that are shorter, have no signs, or have more zeros in front: under another id a meter has a budget of "
+            "its own",
             file=service.config["export"]["meters"],
             field="export.meters",
             hint="write ids as on the lists of earlier releases or, if these are other meters, set release.insist to "

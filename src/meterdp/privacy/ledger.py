@@ -31,7 +31,7 @@ from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
-from meterdp.privacy.meter_lists import shorter
+from meterdp.privacy.meter_lists import spellings
 from meterdp.privacy.periods import Interval, days_in_common, days_read
 from meterdp.privacy.spent import (
     CANCELLED,
@@ -289,14 +289,14 @@ class Ledger:
 
     def new_meters(self, meters: Sequence[str]) -> tuple[int, int]:
         """Return how many meters are on no list of the ledger, and how many of them are, in all likelihood, under an
-        id that is shorter by a few characters and not on the list of these meters.
+        id that is written otherwise and not on the list of these meters.
         """
         with self._opened() as file:
             new = [meter for meter, known in zip(meters, file.knows(meters), strict=True) if not known]
             if not file.lists.hashes.size:
                 return len(new), 0
             listed = {*meters}
-            other = [sorted(shorter(meter) - listed) for meter in new]
+            other = [sorted(spellings(meter) - listed) for meter in new]
             known = iter(file.knows([name for names in other for name in names]))
             return len(new), sum(any([next(known) for _ in names]) for names in other)
 

@@ -20,6 +20,7 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _SHORTEST_NAME = 6
+_SIGNS = re.compile(r"[\W_]")
 _UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
@@ -52,6 +53,15 @@ def hashed(meters: Iterable[str], key: bytes) -> np.ndarray:
 def shorter(meter: str) -> set[str]:
     """Return the names that a meter may have on another list: without up to three characters at one of its ends."""
     return {name for cut in (1, 2, 3) for name in (meter[cut:], meter[:-cut]) if len(name) >= _SHORTEST_NAME}
+
+
+def spellings(meter: str) -> set[str]:
+    """Return the names that a meter may have been listed under before: shorter ones, without signs, or with the zeros
+    in front that a spreadsheet drops.
+    """
+    bare = _SIGNS.sub("", meter)
+    zeros = {"0" * count + meter for count in (1, 2, 3)} if len(meter) >= _SHORTEST_NAME else set()
+    return (shorter(meter) | zeros | ({bare} if len(bare) >= _SHORTEST_NAME else set())) - {meter}
 
 
 def digest_of(hashes: np.ndarray) -> str:

@@ -336,7 +336,9 @@ def _files(
             {"guarantee": sentence(guarantee), "synthetic": "yes"},
         ),
     }
-    what = "a statistical model of how homes use electricity over a whole period, and synthetic homes drawn from it"
+    what = (
+        "a statistical model of how households use electricity over a whole period, and synthetic homes drawn from it"
+    )
     wrong, alone = _contradicted(vectors, settings), [_ALONE] if public.days and common is None else []
     stated = made_by.plan.stated(wrong, alone)
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": stated}

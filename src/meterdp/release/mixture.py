@@ -244,7 +244,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
             metadata | {"synthetic": "yes"},
         ),
     }
-    what = "a statistical model of when homes use electricity, and synthetic profiles drawn from it"
+    what = "a statistical model of when households use electricity, and synthetic profiles drawn from it"
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {
         "log_scale": scale.stated,
         "expected_error": made_by.plan.stated(wrong),

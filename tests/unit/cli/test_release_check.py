@@ -488,24 +488,40 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     assert "charged again" not in check(changed(homes, feeder_days=14))[1], "as a quarter is after its last month"
 
 
-@pytest.mark.parametrize("form", ["{}1P", "00{}"])
-def test_meters_under_longer_ids_are_refused_unless_somebody_insists(homes, check, form):
+@pytest.mark.parametrize(
+    ("known", "now"),
+    [("ES0021{:06d}AB", "ES0021{:06d}AB1P"), ("ES0021{:06d}AB", "00ES0021{:06d}AB"), ("0042{:08d}", "42{:08d}"),
+     ("ES0021{:06d}AB", "ES-0021-{:06d}-AB")],
+    ids=["longer", "longer in front", "without zeros", "with signs"],
+)  # fmt: skip
+def test_meters_under_other_ids_are_refused_unless_somebody_insists(homes, check, known, now):
     """Else each has a budget of its own."""
-    ids = [f"ES0021{n:06d}AB" for n in range(1000)]
+    ids = [known.format(n) for n in range(1000)]
     write = Path(homes["export"]["meters"]).write_text
     write("\n".join(["meter_id", *ids]))
     homes = changed(homes, insist=False)
     service, request, ledger = mixture_of(homes)
     released(ledger, request, service.limit)
     later = homes | {"export": homes["export"] | {"last_day": "2025-03-09"}}
-    write("\n".join(["meter_id", *ids[:995], *map(form.format, range(10))]))
+    write("\n".join(["meter_id", *ids[:995], *(f"new {number}" for number in range(10))]))
     code, said = check(later)
     assert code == 0 and "  10 of the listed meters are new to the ledger\n" in said
-    write("\n".join(["meter_id", *ids[:400], *map(form.format, ids[400:])]))
+    write("\n".join(["meter_id", *ids[:400], *map(now.format, range(400, 1000))]))
     code, said = check(later)
-    assert code == 1 and "has 600 meters that are new to the ledger, which knows 600 of their ids without" in said
+    assert code == 1 and "has 600 meters that are new to the ledger, which knows 600 of them under ids" in said
     code, said = check(changed(later, insist=True))
-    assert code == 0 and "  600 of 600 listed meters new to the ledger are ids it knows and more characters" in said
+    assert (
+        code == 0
+        and "  600 of 600 listed meters new to the ledger seem to be meters it knows under other ids" in said
+    )
+
+
+def test_ids_that_a_spreadsheet_rounded_are_refused(homes, check):
+    homes = changed(homes, insist=False)
+    ids = ["3.25E+20", *(f"M{number:07d}" for number in range(999))]
+    Path(homes["export"]["meters"]).write_text("\n".join(["meter_id", *ids]))
+    code, said = check(homes)
+    assert code == 1 and "has 1 of 1,000 ids that look like 1.23E+17, and each may stand for several meters" in said
 
 
 def test_a_repeat_of_a_simulated_release_is_refused_too(tmp_path, check):
@@ -557,7 +573,7 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
     (tmp_path / "list.csv").write_text(f"meter_id,house\n{strata}")
     monkeypatch.setattr("meterdp.households.mechanism.FEWEST_OF_STRATUM", 60)
     (again,) = differs(release={"household_strata": ["house"]})
-    assert again.endswith(" in the groups of listed meters it is released by"), "the meters are the same"
+    assert again.endswith(" in the groups on the list of meters, or the way its ids are written"), "the same meters"
     monkeypatch.undo()
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(119)))
     assert all(line.endswith("the list of meters") for line in differs()) and len(differs()) == 2

@@ -407,6 +407,16 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
         assert words not in checked(tmp_path, capsys, tmp_path / "e.csv", export=missing)[1]
 
 
+@pytest.mark.parametrize("step", [0.1, 0.01])
+def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, capsys, step):
+    coarse = plain(frame).assign(kwh=np.floor(frame["kwh"] * 0.4 / step) * step)
+    share = (coarse["kwh"] == 0).mean()
+    coarse.to_csv(tmp_path / "e.csv", index=False)
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
+    words = f"{share:.0%} of readings are zero, for which the plain logarithm has no room"
+    assert code == 0 and (words in said) == (step == 0.1) == (share > 0.1)
+
+
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     sections = {"export": {"time_zone": ZONE, "interval_minutes": 30}, "profiles": {"log_scale": {"kind": "signed"}}}

@@ -41,6 +41,7 @@ from meterdp.ingest.inference.trial import (
     implausible,
     large_use,
     many_contradict,
+    many_zeros,
     not_to_their_end,
     outside,
     remarks,
@@ -131,7 +132,11 @@ def looked_at(
     plausible, said = implausible(trial, plausible_power_kw)
     odd += [said] if said else []
     if scale is not None:
-        lost = feed_in_lost(plausible, scale), large_use(plausible, scale, most_daily_kwh)
+        lost = (
+            feed_in_lost(plausible, scale),
+            many_zeros(plausible, scale),
+            large_use(plausible, scale, most_daily_kwh),
+        )
         odd += [words for words in lost if words]
     other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
     known = trial.known.any() or counted > without or not other_days

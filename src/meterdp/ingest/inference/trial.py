@@ -60,6 +60,8 @@ _DAY_MINUTES, _DAY_US = 24 * 60, 24 * _HOUR_US
 _HARDLY_ANY, _MOST_OF = 0.1, 0.8
 # Stamps as written are not farther than this from UTC, and the end of an interval from its start.
 _SOME_HOURS = 24
+# Share of zeros that tells on released means.
+_MANY_ZEROS = 0.1
 # Share of readings below zero that is no fault of a few meters.
 _NOTICEABLE = 0.001
 _NOTICEABLE_ENERGY = 0.01
@@ -602,6 +604,20 @@ def feed_in_lost(trial: Trial, scale: LogScale) -> str | None:
         f"{lost / given:.1%} of readings are below {below}: {where} are moved to the lower bound, or dropped if "
         "quality.repair lacks negative; where homes feed in, set profiles.log_scale to {kind: signed} and "
         f"profiles.clip_kwh_per_hour to bounds with room for it, such as {list(NET_CLIP_KWH_PER_HOUR)}"
+    )
+
+
+def many_zeros(trial: Trial, scale: LogScale) -> str | None:
+    """Say that many readings of meters that do count are zero, for which a plain logarithm has no room."""
+    counts = (trial.energy_kwh > 0).any(axis=1)
+    given = np.count_nonzero(~np.isnan(trial.energy_kwh[counts]))
+    zero = np.count_nonzero(trial.energy_kwh[counts] == 0)
+    if scale.kind != LOG or zero <= _MANY_ZEROS * given:
+        return None
+    return (
+        f"{zero / given:.0%} of readings are zero, for which the plain logarithm has no room: they become the lower "
+        "bound of profiles.clip_kwh_per_hour, and means of released profiles and forecasts may be too high; if homes "
+        "really use nothing, or meters count in large steps, see profiles.log_scale"
     )
 
 
