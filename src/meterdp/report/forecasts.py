@@ -112,14 +112,16 @@ def forecast_sentence(tables: Tables) -> str | None:
     by = data[(data["scale"] == "kwh") & (data["status"] == "run")].set_index("forecaster")
     if by.empty:
         return None
-    own = by.iloc[0]
+    own, of_sum = by.iloc[0], by["sum_rmse_kwh"] / by["sum_kwh"]
     words = f"A forecast from a household’s own past is off by {significant(own['mae'])} kWh per interval on average"
+    simple = ""
     if "rolling_mean" in by.index:
         ratio = significant(by.loc["rolling_mean", "mae_ratio"])
         words += f", and the mean of its last seven days by {ratio} times as much"
+        simple = f" (of these means: {percent(of_sum['rolling_mean'])})"
     return (
         f"{words}. The forecast sum over {counted(own['household_count'], 'household')} is off by "
-        f"{percent(own['sum_rmse_kwh'] / own['sum_kwh'])}. Add up means, not medians: the sum of the medians is "
+        f"{percent(of_sum.iloc[0])}{simple}. Add up means, not medians: the sum of the medians is "
         f"{off(own['sum_of_medians_bias_kwh'], own['sum_kwh'])}."
     )
 

@@ -181,7 +181,12 @@ def forecaster_comparison() -> pd.DataFrame:
             values |= {"mae_won_share": 0.307, "mase": 1.3509}
             values |= dict.fromkeys((*SUMS, "crps_kwh", "covered_50_share", "covered_90_share"))
             if scale == "kwh":
-                values |= {"rmse_mean_kwh": 0.531, "sum_kwh": 60.1, "sum_bias_kwh": 1.31, "sum_rmse_kwh": 9.46}
+                values |= {
+                    "rmse_mean_kwh": 0.531,
+                    "sum_kwh": 60.1,
+                    "sum_bias_kwh": 1.31,
+                    "sum_rmse_kwh": 9.46 * (made or 1),
+                }
                 values |= {"sum_of_medians_bias_kwh": -12.8}
                 values |= (
                     {"crps_kwh": 0.215, "covered_50_share": 0.517, "covered_90_share": 0.887}

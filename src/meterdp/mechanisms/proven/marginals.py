@@ -135,7 +135,7 @@ class LinearReference:
         moved = np.array([not of.weighted for of in self.directions])
         # To move an entry would change every other function of it.
         if (np.diff(moved.astype(int)) < 0).any() or (along[:, along[moved].any(axis=0)].sum(axis=0) > 1).any():
-            raise ValueError("functions that are moved must be the last, and of entries of their own")
+            raise ValueError("functions with a least value must be the last, each of an entry that no other has")
 
     @cached_property
     def weighted(self) -> LinearReference:

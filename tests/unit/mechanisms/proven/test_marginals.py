@@ -391,7 +391,7 @@ def test_functions_that_cannot_be_moved_are_no_reference():
         LinearFunction((1.0, 1.0), least=0.0)
     alone, moved = LinearFunction((1.0, 0.0)), LinearFunction((0.0, 1.0), least=0.0)
     for directions in ((moved, alone), (alone, LinearFunction((1.0, 1.0)), moved)):
-        with pytest.raises(ValueError, match="of entries of their own"):
+        with pytest.raises(ValueError, match="of an entry that no other has"):
             LinearReference(distribution(d=2), directions)
 
 
