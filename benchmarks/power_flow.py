@@ -133,7 +133,7 @@ def instead(kwh: np.ndarray, calendar: Calendar, sizes: list[int], releases: int
     covariance = np.cov(vectors.T) + 1e-9 * np.eye(vectors.shape[1])
     one = Mixture(np.ones(1), vectors.mean(axis=0)[None], covariance[None])
     noise = StudyNoise(SEED, "power flow", "one Gaussian")
-    gaussian = Population(one, np.empty(0)).draw(directions_of(settings.names), len(kwh), noise)
+    gaussian = Population(one, np.empty(0), ()).draw(len(kwh), noise)
     yield "one Gaussian, without privacy", drawn(gaussian, without_privacy, SEED)
     mean = kwh.mean(axis=0)
     yield "mean profile", np.broadcast_to(mean, kwh.shape)

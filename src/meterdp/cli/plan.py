@@ -62,7 +62,7 @@ def _plan(arguments: argparse.Namespace) -> int:
             _refuse_without_feeders(config, *size)
             why, hint = _no_plan(size[0])
             raise InputError(why, field="meters", hint=hint)
-        print("\n".join([""] * (number > 0) + [*lines(planned), _of_a_year(planned, config["release"]["delta"])]))
+        print("\n".join([""] * (number > 0) + [*lines(planned), *_of_a_year(planned, config["release"]["delta"])]))
         if arguments.figure is not None and number == 0:
             from meterdp.report.plan import draw_plans
 
@@ -70,15 +70,19 @@ def _plan(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _of_a_year(planned: Sequence[Plan], delta: float) -> str:
+def _of_a_year(planned: Sequence[Plan], delta: float) -> list[str]:
     """Say what releasing all of it every month for a year comes to."""
     from meterdp.privacy.charge import epsilon_text
     from meterdp.privacy.gaussian import epsilon_for, mu_for
 
-    mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in planned))
+    # A release of households is of a longer period.
+    monthly = [plan for plan in planned if plan.what != "households"]
+    if not monthly:
+        return []
+    mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in monthly))
     epsilon = epsilon_text(epsilon_for(math.sqrt(MONTHS) * mu, delta))
-    what = "it" if len(planned) == 1 else "all of it"
-    return f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon}."
+    what = " and ".join(plan.what for plan in monthly)
+    return [f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon}."]
 
 
 def _no_plan(meters: int) -> tuple[str, str]:

@@ -272,7 +272,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         if charged:
             # A large epsilon sets aside more of delta for the grid of the noise than is used (safe_noise.md, 3).
             epsilon, setting = epsilon_text(epsilon_of(charge, delta)), requests[-1].setting
-            asked_for = epsilon_text(service.config["release"][setting.removeprefix("release.")])
+            asked_for = f"{service.config['release'][setting.removeprefix('release.')]:g}"
             of = setting if epsilon == asked_for else f"{setting}: {asked_for}"
             cost = f"charged epsilon {epsilon} at delta {delta:g} ({of})"
         elif requests[-1].key in new:

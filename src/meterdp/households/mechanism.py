@@ -86,6 +86,15 @@ def directions_of(
     )
 
 
+def functions_of(entries: Sequence[str]) -> list[dict]:
+    """Return the functions of vectors with named entries that are measured, as they are stated, in order."""
+    return [
+        {"name": name, "entries": of, "least": LEAST.get(name)}
+        for name, of in MEASURED.items()
+        if of.keys() <= set(entries)
+    ]
+
+
 def strata_of(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the names of strata in ascending order, and the stratum 0..S-1 of every listed meter, (N,).
 

@@ -17,9 +17,9 @@ from meterdp.households.common import CommonSeries
 from meterdp.households.configured import calendar_of, days_off
 from meterdp.households.consistent import consistent
 from meterdp.households.generate import HouseholdGenerator
-from meterdp.households.mechanism import LEAST, MEASURED, Population, directions_of
+from meterdp.households.mechanism import MEASURED, Population, directions_of, functions_of
 from meterdp.households.vector import VectorSettings
-from meterdp.mechanisms.proven.marginals import LINEAR_COSINES, Directions
+from meterdp.mechanisms.proven.marginals import LINEAR_COSINES, Directions, LinearReference
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 
@@ -37,22 +37,18 @@ def _words(stratum: str) -> set[str]:
     return {word.strip() for word in stratum.split(",") if word.strip()}
 
 
-def _functions(settings: VectorSettings) -> list[dict]:
-    """Return the functions whose distributions are measured, in the order of their exponents."""
-    return [
-        {"name": name, "entries": of, "least": LEAST.get(name)}
-        for name, of in MEASURED.items()
-        if of.keys() <= set(settings.names)
-    ]
-
-
 def _directions(functions: list[dict] | dict, settings: VectorSettings) -> Directions:
-    """Read what :func:`_functions` states; earlier releases state fewer, without order or least values."""
+    """Read what :func:`functions_of` states; earlier releases state fewer, without order or least values."""
     if isinstance(functions, dict):
         return directions_of(settings.names, {name: functions[name] for name in MEASURED if name in functions}, {})
     measured = {one["name"]: dict(one["entries"]) for one in functions}
     least = {one["name"]: one["least"] for one in functions if one["least"] is not None}
     return directions_of(settings.names, measured, least)
+
+
+def _can_be_drawn(population: Population) -> bool:
+    parts = LinearReference(population.mixture, population.directions).parts
+    return parts[0].stop > 0 and parts[-1].stop == population.exponents.size
 
 
 def drawn_vectors(
@@ -174,10 +170,10 @@ class ReleasedHouseholds:
                     "name": entry.name,
                     "means": entry.meaning,
                     "unit": entry.unit,
-                    "low": entry.low,
-                    "high": entry.high,
+                    "low": float(low),
+                    "high": float(high),
                 }
-                for entry in settings.entries
+                for entry, low, high in zip(settings.entries, *settings.bounds, strict=True)
             ],
             "strata": [
                 {
@@ -191,7 +187,7 @@ class ReleasedHouseholds:
                 for (name, listed), population in zip(self.listed.items(), self.populations, strict=True)
             ],
             "common": self.common and {"z": self.common.z.tolist(), "share": self.common.share},
-            "reweighting": {"functions": _functions(self.settings), "cosines": LINEAR_COSINES},
+            "reweighting": {"functions": functions_of(self.settings.names), "cosines": LINEAR_COSINES},
         }
 
     @classmethod
@@ -210,6 +206,9 @@ class ReleasedHouseholds:
             )
             if settings.names != [entry["name"] for entry in stated["entries"]]:
                 raise ValueError("entries of another version")
+            bounds = tuple(tuple(float(entry[end]) for entry in stated["entries"]) for end in ("low", "high"))
+            if bounds != tuple(map(tuple, settings.bounds.tolist())):
+                settings = replace(settings, earlier_bounds=bounds)
             strata = stated["strata"]
             directions = _directions(stated["reweighting"]["functions"], settings)
             populations = tuple(
@@ -220,12 +219,14 @@ class ReleasedHouseholds:
                 )
                 for one in strata
             )
+            if not all(_can_be_drawn(one) for one in populations if one.exponents.size):
+                raise ValueError("other functions than exponents")
             common = stated["common"]
             if common is not None:
                 common = CommonSeries(np.array(common["z"], float), float(common["share"]))
             listed = {one["name"]: one["listed_meters"] for one in strata}
             return cls(settings, stated["holidays_of"], listed, populations, common)
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise InputError(
                 "does not hold released households", file=file, hint="name a folder release/households, unchanged"
             ) from None

@@ -146,6 +146,8 @@ class VectorSettings:
     typical_kw: float | None = None  # of a home that is not known; by default what lies between the bounds
     # What every reading was clipped to before anything was computed, at least from zero on.
     reading_kw: tuple[float, float] = (-np.inf, np.inf)
+    # Lowest and highest values of the entries in a folder of an earlier version, if they were others.
+    earlier_bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @cached_property
     def columns(self) -> Columns:
@@ -184,6 +186,8 @@ class VectorSettings:
     @cached_property
     def bounds(self) -> np.ndarray:
         """Lowest and highest values, (2, d)."""
+        if self.earlier_bounds is not None:
+            return np.array(self.earlier_bounds)
         return np.array([[entry.low for entry in self.entries], [entry.high for entry in self.entries]])
 
     @cached_property

@@ -233,7 +233,8 @@ class MeterMonths:
 
     def __init__(self, starts_us: np.ndarray, time_zone: str):
         self.time_zone = time_zone
-        first, last = starts_us[[0, -1]].astype("datetime64[us]").astype("datetime64[M]")
+        ends_us = starts_us[[0, -1]] if len(starts_us) else np.zeros(2, np.int64)
+        first, last = ends_us.astype("datetime64[us]").astype("datetime64[M]")
         self._months = np.arange(first - 1, last + 2)  # all that the first and the last slot can be in
         begins_us = midnights_us(self._months.astype("datetime64[us]").astype(np.int64), time_zone)
         self._first = np.searchsorted(starts_us, begins_us)

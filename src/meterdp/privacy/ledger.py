@@ -521,7 +521,8 @@ def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:
 
 def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
     """Return the list of a request, and the charges of stored releases of the same artefact and days about some of
-    the same meters, oldest first. The last days of two periods are the same if four fifths of the longer ones are.
+    the same meters, oldest first. The last days of two periods are the same if four fifths of the longer ones
+    are, or if all that are asked for were released.
     """
     stored = file.entries.archives()
     meters = file.add_list(request.meters, request.former_lists)[0] if request.meters else None
@@ -529,7 +530,7 @@ def _alike(request: Request, file: LedgerFile) -> tuple[str | None, list[dict]]:
 
     def same(event: Mapping) -> bool:
         if "window" in event["words"] and "window" in request.parameters and all(own := _days_of(event)):
-            return days_in_common(own, days) >= _SAME_DAYS
+            return days_in_common(own, days) >= _SAME_DAYS or own[0] <= days[0] <= days[1] <= own[1]
         return list(event.get("days") or ("", "")) == list(request.days) or _days_of(event) == days
 
     alike = [

@@ -268,8 +268,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         expected=(
             Expected("energy of a feeder in an interval, as a share of typical use", error, NORMAL_95 * error, guess),
         ),
-        found="computed from a public distribution of households; a feeder is mostly off in the same direction in "
-        "releases of other months",
+        found="computed from a public distribution of households",
         again=again,
         difference=difference if public.feeders > 1 else None,
         useless=_same_days(mechanism),
@@ -408,9 +407,9 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
             "spreadsheet that expects semicolons imports it as text",
             "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals "
             f"it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is "
-            "below. The errors of a feeder mostly go the same way in all its intervals, and in its releases of other "
-            f"months, so that of a sum, such as a day or a year, is nearly the sum of the errors. {several}There "
-            f"{sizes} feeder: the fewer, the more its total follows the mean of all listed meters",
+            "below. The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as a "
+            f"day, is nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total "
+            "follows the mean of all listed meters, in every release alike: adding up months does not mend it",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),

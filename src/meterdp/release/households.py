@@ -18,8 +18,6 @@ from meterdp.households.common import BLOCKS
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     FEWEST_OF_STRATUM,
-    LEAST,
-    MEASURED,
     OTHERS,
     Answers,
     HouseholdRecords,
@@ -27,6 +25,7 @@ from meterdp.households.mechanism import (
     HouseholdsPublic,
     Population,
     directions_of,
+    functions_of,
     least_common,
     strata_of,
 )
@@ -181,8 +180,7 @@ class ReleasedPopulation(Calibrated):
                 "entries": settings.names,
                 "bounds": settings.bounds.tolist(),
                 "strata": dict(zip(self.strata, public.sizes, strict=True)),
-                "measured": MEASURED,
-                "least": LEAST,
+                "measured": functions_of(settings.names),
                 "days": public.days,
                 "blocks_of_a_day": BLOCKS,
                 "prior_mixture_sha256": None if prior is None else prior.sha256,

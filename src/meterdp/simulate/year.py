@@ -19,10 +19,10 @@ DAYS_PER_YEAR = 365.25
 # Vacations around the turn of the year begin from 22 December to 2 January, days since 1 January (a day less in a
 # leap year).
 _TURN_OF_YEAR = (355, 367)
-# Second homes: their summer, first day and day after the last with standard deviations, weekends and weeks, days;
-# base load when empty.
+# Second homes: first day and day after the last of their summer, with a standard deviation; other stays; base load
+# when empty.
 _SUMMER, _SUMMER_STD = (170, 243), 12.0
-_WEEKENDS, _WEEKEND, _WEEKS, _WEEK = 8, 2, 3, 7
+_SHORT_STAYS, _SHORT_DAYS, _LONG_STAYS, _LONG_DAYS = 8, 2, 3, 7
 _BASE_KW = (0.03, 0.1)
 
 
@@ -111,15 +111,15 @@ def with_second_homes(kwh: np.ndarray, day: np.ndarray, hours: float, share: flo
     """Return readings (H, T) of households of which a share, as whole homes, stand empty most of a year.
 
     ``day`` (T,) is the local day from 0 of every interval of so many ``hours``. Of three such homes two are lived in
-    for a summer and some weekends, and one for three weeks; two have a base load when empty, and one has none.
+    for a summer and two days at a time, and one for three weeks; two have a base load when empty, and one has none.
     """
     out, count = kwh.copy(), round(share * len(kwh))
     for number, home in enumerate((np.arange(count) * len(kwh) / max(count, 1)).astype(int)):
         rng, kind = keyed_generator(seed, "second homes", int(home)), number % 3
-        spells = [(first, first + _WEEKEND) for first in rng.integers(day[-1] + 1, size=_WEEKENDS)]
+        spells = [(first, first + _SHORT_DAYS) for first in rng.integers(day[-1] + 1, size=_SHORT_STAYS)]
         spells.append(tuple(rng.normal(_SUMMER, _SUMMER_STD).astype(int)))
         if kind == 0:
-            spells = [(first, first + _WEEK) for first in rng.integers(day[-1] + 1, size=_WEEKS)]
+            spells = [(first, first + _LONG_DAYS) for first in rng.integers(day[-1] + 1, size=_LONG_STAYS)]
         lived_in = np.zeros(day[-1] + 1, dtype=bool)
         for first, end in spells:
             lived_in[first:end] = True

@@ -20,7 +20,11 @@ PRIOR = PriorMixture(
             np.stack([np.diag((0.1 * (HIGH - LOW)) ** 2)] * 2)),
     "made up",
 )  # fmt: skip
-DIRECTIONS = (LinearFunction((1.0, 0.0, 0.0, 0.0)), LinearFunction((0.0, 0.0, 0.0, -2.0), least=-12.0))
+DIRECTIONS = (
+    LinearFunction((1.0, 0.0, 0.0, 0.0)),
+    LinearFunction((0.5, -1.0, 2.0, 0.0)),
+    LinearFunction((0.0, 0.0, 0.0, -2.0), least=-12.0),
+)
 ENDS = {
     "opposite corners": (LOW, HIGH),
     "neighbouring corners": (HIGH, np.where(np.arange(D) == 0, LOW, HIGH)),

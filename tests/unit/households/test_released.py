@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.noise import StudyNoise
+from meterdp.errors import InputError
 from meterdp.households.columns import Columns
 from meterdp.households.common import BLOCKS, CommonSeries
 from meterdp.households.configured import calendar_of
@@ -17,11 +18,13 @@ from meterdp.households.mechanism import (
     HouseholdRecords,
     Households,
     HouseholdsPublic,
+    Population,
     directions_of,
 )
 from meterdp.households.released import ReleasedHouseholds
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
+from meterdp.mixture.draws import Mixture
 from meterdp.release.service import as_json
 from tests.unit.households.homes import YEAR, seasonal, simulated
 
@@ -34,6 +37,11 @@ def released(calendar):
     z[:2], z[-2:] = 3.0, -3.0
     common = CommonSeries(np.repeat(z[:, None], BLOCKS, axis=1), 0.1)
     return ReleasedHouseholds(VectorSettings(calendar), None, {"all": 1}, (), common)
+
+
+def of_one_mixture(settings, mean, std):
+    mixture = Mixture(np.ones(1), mean[None], np.diag(std**2)[None])
+    return ReleasedHouseholds(settings, None, {"all": 1}, (Population(mixture, np.empty(0), ()),), None)
 
 
 def daily_kwh(release, vectors, year=None):
@@ -84,6 +92,33 @@ def test_a_release_is_drawn_by_the_functions_it_states(of_earlier):
     assert read.directions == directions
     drawn = [one.draw(20, StudyNoise(2, "drawn")) for one in (read, *populations)]
     assert np.array_equal(*drawn)
+
+
+@pytest.mark.parametrize("reach", [0.5, 1.0])
+def test_homes_of_a_folder_keep_within_the_bounds_it_states(reach):
+    """Zeros were at most half of the readings in earlier versions."""
+    settings = VectorSettings(NINE_WEEKS)
+    at = settings.names.index("zero_share")
+    mean = settings.typical + 0.4 * np.eye(len(settings.names))[at]
+    stated = of_one_mixture(settings, mean, np.where(np.arange(len(mean)) == at, 0.3, 1e-3)).stated
+    stated["entries"][at] |= {"low": -reach, "high": reach}
+    read = ReleasedHouseholds.of(as_json(stated))
+    assert read.stated["entries"][at]["high"] == reach
+    assert (read.settings == settings) == (reach == 1.0)
+    _, vectors = read.draw(300, StudyNoise(2, "drawn"))
+    assert (vectors[:, at] == reach).mean() > 0.2 if reach == 0.5 else vectors[:, at].max() > 0.8
+
+
+@pytest.mark.parametrize(
+    "functions", [[], {}, {"acf_day": 3}, [{"name": "acf_day"}], [{"name": "a", "entries": 3, "least": None}]]
+)
+def test_a_folder_whose_functions_were_changed_is_refused(functions):
+    settings = VectorSettings(NINE_WEEKS)
+    stated = of_one_mixture(settings, settings.typical, np.ones(len(settings.names))).stated
+    stated["strata"][0]["exponents"] = [0.0] * 12
+    stated["reweighting"]["functions"] = functions
+    with pytest.raises(InputError, match="does not hold released households"):
+        ReleasedHouseholds.of(as_json(stated))
 
 
 def test_nine_weeks_drawn_for_a_year_use_as_much_in_every_month(short):

@@ -40,7 +40,7 @@ class LinearFunction:
 
     What a mixture has below ``least`` counts as being there. Where most records have the least value, records of a
     mixture cannot be weighted to have it, too; such a function is a single entry, whose values are moved
-    (:func:`moved`).
+    (:func:`sample_linear`).
     """
 
     coefficients: tuple[float, ...]  # (d,)
