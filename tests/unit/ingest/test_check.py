@@ -25,6 +25,7 @@ from meterdp.ingest.inference.examine import (
 )
 from meterdp.ingest.inference.listed import have
 from meterdp.ingest.inference.quantities import parts_of
+from meterdp.ingest.inference.table import decoded
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
@@ -886,6 +887,20 @@ def test_the_encoding_is_proposed_where_registers_come_later(tmp_path, capsys, e
     assert f"  encoding: {encoding}\n" in said and "is not UTF-8 text" not in said
 
 
+@pytest.mark.parametrize(
+    "text, encoding, proposed",
+    [
+        ("計器,時刻,電力量\n1,順潮流,ﾔﾏﾀﾞ ﾀﾛｳ\n", "cp932", "cp932"),
+        ("števec,začetek,količina\nšola,žaga,Žiče\n", "windows-1250", "windows-1252"),
+        ("Žižkov,příliš,žluťoučký\n", "windows-1250", "windows-1250"),
+        ("мерач;време;потрошња\nЉубљана;Њива;ћуприја\n", "windows-1251", "windows-1251"),
+        ("énergie;cœur – „œuf“\nŒuvre;Noël\n", "windows-1252", "windows-1252"),
+    ],
+)
+def test_japanese_is_told_from_letters_where_windows_has_them_too(text, encoding, proposed):
+    assert decoded(text.encode(encoding))[1] == proposed
+
+
 def test_one_line_that_is_not_utf_8_makes_no_other_encoding(tmp_path, frame, capsys):
     lines = plain(frame.assign(meter_id="é" + frame["meter_id"])).to_csv(index=False).encode().splitlines(True)
     (tmp_path / "e.csv").write_bytes(b"".join([*lines[:9], b"\xe9M000,2025-03-10 00:00,1\n", *lines[9:]]))
@@ -919,8 +934,9 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
         assert meters.meter_column == "Zählpunktbezeichnung" and meters.meter_ids == ["M1", "M2"]
         assert meters.said_of == {"Konto": {"M1": "7", "M2": "8"}, "Tarif": said}
         assert digest_of_meters(data) == digest_of_meters(b"meter_id\nM2\nM1\n")
-    with pytest.raises(InputError, match="is no CSV file"):
-        parse_meter_list(b"PK\x03\x04\x81\x8d")
+    for data in (b"PK\x03\x04\x81\x8d", "meter_id,契約\nM1,従量電灯\n".encode("cp932")):
+        with pytest.raises(InputError, match="is no CSV file; save the list as CSV UTF-8"):
+            parse_meter_list(data)
 
 
 def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_groups(tmp_path, frame, capsys):
