@@ -1166,6 +1166,7 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
             "Feed-in kWh",
             "Einspeisung (kWh)",
             "teruglevering kWh",
+            "逆潮流 kWh",
             "Injection kWh",
         ),
         *("Energia immessa kWh", "Energía vertida", "kWh received", "returned_kwh", "Generation kWh"),

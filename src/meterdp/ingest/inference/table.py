@@ -302,18 +302,18 @@ def decoded(head: bytes) -> tuple[str, str | None]:
 
 
 def _is_japanese(text: bytes) -> bool:
-    """Whether bytes are words in Shift-JIS, most characters of which begin with a byte from 0x81 to 0x9F.
+    """Whether bytes are runs of Shift-JIS, most characters of which begin with a byte from 0x81 to 0x9F.
 
     Few letters of other encodings are there; that of one and the ASCII after it look like a character alone.
     """
     try:
-        words = re.findall(r"[^\x00-\x7f]+", codecs.getincrementaldecoder("cp932")().decode(text))
+        runs = re.findall(r"[^\x00-\x7f]+", codecs.getincrementaldecoder("cp932")().decode(text))
     except UnicodeDecodeError:
         return False
-    together = "".join(word for word in words if len(word) > 1)
+    together = "".join(run for run in runs if len(run) > 1)
     first = [character.encode("cp932")[0] for character in together]
     usual, rare = sum(0x81 <= byte <= 0x9F for byte in first), sum(byte >= 0xE0 for byte in first)
-    return usual > 3 * rare and 2 * len(together) > sum(map(len, words))
+    return usual > 3 * rare and 2 * len(together) > sum(map(len, runs))
 
 
 @lru_cache(maxsize=1 + _MORE_FILES)  # a check asks several times about the same files
