@@ -1769,6 +1769,25 @@ def test_a_file_of_several_that_cannot_be_read_is_named_with_its_reason(tmp_path
 
 
 @pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("titled", [(1, 2), (0,)])
+def test_a_title_above_the_header_of_some_files_is_said_with_what_to_do(tmp_path, frame, capsys, listed, titled):
+    """Such files are intact."""
+    folder, settings = months(tmp_path / "export", frame)
+    for number in titled:
+        file = folder / f"{number}.csv"
+        file.write_text("All of March\n" + file.read_text())
+    settings |= {"skip_rows": 1} if 0 in titled else {}
+    code, said = checked_with(tmp_path, capsys, folder, settings, listed)
+    rows, skip = ((2, 1), 0) if 0 in titled else ((1, 2), 1)
+    wrong = "row {}, field 'meter_id': is not in this row but in row {}, which seems to be the header; ".format(*rows)
+    hint = f"delete the rows above the headers, or set export.skip_rows to {skip} if all files have as many"
+    assert code == (not listed) and f"file 2 of 3, in order of names, {wrong}{hint}" in said
+    assert "cut short or damaged" not in said
+    main(["check", str(folder), "--time-zone", ZONE])
+    assert "\n  2 files unreadable, or not readable to the end\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("listed", [False, True])
 def test_a_column_that_no_file_has_is_refused(tmp_path, frame, capsys, listed):
     folder, settings = months(tmp_path / "export", frame)
     code, said = checked_with(tmp_path, capsys, folder, settings | {"energy_column": "Leistung"}, listed)

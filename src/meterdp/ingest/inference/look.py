@@ -101,7 +101,7 @@ def looked_at(
         found = [*otherwise, *trial.findings(path)]
         refused = first_refusal(path, trial)
         odd += [f"counted as missing: {error}" for error in refused]
-        named = {str(error.file) for error in (*refused, *unread) if error.row is None}
+        named = {str(error.file) for error in refused if error.row is None} | {str(error.file) for error in unread}
         odd += not_to_their_end(path, trial, named)
     else:
         try:
