@@ -654,7 +654,8 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and f"of 4 listed meters, {have(lost)} no reading that counts" in said
-    assert f"{lost} listed meters are in the export with different leading zeros, blanks, signs or capitals" in said
+    meters = "1 listed meter is" if lost == 1 else f"{lost} listed meters are"
+    assert f"{meters} in the export with different leading zeros, blanks, signs or capitals, or full-width" in said
     assert ("a release would mostly hold noise around a public guess" in said) == most
 
 
@@ -687,7 +688,7 @@ def test_ids_that_differ_in_capitals_or_blanks_are_told(tmp_path, frame, capsys,
     frame = plain(frame).replace({"meter_id": {"M002": other}})
     frame.loc[9, "kwh"] = np.inf
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "1 of 4 ids in the export differs from another only in capitals or blanks"
+    words = "1 of 4 ids in the export differs from another only in capitals, blanks or full-width digits"
     assert main(["check", str(tmp_path / "e.csv")]) == 0
     said = capsys.readouterr().out
     assert words in said and "  1 row: the reading is infinite\n" in said
@@ -1587,7 +1588,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     )
     assert said(some[0])[0] == 0  # the same row twice, and no sign of rounding
     code, text = said("5.90544E+17")
-    assert code == 0 and "1 of the ids on the list look like 1.23E+17, and each may stand for several meters" in text
+    assert code == 0 and "1 of the ids on the list looks like 1.23E+17, and each may stand for several meters" in text
     assert "(4 listed meters, 3 of them with readings; 3 of 6 meters in the export are not on the list)" in text
     for rounded in ("590543520100104000", "590543520100104192"):
         code, text = said(rounded, ids=some[1:])
@@ -1596,7 +1597,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "not on the list" not in said(*numbers[3:])[1]
     frame.assign(meter_id="5,90544E+17").to_csv(tmp_path / "e.csv", index=False, sep=";")
     main(["check", str(tmp_path / "e.csv")])
-    assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
+    assert "1 of the ids in the export looks like 1.23E+17" in capsys.readouterr().out
 
 
 def test_first_rows_without_a_change_of_clocks_are_not_said_to_be_the_period(tmp_path, capsys, few_looked_at):
@@ -1621,7 +1622,7 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
     export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
-    words = "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off"
+    words = "1 of 11 listed meters is not in the first rows, which seem to name all meters (a release would be off"
     assert code == 0 and (words in said) == (not others)
     newer = frame[frame["interval_start"] >= "2025-04-06"].replace({"meter_id": {"M000": "X1"}})
     newer.to_csv(tmp_path / "export/3.csv", index=False)
@@ -1629,22 +1630,21 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("ids", ["other", "lower", "beside"])
+@pytest.mark.parametrize("ids", ["other", "lower", "full width", "beside"])
 def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, request, whole, ids):
     if not whole:
         request.getfixturevalue("few_looked_at")
     frame = plain(readings()).assign(account=lambda f: "A" + f["meter_id"].str[1:])
     frame.to_csv(tmp_path / "e.csv", index=False)
-    listed = {"other": "X{:03d}", "lower": "m{:03d}", "beside": "A{:03d}"}[ids]
+    listed = {"other": "X{:03d}", "lower": "m{:03d}", "full width": "M０{:02d}", "beside": "A{:03d}"}[ids]
     (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(listed.format(n) for n in range(METERS))]) + "\n")
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "(4 listed meters, 0 of them with readings): a study would be empty" in said
     assert "of 4 listed meters, 4 have no reading that counts (a release would mostly hold noise" in said
-    assert ("listed meters are in the export with different leading zeros, blanks, signs or capitals" in said) == (
-        ids == "lower"
-    )
+    words = "listed meters are in the export with different leading zeros, blanks, signs or capitals, or full-width"
+    assert (words in said) == (ids in ("lower", "full width"))
     assert ("ids from the list are in the column 'account' (export.meter_column)" in said) == (ids == "beside")
 
 
@@ -1850,9 +1850,12 @@ def test_listed_meters_that_an_export_lacks_are_told_from_its_first_rows(
     settings |= {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
     settings |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
-    there = "have no file named after them" if export == "a file per meter" else "are not in the first rows"
+    there = ("has no file named after it", "is not in the first rows")
+    there = there if unknown == 1 else ("have no file named after them", "are not in the first rows")
+    there = there[export != "a file per meter"]
     assert code == 0 and (f"{unknown} of 4 listed meters {there}" in said) == (unknown > 0)
-    assert (f"; {unknown} of 4 meters in the export are not on the list)" in said) == (unknown > 0)
+    are = "is" if unknown == 1 else "are"
+    assert (f"; {unknown} of 4 meters in the export {are} not on the list)" in said) == (unknown > 0)
     assert ("(4 files; " in said) == (export == "a file per meter")
     if unknown:
         [line] = [line for line in said.splitlines() if "listed meters" in line and there in line]
