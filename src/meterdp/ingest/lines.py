@@ -18,7 +18,7 @@ import numpy as np
 INNER_DELIMITER = "\ue000"
 OLD_MAC = "has lines that end in a carriage return alone, as on old Macs"
 NO_UTF8 = "is not UTF-8 text"
-NO_UTF8_HINT = "set export.encoding to that of the file, such as windows-1252, or save the export as UTF-8"
+NO_UTF8_HINT = "set export.encoding to that of the file, such as windows-1252 or cp932, or save the export as UTF-8"
 OLD_MAC_HINT = "save the export with the line ends of Unix or Windows"
 # pyarrow takes a byte-order mark off the first line it is given, whichever that is; so all lines lose theirs.
 _MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)

@@ -187,7 +187,7 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         if not meter or len(row) != len(header):
             raise InputError("does not name one meter", file=path, row=number, hint=_ONCE)
         if (name := plain_name(meter)) in known:
-            problem = "names a meter a second time, in other capitals or with other blanks"
+            problem = "names a meter a second time, in other capitals, with other blanks or in full width"
             raise InputError(problem, file=path, row=number, hint=f"{_ONCE}, and give different meters different ids")
         known.add(name)
         row_of[meter] = row

@@ -29,7 +29,20 @@ from meterdp.ingest.shapes import SPREADSHEET, UNIX
 
 DECIMALS = (".", ",")
 # Windows' names take in those of ISO 8859, of which they are a little more.
-ENCODINGS = ("utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1253", "windows-1254")
+ENCODINGS = (
+    "utf-8",
+    "utf-16",
+    "windows-1252",
+    "windows-1250",
+    "windows-1251",
+    "windows-1253",
+    "windows-1254",
+    "cp932",
+    "shift_jis",
+    "gb18030",
+    "big5",
+    "euc_kr",
+)
 # What stands for a mark: blanks that do not break a line and a typographic apostrophe are the same marks.
 _WRITTEN_AS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
 THOUSANDS = tuple(_WRITTEN_AS)

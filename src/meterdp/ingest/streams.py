@@ -24,6 +24,9 @@ from meterdp.ingest.settings import ExportSettings
 GZIP_START = b"\x1f\x8b"
 # What the decompressors raise on damaged input; pyarrow raises OSError, and errors of its own on Parquet.
 DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, pa.ArrowException)
+# Windows writes a little more under these names than they stand for. None has codes that hold for what follows, so
+# nothing in one line changes how another is read.
+_OF_WINDOWS = {"shift_jis": "cp932", "big5": "cp950", "euc_kr": "cp949"}
 
 
 @dataclass
@@ -59,7 +62,8 @@ class _AsUtf8(io.RawIOBase):
     """Text of another encoding as UTF-8; bytes that mean nothing in it are marked as such, U+FFFD."""
 
     def __init__(self, stream, encoding: str):
-        self._stream, self._decoder, self._rest = stream, codecs.getincrementaldecoder(encoding)("replace"), b""
+        decoder = codecs.getincrementaldecoder(_OF_WINDOWS.get(encoding, encoding))
+        self._stream, self._decoder, self._rest = stream, decoder("replace"), b""
 
     def readable(self) -> bool:
         return True

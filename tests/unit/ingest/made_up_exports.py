@@ -342,6 +342,7 @@ READ: dict[str, tuple[str, Callable, dict]] = {
         {"encoding": "windows-1250"},
     ),
     "Bulgarian Windows": ("e.csv", _named("електромер час", "windows-1251"), {"encoding": "windows-1251"}),
+    "Japanese Windows": ("e.csv", _named("供給地点特定番号", "cp932"), {"encoding": "cp932"}),
     "Parquet": ("e.parquet", _parquet, {"format": "parquet"}),
     "Parquet called CSV": ("e.csv", _parquet, {"format": "parquet"}),
 }

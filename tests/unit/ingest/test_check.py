@@ -25,6 +25,7 @@ from meterdp.ingest.inference.examine import (
 )
 from meterdp.ingest.inference.listed import have
 from meterdp.ingest.inference.quantities import parts_of
+from meterdp.ingest.inference.table import decoded
 from meterdp.ingest.inference.trial import first_batches, try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
@@ -663,7 +664,8 @@ def test_ids_that_lost_their_zeros_are_told(tmp_path, frame, capsys, lost, most)
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and f"of 4 listed meters, {have(lost)} no reading that counts" in said
-    assert f"{lost} listed meters are in the export with different leading zeros, blanks, signs or capitals" in said
+    meters = "1 listed meter is" if lost == 1 else f"{lost} listed meters are"
+    assert f"{meters} in the export with different leading zeros, blanks, signs or capitals, or full-width" in said
     assert ("a release would mostly hold noise around a public guess" in said) == most
 
 
@@ -696,7 +698,7 @@ def test_ids_that_differ_in_capitals_or_blanks_are_told(tmp_path, frame, capsys,
     frame = plain(frame).replace({"meter_id": {"M002": other}})
     frame.loc[9, "kwh"] = np.inf
     frame.to_csv(tmp_path / "e.csv", index=False)
-    words = "1 of 4 ids in the export differs from another only in capitals or blanks"
+    words = "1 of 4 ids in the export differs from another only in capitals, blanks or full-width digits"
     assert main(["check", str(tmp_path / "e.csv")]) == 0
     said = capsys.readouterr().out
     assert words in said and "  1 row: the reading is infinite\n" in said
@@ -896,6 +898,20 @@ def test_the_encoding_is_proposed_where_registers_come_later(tmp_path, capsys, e
     assert f"  encoding: {encoding}\n" in said and "is not UTF-8 text" not in said
 
 
+@pytest.mark.parametrize(
+    "text, encoding, proposed",
+    [
+        ("計器,時刻,電力量\n1,順潮流,ﾔﾏﾀﾞ ﾀﾛｳ\n", "cp932", "cp932"),
+        ("števec,začetek,količina\nšola,žaga,Žiče\n", "windows-1250", "windows-1252"),
+        ("Žižkov,příliš,žluťoučký\n", "windows-1250", "windows-1250"),
+        ("мерач;време;потрошња\nЉубљана;Њива;ћуприја\n", "windows-1251", "windows-1251"),
+        ("énergie;cœur – „œuf“\nŒuvre;Noël\n", "windows-1252", "windows-1252"),
+    ],
+)
+def test_japanese_is_told_from_letters_where_windows_has_them_too(text, encoding, proposed):
+    assert decoded(text.encode(encoding))[1] == proposed
+
+
 def test_one_line_that_is_not_utf_8_makes_no_other_encoding(tmp_path, frame, capsys):
     lines = plain(frame.assign(meter_id="é" + frame["meter_id"])).to_csv(index=False).encode().splitlines(True)
     (tmp_path / "e.csv").write_bytes(b"".join([*lines[:9], b"\xe9M000,2025-03-10 00:00,1\n", *lines[9:]]))
@@ -929,8 +945,9 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
         assert meters.meter_column == "Zählpunktbezeichnung" and meters.meter_ids == ["M1", "M2"]
         assert meters.said_of == {"Konto": {"M1": "7", "M2": "8"}, "Tarif": said}
         assert digest_of_meters(data) == digest_of_meters(b"meter_id\nM2\nM1\n")
-    with pytest.raises(InputError, match="is no CSV file"):
-        parse_meter_list(b"PK\x03\x04\x81\x8d")
+    for data in (b"PK\x03\x04\x81\x8d", "meter_id,契約\nM1,従量電灯\n".encode("cp932")):
+        with pytest.raises(InputError, match="is no CSV file; save the list as CSV UTF-8"):
+            parse_meter_list(data)
 
 
 def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_groups(tmp_path, frame, capsys):
@@ -1160,6 +1177,7 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
             "Feed-in kWh",
             "Einspeisung (kWh)",
             "teruglevering kWh",
+            "逆潮流 kWh",
             "Injection kWh",
         ),
         *("Energia immessa kWh", "Energía vertida", "kWh received", "returned_kwh", "Generation kWh"),
@@ -1580,7 +1598,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     )
     assert said(some[0])[0] == 0  # the same row twice, and no sign of rounding
     code, text = said("5.90544E+17")
-    assert code == 0 and "1 of the ids on the list look like 1.23E+17, and each may stand for several meters" in text
+    assert code == 0 and "1 of the ids on the list looks like 1.23E+17, and each may stand for several meters" in text
     assert "(4 listed meters, 3 of them with readings; 3 of 6 meters in the export are not on the list)" in text
     for rounded in ("590543520100104000", "590543520100104192"):
         code, text = said(rounded, ids=some[1:])
@@ -1589,7 +1607,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
     assert "not on the list" not in said(*numbers[3:])[1]
     frame.assign(meter_id="5,90544E+17").to_csv(tmp_path / "e.csv", index=False, sep=";")
     main(["check", str(tmp_path / "e.csv")])
-    assert "1 of the ids in the export look like 1.23E+17" in capsys.readouterr().out
+    assert "1 of the ids in the export looks like 1.23E+17" in capsys.readouterr().out
 
 
 def test_first_rows_without_a_change_of_clocks_are_not_said_to_be_the_period(tmp_path, capsys, few_looked_at):
@@ -1614,7 +1632,7 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "meters.csv")}
     export |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
-    words = "1 of 11 listed meters are not in the first rows, which seem to name all meters (a release would be off"
+    words = "1 of 11 listed meters is not in the first rows, which seem to name all meters (a release would be off"
     assert code == 0 and (words in said) == (not others)
     newer = frame[frame["interval_start"] >= "2025-04-06"].replace({"meter_id": {"M000": "X1"}})
     newer.to_csv(tmp_path / "export/3.csv", index=False)
@@ -1622,22 +1640,21 @@ def test_months_that_name_the_same_meters_tell_who_of_a_list_is_not_there(tmp_pa
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("ids", ["other", "lower", "beside"])
+@pytest.mark.parametrize("ids", ["other", "lower", "full width", "beside"])
 def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, request, whole, ids):
     if not whole:
         request.getfixturevalue("few_looked_at")
     frame = plain(readings()).assign(account=lambda f: "A" + f["meter_id"].str[1:])
     frame.to_csv(tmp_path / "e.csv", index=False)
-    listed = {"other": "X{:03d}", "lower": "m{:03d}", "beside": "A{:03d}"}[ids]
+    listed = {"other": "X{:03d}", "lower": "m{:03d}", "full width": "M０{:02d}", "beside": "A{:03d}"}[ids]
     (tmp_path / "list.csv").write_text("\n".join(["meter_id", *(listed.format(n) for n in range(METERS))]) + "\n")
     days = {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     export = {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv"), **days}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "(4 listed meters, 0 of them with readings): a study would be empty" in said
     assert "of 4 listed meters, 4 have no reading that counts (a release would mostly hold noise" in said
-    assert ("listed meters are in the export with different leading zeros, blanks, signs or capitals" in said) == (
-        ids == "lower"
-    )
+    words = "listed meters are in the export with different leading zeros, blanks, signs or capitals, or full-width"
+    assert (words in said) == (ids in ("lower", "full width"))
     assert ("ids from the list are in the column 'account' (export.meter_column)" in said) == (ids == "beside")
 
 
@@ -1762,6 +1779,25 @@ def test_a_file_of_several_that_cannot_be_read_is_named_with_its_reason(tmp_path
 
 
 @pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("titled", [(1, 2), (0,)])
+def test_a_title_above_the_header_of_some_files_is_said_with_what_to_do(tmp_path, frame, capsys, listed, titled):
+    """Such files are intact."""
+    folder, settings = months(tmp_path / "export", frame)
+    for number in titled:
+        file = folder / f"{number}.csv"
+        file.write_text("All of March\n" + file.read_text())
+    settings |= {"skip_rows": 1} if 0 in titled else {}
+    code, said = checked_with(tmp_path, capsys, folder, settings, listed)
+    rows, skip = ((2, 1), 0) if 0 in titled else ((1, 2), 1)
+    wrong = "row {}, field 'meter_id': is not in this row but in row {}, which seems to be the header; ".format(*rows)
+    hint = f"delete the rows above the headers, or set export.skip_rows to {skip} if all files have as many"
+    assert code == (not listed) and f"file 2 of 3, in order of names, {wrong}{hint}" in said
+    assert "cut short or damaged" not in said
+    main(["check", str(folder), "--time-zone", ZONE])
+    assert "\n  2 files unreadable, or not readable to the end\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("listed", [False, True])
 def test_a_column_that_no_file_has_is_refused(tmp_path, frame, capsys, listed):
     folder, settings = months(tmp_path / "export", frame)
     code, said = checked_with(tmp_path, capsys, folder, settings | {"energy_column": "Leistung"}, listed)
@@ -1824,9 +1860,12 @@ def test_listed_meters_that_an_export_lacks_are_told_from_its_first_rows(
     settings |= {"time_zone": ZONE, "interval_minutes": 30, "meters": str(tmp_path / "list.csv")}
     settings |= {"first_day": "2025-03-10", "last_day": "2025-04-06"}
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
-    there = "have no file named after them" if export == "a file per meter" else "are not in the first rows"
+    there = ("has no file named after it", "is not in the first rows")
+    there = there if unknown == 1 else ("have no file named after them", "are not in the first rows")
+    there = there[export != "a file per meter"]
     assert code == 0 and (f"{unknown} of 4 listed meters {there}" in said) == (unknown > 0)
-    assert (f"; {unknown} of 4 meters in the export are not on the list)" in said) == (unknown > 0)
+    are = "is" if unknown == 1 else "are"
+    assert (f"; {unknown} of 4 meters in the export {are} not on the list)" in said) == (unknown > 0)
     assert ("(4 files; " in said) == (export == "a file per meter")
     if unknown:
         [line] = [line for line in said.splitlines() if "listed meters" in line and there in line]

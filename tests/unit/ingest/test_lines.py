@@ -120,10 +120,24 @@ def test_text_of_every_encoding_is_read_as_utf_8_in_pieces_of_any_size(tmp_path,
         assert [line.decode() for line in stream] == text.splitlines(keepends=True)
 
 
-def test_what_an_encoding_lacks_is_marked_and_moves_nothing_else(tmp_path):
+@pytest.mark.parametrize(
+    "encoding", ["windows-1252", *(name for name in ENCODINGS if name[:3] not in ("utf", "win"))]
+)
+def test_what_an_encoding_lacks_is_marked_and_moves_nothing_else(tmp_path, encoding):
+    """Nor does a first byte of two take the one behind it with it."""
     (tmp_path / "e.csv").write_bytes(b"a,\x81,1\n\x81\nb,2,3\n")
-    with open_text(tmp_path / "e.csv", "windows-1252") as stream:
+    with open_text(tmp_path / "e.csv", encoding) as stream:
         assert stream.read().decode() == "a,\ufffd,1\n\ufffd\nb,2,3\n"
+
+
+@pytest.mark.parametrize(
+    "encoding, as_windows", [("shift_jis", "cp932"), ("big5", "cp950"), ("euc_kr", "cp949"), ("gb18030", "gb18030")]
+)
+def test_names_of_encodings_stand_for_what_windows_writes(tmp_path, encoding, as_windows):
+    text = {"cp932": "①髙", "cp950": "碁", "cp949": "똠", "gb18030": "㐂"}[as_windows]
+    (tmp_path / "e.csv").write_bytes(text.encode(as_windows))
+    with open_text(tmp_path / "e.csv", encoding) as stream:
+        assert stream.read().decode() == text
 
 
 @pytest.mark.parametrize("bad_rows", ["refuse", "missing"])

@@ -556,7 +556,9 @@ def _period(found: Finding) -> list[str]:
 def _rows(trial: Trial) -> list[str]:
     lines, what = [], "readings" if trial.settings.format == "wide_csv" else "rows"
     for reason, count in zip(REASONS, trial.counts.tolist(), strict=True):
-        if count and reason != "used":
+        if count and reason == "file_unreadable":
+            lines.append(f"  {count:,} {'files' if count > 1 else 'file'} unreadable, or not readable to the end")
+        elif count and reason != "used":
             lines.append(f"  {count:,} {what if count > 1 else what[:-1]}: {_plainly(reason)}")
     return lines
 

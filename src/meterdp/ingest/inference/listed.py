@@ -64,9 +64,9 @@ def not_there(trial: Trial, named: set[str] | None, meter_list: MeterList | None
     listed = len(meter_list.circuit_of)
     if without := len(meter_list.circuit_of.keys() - named):
         where = (
-            "have no file named after them"
+            f"{'has' if without == 1 else 'have'} no file named after {'it' if without == 1 else 'them'}"
             if trial.settings.meter_column is None
-            else f"are not in the {trial.part}, which seem to name all meters"
+            else f"{is_or_are(without)} not in the {trial.part}, which seem to name all meters"
         )
         yield f"{without:,} of {listed:,} listed meters {where}{worth(without, listed)}"
 
@@ -123,6 +123,10 @@ def have(count: int) -> str:
     return f"{count:,} {'has' if count == 1 else 'have'}"
 
 
+def is_or_are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
 def worth(without: int, meters: int) -> str:
     """Return what a release is worth of which so many meters have no readings."""
     if 2 * without > meters:
@@ -140,45 +144,50 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     if again := len(named) - len(set(map(plain_name, named))):
         differ = "differ" if again > 1 else "differs"
         yield (
-            f"{again:,} of {len(named):,} ids in the export {differ} from another only in capitals or blanks, and "
-            "the ledger takes both for one meter: write each id in one way"
+            f"{again:,} of {len(named):,} ids in the export {differ} from another only in capitals, blanks or "
+            "full-width digits, and the ledger takes both for one meter: write each id in one way"
         )
     listed = set() if meter_list is None else meter_list.circuit_of.keys()
     for ids, what in ((named, "in the export"), (listed, "on the list")):
         if of := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in ids):
-            yield f"{of:,} of the ids {what} look like 1.23E+17, and each may stand for several meters: {AS_TEXT}"
+            looks = "looks" if of == 1 else "look"
+            yield f"{of:,} of the ids {what} {looks} like 1.23E+17, and each may stand for several meters: {AS_TEXT}"
     without_rows = listed - named
     if of := sum(not without_rows.isdisjoint(rounded(meter)) for meter in named - listed):
-        yield f"{of:,} of the meters in the export seem to be on the list under a rounded id: {AS_TEXT}"
+        seem = "seems" if of == 1 else "seem"
+        yield f"{of:,} of the meters in the export {seem} to be on the list under a rounded id: {AS_TEXT}"
     others = named - listed
     # As Spanish ids of 22 and of 20 characters.
     cut = {short for meter in listed for short in shorter(meter)} & others
     longer = {meter for meter in others if not shorter(meter).isdisjoint(listed)}
-    for ids, are in (
+    for ids, what in (
         (longer, "a listed id and more characters"),
         (cut, "a listed id without its first or last characters"),
     ):
         if ids:
             yield (
-                f"{len(ids):,} of {len(others):,} ids in the export that are not on the list are {are}: if they are "
-                "the same meters, change the ids in the export, because another id on the list is another meter to "
-                "the ledger"
+                f"{len(ids):,} of {len(others):,} ids in the export that are not on the list {is_or_are(len(ids))} "
+                f"{what}: if they are the same meters, change the ids in the export, because another id on the list "
+                "is another meter to the ledger"
             )
 
 
 def written_otherwise(path, trial: Trial, named: set[str], meter_list: MeterList | None) -> Iterator[str]:
-    """Say how many listed ids are in the export in capitals or with other zeros in front, blanks or signs, as
-    spreadsheets make, and which other column has them.
+    """Say how many listed ids are in the export in capitals, in full width or with other zeros in front, blanks or
+    signs, as spreadsheets make, and which other column has them.
     """
     if meter_list is None:
         return
 
     def bare(name: str) -> str:
-        return re.sub(r"[\W_]", "", name).lstrip("0").lower()
+        return re.sub(r"[\W_]", "", plain_name(name)).lstrip("0")
 
     known = set(map(bare, named - meter_list.circuit_of.keys()))
     if alike := sum(bare(meter) in known for meter in meter_list.circuit_of):
-        yield f"{alike:,} listed meters are in the export with different leading zeros, blanks, signs or capitals"
+        yield (
+            f"{alike:,} listed {'meter' if alike == 1 else 'meters'} {is_or_are(alike)} in the export with different "
+            "leading zeros, blanks, signs or capitals, or full-width digits"
+        )
     for column in columns_beside(path, trial.settings):
         if not meter_list.circuit_of.keys().isdisjoint(map(plain_id, column.tokens)):
             yield f"ids from the list are in the column '{column.name}' (export.meter_column)"

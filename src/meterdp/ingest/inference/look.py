@@ -19,6 +19,7 @@ from meterdp.ingest.inference.listed import (
     doubtful_ids,
     have,
     ids_of,
+    is_or_are,
     meters_of,
     not_there,
     seldom_read,
@@ -102,7 +103,7 @@ def looked_at(
         found = [*otherwise, *trial.findings(path)]
         refused = first_refusal(path, trial)
         odd += [f"counted as missing: {error}" for error in refused]
-        named = {str(error.file) for error in (*refused, *unread) if error.row is None}
+        named = {str(error.file) for error in refused if error.row is None} | {str(error.file) for error in unread}
         odd += not_to_their_end(path, trial, named)
     else:
         try:
@@ -173,7 +174,7 @@ def looked_at(
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
         where = "the export" if every else f"the {trial.part}"
-        meters += f"; {unlisted:,} of {len(named):,} meters in {where} are not on the list"
+        meters += f"; {unlisted:,} of {len(named):,} meters in {where} {is_or_are(unlisted)} not on the list"
     coverage = _coverage_of_first(trial, export["time_zone"]) if known else ""
     return Look(found, odd, meters, counted > without or not known, coverage)
 

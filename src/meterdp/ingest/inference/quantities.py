@@ -29,7 +29,7 @@ _MOST_STATES, _FEWEST_OF_STATE, _NEARLY_ALL, _HALF = 20, 20, 0.9, 0.5
 # Entries that surely mean the energy a home takes from the grid in all tariffs; they are the only ones proposed.
 _ALL = (
     r"(?:(?:k?wh|active|energy)[ _-]*)*(?:imp(?:ort(?:ed)?)?|consumption|usage|del(?:ivered|ivery)?|bezug|verbruik"
-    r"|verbrauch|forbruk|forbrug|förbrukning|kulutus|consumo|consommation|prelievo|afname|a\+|\+a)"
+    r"|verbrauch|forbruk|forbrug|förbrukning|kulutus|consumo|consommation|prelievo|afname|順潮流|a\+|\+a)"
     r"(?:[ _-]*(?:energy|k?wh))*"
 )
 _CONSUMPTION = re.compile(rf"(?:\d-\d+:)?1\.(?:8|9|29)\.0(?:\*255)?|e1|k?wh|{_ALL}", re.IGNORECASE)
@@ -181,11 +181,14 @@ def _wanted(keep_rows) -> dict[str, list[str]]:
 
 
 def _refuse_several(path, rows: Rows, column: Column, out: Kept) -> None:
-    """Refuse several rows per meter and interval of which none is sure to be all; a few are only to be checked."""
-    example = sorted(column.tokens)[0] if _entries_of(column) else "entry to keep"
+    """Refuse several rows per meter and interval of which none is sure to be all; a few are only to be checked.
+
+    None of the entries is an example, as it might be feed-in.
+    """
     hint = (
-        f"check again with a configuration that has export: {{keep_rows: {{{column.name}: [{example}]}}}}, with the "
-        "entry or entries to keep, or sum those that are parts of the consumption"
+        f"add export: {{keep_rows: {{{column.name}: [entry to keep]}}}}, with the entry or entries of consumption, "
+        "to the configuration, or to a new one, and check with it, which proposes the other settings; or sum those "
+        "that are parts of the consumption"
     )
     if rows.repeated >= _MOST_REPEATED:
         raise SeveralRowsError(

@@ -278,8 +278,9 @@ def some_rows(path, rows: Mapping[str, Sequence[int]]) -> Iterator[Table]:
 
 
 def decoded(head: bytes) -> tuple[str, str | None]:
-    """Return the text of the whole lines among some bytes, and its encoding: "ascii" if that is enough; of Windows'
-    the first in which most of what is not ASCII is letters; None where most lines are UTF-8 and some are not.
+    """Return the text of the whole lines among some bytes, and its encoding: "ascii" if that is enough; cp932 of
+    Japanese, or of Windows' for alphabets the first in which most of what is not ASCII is letters; None where most
+    lines are UTF-8 and some are not.
     """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return head[: len(head) // 2 * 2].decode("utf-16", "replace"), "utf-16"
@@ -290,12 +291,29 @@ def decoded(head: bytes) -> tuple[str, str | None]:
     lines = beyond.decode("utf-8", "replace").split("\n")
     if sum("\ufffd" in line for line in lines) <= len(lines) / 2:
         return whole.decode("utf-8-sig", "replace"), None
+    if _is_japanese(beyond):
+        return whole.decode("cp932", "replace"), "cp932"
 
     def letters(encoding: str) -> int:
         return sum(map(str.isalpha, beyond.decode(encoding, "replace")))
 
     encoding = max((name for name in ENCODINGS if name.startswith("windows")), key=letters)
     return whole.decode(encoding, "replace"), encoding
+
+
+def _is_japanese(text: bytes) -> bool:
+    """Whether bytes are runs of Shift-JIS, most characters of which begin with a byte from 0x81 to 0x9F.
+
+    Few letters of other encodings are there; that of one and the ASCII after it look like a character alone.
+    """
+    try:
+        runs = re.findall(r"[^\x00-\x7f]+", codecs.getincrementaldecoder("cp932")().decode(text))
+    except UnicodeDecodeError:
+        return False
+    together = "".join(run for run in runs if len(run) > 1)
+    first = [character.encode("cp932")[0] for character in together]
+    usual, rare = sum(0x81 <= byte <= 0x9F for byte in first), sum(byte >= 0xE0 for byte in first)
+    return usual > 3 * rare and 2 * len(together) > sum(map(len, runs))
 
 
 @lru_cache(maxsize=1 + _MORE_FILES)  # a check asks several times about the same files

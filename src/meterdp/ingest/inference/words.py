@@ -34,7 +34,7 @@ UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
 FEED_IN = (
     r"export|feed.?in|fed.?in|generation|generated|solar|pv|received|returned|surplus|excedent|inje|inye|verti|immess"
     r"|immiss|produ[ck]tion|produ[cz]ione|producción|produkcja|einspeis|eingespeis|r(?:ü|ue)ckliefer|teruglever"
-    r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz"
+    r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz|逆潮流"
 )
 OTHER_NUMBER = (
     rf"{FEED_IN}|temp|price|cost|tariff|volt|current|amp|kvar|latitude|longitude|factor|status"

@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import cycle
 
@@ -42,6 +43,7 @@ from meterdp.ingest.streams import file_by_file, open_text
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16
 LONGEST_HEADER_BYTES = 1 << 20  # where it may be that of one meter's file
+_HEADER_WITHIN = 20  # rows, where it is not in that of the settings
 # Of a header: a reading, a date, or what an id may be.
 _LIKE_DATA = re.compile(r"\d{4}|^-?\d+[.,]\d+$")
 _RAGGED = "has more or fewer fields than the header"
@@ -130,12 +132,27 @@ class CsvRows:
 
     def missing_column(self, name: str, hint: str, *, listed: bool = True) -> InputError:
         """Return the refusal of a file without a column; a row of data in the place of the header is not quoted."""
+        if (row := self._row_with(name)) is not None:
+            return self.refuse_header(
+                f"is not in this row but in row {row}, which seems to be the header",
+                f"delete the rows above the headers, or set export.skip_rows to {row - 1} if all files have as many",
+                name,
+            )
         if any(_LIKE_DATA.search(entry) for entry in self.header):
             what = "is missing from the header, which looks like a row of data or of meter ids"
         else:
             names = f"; the header has {', '.join(map(repr, self.header))}" if listed else ""
             what = f"is missing from the header{names}"
         return self.refuse_header(what, hint, name)
+
+    def _row_with(self, name: str) -> int | None:
+        """Return which of the first rows has a field that is the name of a column, if one has."""
+        with suppress(InputError, csv.Error), open_text(self.member, self._encoding) as stream:
+            lines = stream.read(LONGEST_HEADER_BYTES).decode("utf-8-sig", "replace").split("\n")[:_HEADER_WITHIN]
+            for row, line in enumerate(lines, start=1):
+                if name in map(str.strip, next(csv.reader([line], delimiter=self._delimiter), [])):
+                    return row
+        return None
 
     def batches(
         self,
