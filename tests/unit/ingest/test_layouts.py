@@ -200,7 +200,8 @@ def test_rows_are_counted_with_the_lines_that_are_skipped(tmp_path):
     path.write_text(f"Title\n\n{HEADER}\n,,kWh\nm,2020-01-01 00:00,1\nm,2020-01-01 00:15,oops\n")
     assert ", row 6, field 'kwh'" in refused(path, skip_rows=2, skip_rows_after_header=1)
     assert refused(path, skip_rows=1).startswith(", row 2: has no header; write")
-    assert refused(path).startswith(", row 1, field 'meter_id': is missing from the header; the header has 'Title'")
+    words = "is not in this row but in row 3, which seems to be the header; set export.skip_rows to 2."
+    assert refused(path) == f", row 1, field 'meter_id': {words}"
     assert refused(path, skip_rows=6).startswith(": holds no readings")
     assert refused(path, skip_rows=60).startswith(": holds no readings")
 

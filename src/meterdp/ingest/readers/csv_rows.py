@@ -133,10 +133,11 @@ class CsvRows:
     def missing_column(self, name: str, hint: str, *, listed: bool = True) -> InputError:
         """Return the refusal of a file without a column; a row of data in the place of the header is not quoted."""
         if (row := self._row_with(name)) is not None:
+            hint = f"set export.skip_rows to {row - 1}"
+            if self.member.place:
+                hint = f"delete the rows above the headers, or {hint} if all files have as many"
             return self.refuse_header(
-                f"is not in this row but in row {row}, which seems to be the header",
-                f"delete the rows above the headers, or set export.skip_rows to {row - 1} if all files have as many",
-                name,
+                f"is not in this row but in row {row}, which seems to be the header", hint, name
             )
         if any(_LIKE_DATA.search(entry) for entry in self.header):
             what = "is missing from the header, which looks like a row of data or of meter ids"
