@@ -75,6 +75,8 @@ def markdown(found: pd.DataFrame) -> str:
     """Return a table for each set of homes, and one of what others would try instead."""
     parts = []
     for name, title in TITLES.items():
+        if name not in set(found["data"]):
+            continue
         rows = found[(found["data"] == name) & found["error"].notna()]
         there = [column for column in rows if rows[column].notna().any()]
         released = [column for column in there if column.startswith("released_")]
