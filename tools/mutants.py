@@ -772,7 +772,7 @@ MUTANTS = (
     Mutant(
         "release: a repeat is charged without being asked for",
         "src/meterdp/cli/release.py",
-        'for request in [] if service.config["release"]["insist"] else due:',
+        'for request in [] if "repeat" in service.config["release"]["insist"] else due:',
         "for request in []:",
         "tests/unit/cli/test_release_check.py::test_a_repeat_is_refused_unless_somebody_insists",
     ),

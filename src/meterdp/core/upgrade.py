@@ -14,7 +14,7 @@ from meterdp.errors import InputError
 
 # Settings whose values mean the same under another name of the same section.
 RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size"}
-_NULL = "tag:yaml.org,2002:null"
+_NULL, _BOOL = "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"
 # Start and end in the text, what to put there, and what to say of it.
 Edit = tuple[int, int, str, str]
 
@@ -45,6 +45,9 @@ def _of_section(section: yaml.MappingNode, text: str, path: str) -> Iterator[Edi
             yield key.start_mark.index, _end(value), f"keep_rows: {kept}", said_now
         elif new is not None and new not in names:
             yield key.start_mark.index, key.end_mark.index, new, f"{name} is now {path}{new}"
+        elif name == "release.insist" and value.tag == _BOOL:
+            what = "[poor, repeat, ids]" if yaml.safe_load(value.value) else "[]"
+            yield value.start_mark.index, value.end_mark.index, what, f"release.insist is now {what}"
         elif name in REMOVED:
             said[number] = f"{name} is left out: {REMOVED[name]}"
         elif isinstance(value, yaml.MappingNode):

@@ -25,7 +25,7 @@ forecast:
 
   # Of fits.
   starts: 9
-release: {forecast_groups: assigned}
+release: {forecast_groups: assigned, insist: true}
 neighbourhoods:
   nearest: 7
 hide_among:
@@ -46,7 +46,7 @@ forecast:
   - season
 
   # Of fits.
-release: {}
+release: {insist: [poor, repeat, ids]}
 neighbourhoods:
   size: 7
 seed: 4
@@ -55,7 +55,7 @@ seed: 4
 
 def test_only_settings_that_went_or_were_renamed_change():
     text, said = upgraded(EARLIER)
-    assert text == NOW and len(said) == 12
+    assert text == NOW and len(said) == 13
     assert "neighbourhoods.nearest is now neighbourhoods.size" in said
     assert "mixture.fit is left out: the fit is to the K-means labels" in said
     assert looked_through(yaml.safe_load(text), SCHEMA)[1] == []
