@@ -772,9 +772,9 @@ MUTANTS = (
     Mutant(
         "release: a repeat is charged without being asked for",
         "src/meterdp/cli/release.py",
-        'for request in [] if "repeat" in service.config["release"]["insist"] else due:',
+        'for request in [] if "repeat" in service.config["release"]["allow"] else due:',
         "for request in []:",
-        "tests/unit/cli/test_release_check.py::test_a_repeat_is_refused_unless_somebody_insists",
+        "tests/unit/cli/test_release_check.py::test_a_repeat_is_refused_unless_allowed",
     ),
     Mutant(
         "release: queries cost more than was charged",

@@ -112,7 +112,7 @@ def requests_of(case: str, ledgers: Path) -> list[Request]:
     real = "export" in settings
     period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    release = {"what": [what], "insist": ["poor"], "ledger": str(ledgers / ledger_of(case))}
+    release = {"what": [what], "allow": ["poor"], "ledger": str(ledgers / ledger_of(case))}
     config = complete(merged(SAME, period, settings, {"release": release}), schema)
     service = ReleaseService(config, LIST.encode(), not real)
     found, refused = asked(service)

@@ -197,7 +197,7 @@ PLANTED_RELEASE = PLANTED | {
         "budget_period": "2025",
         "synthetic_profiles": 200,
         "ledger": "books/ledger.sqlite",
-        "insist": ["poor"],
+        "allow": ["poor"],
     },
 }
 

@@ -17,7 +17,7 @@ CONFIG = {
     "release": {
         "what": ["households"],
         "ledger": "ledger.sqlite",
-        "insist": ["poor"],
+        "allow": ["poor"],
         "household_holidays": "US-CA",
         "synthetic_households": 20,
     },

@@ -86,7 +86,7 @@ def settings(kind):
             "budget_period": "2025",
             "synthetic_profiles": 300,
             "ledger": f"books/{kind}.sqlite",
-            "insist": ["poor"],
+            "allow": ["poor"],
             "cap_epsilon": 8,
             "epsilon": 3,
         },

@@ -21,7 +21,7 @@ def test_no_folder_of_a_useless_release_can_be_asked_for(runner, what):
 
 
 def test_the_plan_is_said_once_and_first(runner):
-    config = {"simulate": FEW, "release": {"ledger": "ledger.sqlite", "insist": ["poor"]}}
+    config = {"simulate": FEW, "release": {"ledger": "ledger.sqlite", "allow": ["poor"]}}
     done = runner.run(config, "--dry-run", "--", "release")
     assert done.returncode == 0 and done.stdout.count(HEADINGS[0]) == 1
     assert done.stdout.index(HEADINGS[0]) < done.stdout.index("release_mixture")
@@ -29,7 +29,7 @@ def test_the_plan_is_said_once_and_first(runner):
 
 def test_what_is_charged_is_said_as_the_check_of_a_release_says_it(runner, capsys, monkeypatch):
     """Without `make`, and in a dry run, too."""
-    config = {"simulate": FEW, "release": {"ledger": "ledger.sqlite", "insist": ["poor"]}}
+    config = {"simulate": FEW, "release": {"ledger": "ledger.sqlite", "allow": ["poor"]}}
     said = runner.run(config, "--dry-run", "--", "release").stdout
     monkeypatch.chdir(runner.folder)
     assert main(["release", "check", "--config", "config.yaml"]) == 0

@@ -31,7 +31,7 @@ RELEASED = TINY | {
         "what": ["mixture", "forecasts", "feeders"],
         "synthetic_profiles": 200,
         "ledger": "books/ledger.sqlite",
-        "insist": ["poor"],
+        "allow": ["poor"],
     }
 }
 

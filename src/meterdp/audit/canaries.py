@@ -175,7 +175,7 @@ def released_scores(fleet: Fleet, planted: Planted, epsilon: float) -> np.ndarra
         "what": ["mixture"],
         "population": "canaries",
         "budget_period": None,
-        "insist": ["poor"],
+        "allow": ["poor"],
         "synthetic_profiles": 1,  # nobody looks at them
         "epsilon": epsilon,
         "cap_epsilon": 1.1 * epsilon,

@@ -137,7 +137,7 @@ def _strata(refused: Sequence[InputError], service) -> list[str]:
 
     if not any(error.field == ReleasedPopulation.setting for error in refused):
         return []
-    config = {**service.config, "release": {**service.config["release"], "insist": ["poor"]}}
+    config = {**service.config, "release": {**service.config["release"], "allow": ["poor"]}}
     with suppress(InputError):
         made = mechanisms(service.listed, replace(service, config=config))
         return [one.remark for one in made if one.remark]
@@ -365,19 +365,19 @@ def _like(request, service) -> tuple[str, list[str]] | None:
 
 
 def _repeats(due: Sequence, service) -> Iterator[InputError]:
-    """Refuse to charge for what was released of the same days and meters before, if nobody insists."""
-    for request in [] if "repeat" in service.config["release"]["insist"] else due:
+    """Refuse to charge for what was released of the same days and meters before, unless allowed."""
+    for request in [] if "repeat" in service.config["release"]["allow"] else due:
         if like := _like(request, service):
             undo = "undo that to publish the stored one unchanged at no cost"
-            hint = "; ".join([f"{undo}, or add repeat to release.insist to pay again", *like[1]])
+            hint = "; ".join([f"{undo}, or add repeat to release.allow to pay again", *like[1]])
             yield InputError(f"would be charged again: {like[0]}", hint=hint, file="config", field=request.setting)
 
 
 def _respelt(due: Sequence, service) -> Iterator[InputError]:
-    """Refuse to charge meters by rounded ids, or under others than the ledger seems to know, if nobody insists."""
+    """Refuse to charge meters by rounded ids, or under others than the ledger seems to know, unless allowed."""
     from meterdp.ingest.meter_list import AS_TEXT, SCIENTIFIC
 
-    if not due or "ids" in service.config["release"]["insist"]:
+    if not due or "ids" in service.config["release"]["allow"]:
         return
     of = len(due[0].meters)
     if rounded := sum(SCIENTIFIC.fullmatch(meter) is not None for meter in due[0].meters):
@@ -385,7 +385,7 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
             f"has {rounded:,} of {of:,} ids that look like 1.23E+17, and each may stand for several meters",
             file=service.config["export"]["meters"],
             field="export.meters",
-            hint=f"{AS_TEXT}, or add ids to release.insist",
+            hint=f"{AS_TEXT}, or add ids to release.allow",
         )
     with _ledger(service) as ledger:
         new, respelt = ledger.new_meters(due[0].meters)
@@ -396,7 +396,8 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
             "its own",
             file=service.config["export"]["meters"],
             field="export.meters",
-            hint="write ids as on the lists of earlier releases or, if these are other meters, add ids to release.insist",
+            hint="write ids as on the lists of earlier releases or, if these are other meters, add ids to "
+            "release.allow",
         )
 
 

@@ -25,6 +25,7 @@ from meterdp.errors import InputError
 # Settings there were, and choices of one, as ``key: choice``; and what holds now.
 REMOVED = {
     "forecast.compare: pooled_ridge": "gradient_boosting is trained across homes, too, and forecasts better",
+    "release.insist": "release.allow names what is allowed: poor, repeat, ids",
     "release.forecast_groups: assigned": "a group of everybody (one) is worth more, or write circuit",
     "mechanisms.sound.library": "mechanisms.sound.prior_mixture takes the same values",
     "export.register_column": "write export.keep_rows with entries of columns, such as {OBIS: ['1-1:1.8.0']}",

@@ -13,7 +13,7 @@ from meterdp.core.config import REMOVED
 from meterdp.errors import InputError
 
 # Settings whose values mean the same under another name of the same section.
-RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size"}
+RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size", "release.insist": "allow"}
 _NULL, _BOOL = "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"
 # Start and end in the text, what to put there, and what to say of it.
 Edit = tuple[int, int, str, str]
@@ -43,11 +43,11 @@ def _of_section(section: yaml.MappingNode, text: str, path: str) -> Iterator[Edi
             kept = yaml.safe_dump({column: [value.value]}, default_flow_style=True, allow_unicode=True).strip()
             said_now = f"export.register_column and export.register are now export.keep_rows: {kept}"
             yield key.start_mark.index, _end(value), f"keep_rows: {kept}", said_now
+        elif name == "release.insist" and value.tag == _BOOL and "allow" not in names:
+            now = f"allow: [{'poor, repeat, ids' if yaml.safe_load(value.value) else ''}]"
+            yield key.start_mark.index, value.end_mark.index, now, f"release.insist is now release.{now}"
         elif new is not None and new not in names:
             yield key.start_mark.index, key.end_mark.index, new, f"{name} is now {path}{new}"
-        elif name == "release.insist" and value.tag == _BOOL:
-            what = "[poor, repeat, ids]" if yaml.safe_load(value.value) else "[]"
-            yield value.start_mark.index, value.end_mark.index, what, f"release.insist is now {what}"
         elif name in REMOVED:
             said[number] = f"{name} is left out: {REMOVED[name]}"
         elif isinstance(value, yaml.MappingNode):

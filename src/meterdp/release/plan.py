@@ -94,7 +94,7 @@ class Plan:
             why += f", with some {self.absurd_of} {self._how_often}{allowed}"
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
-            this += ", refused unless release.insist has poor"
+            this += ", refused unless release.allow has poor"
         return [this, on, *self._of_feeders, *self.warnings]
 
     @property
@@ -163,11 +163,11 @@ class Plan:
         return [*self.first, *more, *self.said, self.basis, "A public guess is made without any readings"]
 
     def refusals(self, config: Mapping) -> Iterator[InputError]:
-        """Yield why a release is not worth its epsilon, if it is not and the configuration does not insist.
+        """Yield why a release is not worth its epsilon, if it is not and release.allow lacks poor.
 
         Names an epsilon and a number of meters that would do.
         """
-        if "poor" in config["release"]["insist"] or not self.too_little:
+        if "poor" in config["release"]["allow"] or not self.too_little:
             return
         epsilon, size = self._first(lambda plan: not plan.too_little)
         cap = config["release"]["cap_epsilon"]
@@ -179,7 +179,7 @@ class Plan:
             f"is too small for {self.size:,} {self.sized}: {self._why_too_little}",
             file="config",
             field=f"release.{self.setting}",
-            hint="; ".join([*hints, "or add poor to release.insist to release it anyway"]),
+            hint="; ".join([*hints, "or add poor to release.allow to release it anyway"]),
         )
 
     @property

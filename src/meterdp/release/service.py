@@ -70,7 +70,7 @@ class Releasable(Mechanism, Protocol):
 class Calibrated:
     """What is released with the claim and the cost of one calibrated mechanism: a base of releasable ones.
 
-    Refused if by public numbers it is not worth its epsilon, and nobody insists.
+    Refused if by public numbers it is not worth its epsilon, and release.allow lacks poor.
     """
 
     mechanism: Any

@@ -247,7 +247,7 @@ def test_whatever_can_be_released_has_a_proof_and_a_place_in_the_audit(repositor
 
 
 def released_of(what, protects):
-    release = {"what": [what], "forecast_protects": protects, "insist": ["poor"]}
+    release = {"what": [what], "forecast_protects": protects, "allow": ["poor"]}
     period = {"first_day": "2025-01-06", "last_day": "2025-03-30", "time_zone": "UTC", "interval_minutes": 30}
     rows = "".join(f"m{i:02d},c{i % 3},s,f{i % 3}\n" for i in range(60))
     listed = f"meter_id,circuit,secondary_substation_id,lv_feeder_id\n{rows}".encode()

@@ -107,7 +107,8 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
         {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
     )
     config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
-    config["release"] |= {"insist": ["poor"], "ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
+    config["release"] |= {"ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
+    config["release"]["allow"] = ["poor"]
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["profiles"]["hours"]))
     service = ReleaseService(config, listed, simulated=True)
     files = release_mixture(x, service)

@@ -26,7 +26,7 @@ from tests.conftest import ROOT, config_of
 from tests.unit.release.charged import kinds, released, stopped
 
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
-NAMED |= {"insist": ["poor", "repeat"]}  # so few homes are not worth their epsilon
+NAMED |= {"allow": ["poor", "repeat"]}  # so few homes are not worth their epsilon
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def refusals(said):
 def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, homes, check):
     wanted = copy.deepcopy(homes)
     first = {"export": {key: homes["export"][key] for key in ("path", "interval_minutes")}}
-    first["release"] = {"ledger": homes["release"]["ledger"], "delta": 1e-3, "insist": ["poor"]}
+    first["release"] = {"ledger": homes["release"]["ledger"], "delta": 1e-3, "allow": ["poor"]}
     code, said = check(first)
     fields = ("export.time_zone", "export.meters", "export.first_day", "export.last_day")
     fields += ("release.population", "release.budget_period", "release.delta")
@@ -184,7 +184,7 @@ def test_a_refusal_about_the_smallest_stratum_names_what_is_joined(tmp_path, hom
     tariffs = "".join(f"M{n},{'EFGH'[n % 4] if n < 700 else 'D'}\n" for n in range(1400))
     (tmp_path / "list.csv").write_text(f"meter_id,tariff\n{tariffs}")
     homes["release"] |= {"what": ["households"], "household_strata": ["tariff"], "household_epsilon": 0.1}
-    code, said = check(homes | {"release": homes["release"] | {"insist": []}})
+    code, said = check(homes | {"release": homes["release"] | {"allow": []}})
     assert code == 1 and "listed meters in the smallest of 2 strata" in refusals(said)[0]
     assert "'other' joins E (175), F (175), G (175) and H (175)" in said
 
@@ -363,7 +363,7 @@ def test_every_refusal_names_the_file_of_the_configuration(homes, check):
         ("release", {"population": None}),
         ("release", {"what": ["feeders"], "feeder_typical_daily_kwh": 481}),
         ("release", {"what": ["households"], "household_strata": ["tariff"]}),
-        ("release", {"insist": [], "epsilon": 0.1}),
+        ("release", {"allow": [], "epsilon": 0.1}),
         ("release", {"cap_epsilon": 1.2}),
     ):
         changed = copy.deepcopy(homes)
@@ -415,7 +415,7 @@ def mixture_of(homes, simulated=False):
 def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, check):
     """The sums are those that the ledger comes to, and what goes on is no repeat of what was released since."""
     with_meters(homes, 1000)
-    homes = changed(homes, what=["mixture"], insist=[])
+    homes = changed(homes, what=["mixture"], allow=[])
     service, request, ledger = mixture_of(homes)
     both = epsilon_of(request.charge + request.charge, 1e-5)
 
@@ -438,17 +438,17 @@ def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, 
     assert code == 0 and "together epsilon 1; with" in said, "the forecasts alone"
 
 
-def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
+def test_a_repeat_is_refused_unless_allowed(homes, check):
     """A slip of whoever releases is charged in full; it tells which stored release it is like, and what to do."""
     with_meters(homes, 1000)
-    homes = changed(homes, insist=[])
+    homes = changed(homes, allow=[])
     service, request, ledger = mixture_of(homes)
     released(ledger, request, service.limit)
     assert check(homes)[0] == 0, "forecasts of the same days are no mixture"
     words = (
         r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} "
         r"\(mixture, 2025-01-06 to 2025-03-02\) in %s; undo that to publish the stored one unchanged at no cost, or "
-        "add repeat to release.insist to pay again%s\n"
+        "add repeat to release.allow to pay again%s\n"
     )
     free = "; without another charge, any number of profiles can be sampled from the released mixture .*"
     for slip, differs, more in (
@@ -459,8 +459,8 @@ def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
         code, said = check(changed(homes, **slip))
         assert code == 1 and len(refusals(said)) == 1 and re.search(words % (differs, more), said), said
         assert "Nothing was read or charged" in said and "This release covers" not in said
-        assert check(changed(homes, insist=["poor", "ids"], **slip))[0] == 1, "insisted on something else"
-        code, said = check(changed(homes, insist=["repeat"], **slip))
+        assert check(changed(homes, allow=["poor", "ids"], **slip))[0] == 1, "something else is allowed"
+        code, said = check(changed(homes, allow=["repeat"], **slip))
         assert code == 0 and f" in {differs}\n" in said
     with_meters(homes, 1003)
     assert check(homes)[0] == 1, "three more meters charge a thousand again"
@@ -472,7 +472,7 @@ def test_a_repeat_is_refused_unless_somebody_insists(homes, check):
 
 def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
     """Of feeder totals the last days are released, whenever the period begins."""
-    window = {"feeder_days": 7, "feeder_typical_daily_kwh": 9, "insist": ["poor", "repeat"]}
+    window = {"feeder_days": 7, "feeder_typical_daily_kwh": 9, "allow": ["poor", "repeat"]}
     homes = changed(homes, what=["feeders"], **window)
     service = service_of(homes)
     ((feeders,),), _ = asked(service)
@@ -495,12 +495,12 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
      ("ES0021{:06d}AB", "ES-0021-{:06d}-AB")],
     ids=["longer", "longer in front", "without zeros", "with signs"],
 )  # fmt: skip
-def test_meters_under_other_ids_are_refused_unless_somebody_insists(homes, check, known, now):
+def test_meters_under_other_ids_are_refused_unless_allowed(homes, check, known, now):
     """Else each has a budget of its own."""
     ids = [known.format(n) for n in range(1000)]
     write = Path(homes["export"]["meters"]).write_text
     write("\n".join(["meter_id", *ids]))
-    homes = changed(homes, insist=[])
+    homes = changed(homes, allow=[])
     service, request, ledger = mixture_of(homes)
     released(ledger, request, service.limit)
     later = homes | {"export": homes["export"] | {"last_day": "2025-03-09"}}
@@ -510,8 +510,8 @@ def test_meters_under_other_ids_are_refused_unless_somebody_insists(homes, check
     write("\n".join(["meter_id", *ids[:400], *map(now.format, range(400, 1000))]))
     code, said = check(later)
     assert code == 1 and "has 600 meters that are new to the ledger, which knows 600 of them under ids" in said
-    assert check(changed(later, insist=["poor", "repeat"]))[0] == 1, "insisted on something else"
-    code, said = check(changed(later, insist=["ids"]))
+    assert check(changed(later, allow=["poor", "repeat"]))[0] == 1, "something else is allowed"
+    code, said = check(changed(later, allow=["ids"]))
     assert (
         code == 0
         and "  600 of 600 listed meters new to the ledger seem to be meters it knows under other ids" in said
@@ -519,7 +519,7 @@ def test_meters_under_other_ids_are_refused_unless_somebody_insists(homes, check
 
 
 def test_ids_that_a_spreadsheet_rounded_are_refused(homes, check):
-    homes = changed(homes, insist=[])
+    homes = changed(homes, allow=[])
     ids = ["3.25E+20", *(f"M{number:07d}" for number in range(999))]
     Path(homes["export"]["meters"]).write_text("\n".join(["meter_id", *ids]))
     code, said = check(homes)
@@ -531,7 +531,7 @@ def test_a_repeat_of_a_simulated_release_is_refused_too(tmp_path, check):
     simulated |= {"release": {"ledger": str(tmp_path / "ledger.sqlite"), "what": ["mixture"]}}
     service, request, ledger = mixture_of(simulated, simulated=True)
     released(ledger, request, service.limit)
-    assert check(simulated)[0] == 0 and check(changed(simulated, insist=["repeat"], epsilon=2))[0] == 0
+    assert check(simulated)[0] == 0 and check(changed(simulated, allow=["repeat"], epsilon=2))[0] == 0
     assert "would be charged again" in check(changed(simulated, epsilon=2))[1]
 
 
@@ -610,7 +610,7 @@ def test_files_of_which_no_stamp_can_be_read_are_told_before_a_release(tmp_path,
 
 
 def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):
-    config = {"simulate": {"households": 60, "circuits": 3, "days": 20}, "release": {"insist": ["poor"]}}
+    config = {"simulate": {"households": 60, "circuits": 3, "days": 20}, "release": {"allow": ["poor"]}}
     service = service_of(config, simulated=True)
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
     own = {"households": 60, "circuits": 3, "days": 1}

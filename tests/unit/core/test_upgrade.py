@@ -46,7 +46,7 @@ forecast:
   - season
 
   # Of fits.
-release: {insist: [poor, repeat, ids]}
+release: {allow: [poor, repeat, ids]}
 neighbourhoods:
   size: 7
 seed: 4

@@ -71,7 +71,7 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
 @pytest.mark.parametrize("prior_mixture", ["auto", None])
 def test_readers_and_signers_learn_of_a_prior_mixture_that_the_fit_started_from(tmp_path, prior_mixture):
     x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
-    made_by = service(tmp_path, insist=["poor"])
+    made_by = service(tmp_path, allow=["poor"])
     made_by.config["mechanisms"]["sound"]["prior_mixture"] = prior_mixture
     files = release_mixture(x, made_by)
     used = prior_mixture is not None
@@ -117,7 +117,7 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
     tmp_path, epsilon, which, quoted
 ):
     x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
-    made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, insist=["poor"])
+    made_by = service(tmp_path, epsilon=epsilon, cap_epsilon=12, allow=["poor"])
     words = words_of(release_mixture(x, made_by)[CUSTODIAN])
     own = "smaller" if epsilon < quoted else "larger"
     assert f"simulated meters with default settings. Of several such tests it is {which}. The bounds" in words
@@ -133,7 +133,7 @@ def test_attacks_at_a_smaller_epsilon_are_quoted_only_where_there_is_no_larger_a
 def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, epsilon, meters):
     """Oracle: of mu-GDP noise, Phi(mu / 2) of two. No share is called chance that is not above that bound."""
     x = np.random.default_rng(1).normal(-1.0, 0.7, (meters, 24))
-    words = words_of(release_mixture(x, service(tmp_path, epsilon=epsilon, insist=["poor"]))[CUSTODIAN])
+    words = words_of(release_mixture(x, service(tmp_path, epsilon=epsilon, allow=["poor"]))[CUSTODIAN])
     found = tried("mixture", epsilon, meters)
     most = percent(ndtr(gaussian.mu_for(found.epsilon, 1e-5) / 2))
     for attack in ("membership", "attribute"):

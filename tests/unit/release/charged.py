@@ -42,7 +42,7 @@ def service(folder, month="01", year=2025, meters=b"meter_id\nm1\n", simulated=T
     days = {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28", "time_zone": "America/Los_Angeles"}
     given["export"] = given["export"] | days | dict(sections).get("export", {})
     town = {"population": "town", "budget_period": "2025", "ledger": str(folder / "ledger.sqlite")}
-    given["release"] |= town | {"insist": ["poor"], "synthetic_profiles": 5} | release
+    given["release"] |= town | {"allow": ["poor"], "synthetic_profiles": 5} | release
     return ReleaseService(given, meters, simulated)
 
 

@@ -41,7 +41,7 @@ def make(folder, exports, changes=(), **agreed):
                 "population": f"homes of {name}",
                 "budget_period": "2025",
                 "ledger": str(folder / f"{name}.sqlite"),
-                "insist": ["poor"],
+                "allow": ["poor"],
                 "synthetic_profiles": 40,
             },
             "profiles": {"vector": "half_day", "date": "2025-10-28", "start_hour": 12, "hours": 4},

@@ -362,7 +362,8 @@ LISTED = "meter_id,circuit,town\n" + "".join(f"m{n},c{n % 3},{'Gent' if n % 2 el
     ],
 )
 def test_a_list_is_one_request_however_a_spreadsheet_saves_it(written, same):
-    given = config(export={**DEFAULTS["export"], **REAL}, release={**DEFAULTS["release"], **NAMED, "insist": ["poor"]})
+    release = {**DEFAULTS["release"], **NAMED, "allow": ["poor"]}
+    given = config(export={**DEFAULTS["export"], **REAL}, release=release)
 
     def request(text):
         service = ReleaseService(given, text.encode(), simulated=False)
@@ -389,7 +390,7 @@ def test_of_a_list_counts_what_shapes_the_release(monkeypatch, what, asks, matte
     monkeypatch.setattr("meterdp.households.mechanism.FEWEST_OF_STRATUM", 10)
     given = config(
         export={**DEFAULTS["export"], **REAL, "last_day": "2025-12-31"},
-        release={**DEFAULTS["release"], **NAMED, "insist": ["poor"], **asks},
+        release={**DEFAULTS["release"], **NAMED, "allow": ["poor"], **asks},
     )
     lines = LISTED.splitlines()
     others = {"circuit": LISTED.replace("m7,c1", "m7,c2"), "town": LISTED.replace("m7,c1,Gent", "m7,c1,Aalst")}
@@ -408,7 +409,7 @@ def test_a_prior_mixture_brings_its_classes(prior_mixture, same):
         sound = {**DEFAULTS["mechanisms"]["sound"], "prior_mixture": prior_mixture}
         given = config(
             export={**DEFAULTS["export"], **REAL},
-            release={**DEFAULTS["release"], **NAMED, "insist": ["poor"]},
+            release={**DEFAULTS["release"], **NAMED, "allow": ["poor"]},
             mechanisms={**DEFAULTS["mechanisms"], "sound": sound},
             mixture={**DEFAULTS["mixture"], "classes": classes},
         )

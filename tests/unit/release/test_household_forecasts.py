@@ -145,7 +145,7 @@ def test_what_a_release_is_worth_is_known_from_public_numbers_and_too_little_is_
     for release in ({"forecast_groups": "circuit"}, {"forecast_protects": "label"}):
         assert forecasts.plan(config(release=release), 5000, 1) is None
     with pytest.raises(InputError, match=r"release\.forecast_epsilon.*is too small for 120 listed meters"):
-        call(forecast_epsilon=0.05, insist=[])
+        call(forecast_epsilon=0.05, allow=[])
     assert ledger.events() == []
     assert call(forecast_epsilon=0.05)
 

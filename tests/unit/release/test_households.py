@@ -92,7 +92,7 @@ def test_files_are_those_declared_and_the_manifest_states_guarantee_and_worth(to
 def test_no_reading_drawn_from_a_noisy_release_is_beyond_the_public_bounds(town, low):
     """Those of the folder, of the files drawn from it, and of another year; the page states the bounds."""
     few = "meter_id\n" + "".join(f"m{i:03d}\n" for i in range(60))
-    given = town(meters=few, insist=["poor"])
+    given = town(meters=few, allow=["poor"])
     given.config["profiles"] |= {"clip_kwh_per_hour": [low, 7.0]}
     given.config["profiles"] |= {"log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.1}} if low < 0 else {}
     settings, rng = settings_of(given.config), np.random.default_rng(1)

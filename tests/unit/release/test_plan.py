@@ -70,16 +70,16 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
     plan = made_up(error, absurd=absurd)
     assert (not plan.too_little, plan.useful) == (allowed, useful)
     refused = list(plan.refusals(config()))
-    assert len(refused) == (not allowed) and list(plan.refusals(config(release={"insist": ["poor"]}))) == []
+    assert len(refused) == (not allowed) and list(plan.refusals(config(release={"allow": ["poor"]}))) == []
     if refused:
         assert refused[0].field == "release.epsilon" and "for 100 listed meters" in str(refused[0])
-        assert plan.verdict.startswith("not useful") and "refused unless release.insist has poor" in plan.verdict
+        assert plan.verdict.startswith("not useful") and "refused unless release.allow has poor" in plan.verdict
     assert (f"factor of two in {100 * absurd:.0f} % of releases" in plan.verdict) == (absurd > 0)
 
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
     assert made_up(0.9).verdict == (
-        "not useful (worse than a public guess), refused unless release.insist has poor; to be useful: "
+        "not useful (worse than a public guess), refused unless release.allow has poor; to be useful: "
         "epsilon 2 or more with 100 listed meters, or 200 or more listed meters at epsilon 1"
     )
     assert made_up(0.3).verdict == (
@@ -137,15 +137,15 @@ def test_more_households_and_a_larger_epsilon_are_never_worse(what):
         assert planned[-1].expected[0].error < 0.95 * planned[0].expected[0].error
 
 
-def test_ninety_eight_homes_at_epsilon_one_are_refused_with_what_would_do_and_pass_if_one_insists():
+def test_ninety_eight_homes_at_epsilon_one_are_refused_with_what_would_do_and_pass_if_allowed():
     mixture, *_ = of_homes(98)
     (refused,) = mixture.refusals(config())
     assert refused.field == "release.epsilon"
-    assert "for 98 listed meters" in str(refused) and "release.insist" in str(refused)
+    assert "for 98 listed meters" in str(refused) and "release.allow" in str(refused)
     assert "listed meters or more" in str(refused) and "leave mixture out of release.what" in str(refused)
     alone = list(mixture.refusals(config(release={"what": ["mixture"]})))
     assert len(alone) == 1 and "release.what" not in str(alone[0])
-    assert list(mixture.refusals(config(release={"insist": ["poor"]}))) == []
+    assert list(mixture.refusals(config(release={"allow": ["poor"]}))) == []
 
 
 def test_plan_mechanism_manifest_and_page_say_the_same_numbers(tmp_path):
@@ -236,7 +236,7 @@ def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_ke
         export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
         profiles={"clip_kwh_per_hour": [0.01, 100], "vector": "half_day", "start_hour": 12, "hours": 12},
         mechanisms={"sound": DEFAULTS["mechanisms"]["sound"] | {"prior_mixture": None}},
-        release={"insist": ["poor"], "ledger": "never-opened.sqlite"},
+        release={"allow": ["poor"], "ledger": "never-opened.sqlite"},
     )
     sections = given["mechanisms"], given["mixture"], given["profiles"]
     public = public_settings(1, 1e-5, (1409, 12), *sections, SafeNoise.grid)

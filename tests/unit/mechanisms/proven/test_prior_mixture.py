@@ -162,7 +162,7 @@ def releasing(tmp_path):
         given = CONFIG | {
             "export": CONFIG["export"] | {"first_day": "2025-01-01", "last_day": "2025-01-28"},
             "release": CONFIG["release"]
-            | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "insist": ["poor"]},
+            | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "allow": ["poor"]},
             "mechanisms": CONFIG["mechanisms"]
             | {"sound": CONFIG["mechanisms"]["sound"] | {"prior_mixture": prior_mixture}},
         }
