@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from meterdp.__main__ import main
 from meterdp.core.parquet import read_table
@@ -10,9 +11,10 @@ from meterdp.households.files import draw_years, read_years
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.tables import HOUSEHOLD_SCORES
 from meterdp.profiles.tables import QUALITY_SUMMARY
+from tests.workflow.conftest import Runner
 
 CONFIG = {
-    "simulate": {"households": 60, "circuits": 2, "days": 56},
+    "simulate": {"households": 50, "circuits": 2, "days": 56},
     "shards": 2,
     "release": {
         "what": ["households"],
@@ -27,13 +29,20 @@ CONFIG = {
 STUDY = "results/study/household_scores.parquet"
 
 
-def test_households_are_released_once_and_any_year_is_drawn_from_them(runner, tmp_path):
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    """A folder with the release, from which a study of the same export goes on."""
+    runner = Runner(tmp_path_factory.mktemp("households"))
     done = runner.run(CONFIG, "--", "release")
     assert done.returncode == 0, done.stdout[-3000:]
+    return runner
+
+
+def test_households_are_released_once_and_any_year_is_drawn_from_them(runner, tmp_path):
     folder = runner.folder / "results/release/households"
     first = (folder / FILE).read_bytes()
     released = ReleasedHouseholds.of(first)
-    assert released.listed == {"all": 60} and len(released.settings.names) == 46
+    assert released.listed == {"all": 50} and len(released.settings.names) == 46
     assert json.loads((folder / "manifest.json").read_text())["privacy"]["adjacency"] == "replace_one"
     draw_years(folder, tmp_path / "years.parquet", 3, seed=1, year=2027)
     kwh, calendar = read_years(tmp_path / "years.parquet", "America/Los_Angeles")
@@ -53,10 +62,10 @@ def test_a_study_of_eight_weeks_compares_the_homes_of_the_export_and_not_a_simul
     assert done.returncode == 0, done.stdout[-3000:]
     scores = read_table(runner.folder / STUDY, HOUSEHOLD_SCORES).to_pandas()
     assert set(scores["period"]) == {"export"} and set(scores["day_count"]) == {56}
-    assert set(scores["household_count"]) == {60}, "everybody of the list, whatever was read"
+    assert set(scores["household_count"]) == {50}, "everybody of the list, whatever was read"
     kept = read_table(runner.folder / "results/study/quality_summary.parquet", QUALITY_SUMMARY).to_pandas()
     kept = kept[(kept["scope"] == "households") & (kept["reason"] == "kept")]["item_count"].iloc[0]
-    assert 20 <= scores["sample_count"].iloc[0] <= kept < 60
+    assert 20 <= scores["sample_count"].iloc[0] <= kept < 50
     assert set(scores["source"]) == {"own_vectors", "released"} and set(scores["epsilon"].dropna()) == {1, 4}
     energy = scores[(scores["statistic"] == "energy, quantiles of homes") & (scores["source"] == "own_vectors")]
     assert energy["absolute_error"].max() < 2
