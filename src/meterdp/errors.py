@@ -49,7 +49,7 @@ class NotInstalled(InputError, ImportError):
 
 
 # Package -> the extra of pyproject.toml that brings it; all others are in "study".
-_EXTRA = {"zmq": "federated", "statsforecast": "forecasters"}
+_EXTRA = {"zmq": "federated"}
 
 
 @contextmanager

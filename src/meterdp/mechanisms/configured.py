@@ -32,8 +32,6 @@ def public_settings(
     choices = dict(mechanisms["sound"])
     name = choices.pop("prior_mixture", None)
     sound = ProvenSettings(**choices)
-    if sound.adjacency == "add_remove":
-        n = sound.records_guess  # nothing that is calibrated may know N
     if name == AUTO:
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
         name = SHIPPED if covered else None

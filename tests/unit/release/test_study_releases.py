@@ -27,8 +27,6 @@ MECHANISMS = {
     "epsilons": [1, 4],
     "delta": 1e-5,
     "sound": {
-        "adjacency": "replace_one",
-        "records_guess": None,
         "level_log_kwh": -1.2,
         "marginal_share": 0.25,
     },
@@ -87,13 +85,6 @@ def test_another_solver_of_the_semidefinite_programme_gives_the_same_study(recor
     own, cvxpy = found
     assert own[1]["kl_mean"] == pytest.approx(cvxpy[1]["kl_mean"], rel=1e-3)
     assert np.array(own[0]["mean_log_kwh"]) == pytest.approx(np.array(cvxpy[0]["mean_log_kwh"]), abs=1e-3)
-
-
-def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_there_are(records, fit):
-    guess = {**MECHANISMS, "sound": {**MECHANISMS["sound"], "adjacency": "add_remove", "records_guess": 77}}
-    assert public_settings(1.0, 1e-5, records.log_kwh.shape, guess, MIXTURE, PROFILES).records == 77
-    costs = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
-    assert costs["adjacency"] == ["add_remove"] * 2 and np.isfinite(costs["heldout_gap_mean"]).all()
 
 
 def test_random_sources_are_made_in_release_and_simulate_only(repository):
