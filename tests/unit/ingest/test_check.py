@@ -418,6 +418,22 @@ def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, cap
     assert code == 0 and (words in said) == (step == 0.1) == (share > 0.1)
 
 
+@pytest.mark.parametrize("name", ["corrections.csv", "z.csv"])
+def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, frame, capsys, name):
+    """The order of names decides, and corrections need not come last in it."""
+    rows, folder = plain(frame), tmp_path / "export"
+    folder.mkdir()
+    rows.to_csv(folder / "readings.csv", index=False)
+    rows.iloc[5:12].assign(kwh=9.0).to_csv(folder / name, index=False)
+    words = (
+        "7 readings of file 1 of 2, in order of names, do not count, as a later file has others of the same meter "
+        "and interval (file 2 of 2, in order of names): name files so that corrections come last"
+    )
+    found = examine(folder, time_zone=ZONE)
+    assert words in found.odd
+    assert words in checked(tmp_path, capsys, folder, export={"time_zone": ZONE, "interval_minutes": 30})[1]
+
+
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     sections = {"export": {"time_zone": ZONE, "interval_minutes": 30}, "profiles": {"log_scale": {"kind": "signed"}}}
