@@ -1,4 +1,4 @@
-"""Homes with solar panels from CSV to release, on a signed log and above an offset: feed-in keeps its size."""
+"""Homes with solar panels from CSV to release on a signed log: feed-in keeps its size."""
 
 import json
 import math
@@ -22,15 +22,12 @@ from meterdp.publish.tables import FORECAST_EXAMPLES, RELEASED_GROUP_FORECASTS, 
 from tests.workflow.conftest import TINY, Runner
 
 HOMES, DAYS, LOW, HIGH = 60, 17, -6.0, 30.0
-SCALES = {"signed": {"scale_kwh_per_hour": 0.15}, "offset": {"offset_kwh_per_hour": 8.0}}
+SCALE = {"kind": "signed", "scale_kwh_per_hour": 0.15}
 
 
-def energy(kind, y):
+def energy(y):
     """Oracle: the inverse as docs/guarantees.md and config/README.md say it, kWh of an hour."""
-    y = np.asarray(y, dtype=float)
-    if kind == "offset":
-        return np.exp(y) - 8.0
-    return 2 * 0.15 * np.sinh(y - math.log(0.15))
+    return 2 * 0.15 * np.sinh(np.asarray(y, dtype=float) - math.log(0.15))
 
 
 def write_export(folder) -> pd.DataFrame:
@@ -53,44 +50,43 @@ def write_export(folder) -> pd.DataFrame:
     return pd.DataFrame(net, index=names)
 
 
-def settings(kind):
-    return TINY | {
-        "shards": 1,
-        "export": {
-            "path": "export.csv",
-            "meters": "meters.csv",
-            "time_zone": "UTC",
-            "interval_minutes": 60,
-            "first_day": "2025-05-05",
-            "last_day": "2025-05-21",
-        },
-        "profiles": {
-            "vector": "half_day",
-            "start_hour": 12,
-            "hours": 12,
-            "clip_kwh_per_hour": [LOW, HIGH],
-            "log_scale": {"kind": kind, **SCALES[kind]},
-            "default_kwh_per_hour": 0.0,
-        },
-        "mixture": {"classes": 2},
-        "mechanisms": {
-            "variants": ["sound"],
-            "epsilons": [4],
-            "sound": {"level_log_kwh": {"signed": -1.2, "offset": 2.0}[kind]},
-        },
-        "class_noise": {"designs": ["none", "white"], "file_design": "white", "rhos": [0.45]},
-        "release": {
-            "forecast_groups": "one",
-            "forecast_epsilon": 4,
-            "population": "homes with panels",
-            "budget_period": "2025",
-            "synthetic_profiles": 300,
-            "ledger": f"books/{kind}.sqlite",
-            "allow": ["poor"],
-            "cap_epsilon": 8,
-            "epsilon": 3,
-        },
-    }
+SETTINGS = TINY | {
+    "shards": 1,
+    "export": {
+        "path": "export.csv",
+        "meters": "meters.csv",
+        "time_zone": "UTC",
+        "interval_minutes": 60,
+        "first_day": "2025-05-05",
+        "last_day": "2025-05-21",
+    },
+    "profiles": {
+        "vector": "half_day",
+        "start_hour": 12,
+        "hours": 12,
+        "clip_kwh_per_hour": [LOW, HIGH],
+        "log_scale": SCALE,
+        "default_kwh_per_hour": 0.0,
+    },
+    "mixture": {"classes": 2},
+    "mechanisms": {
+        "variants": ["sound"],
+        "epsilons": [4],
+        "sound": {"level_log_kwh": -1.2},
+    },
+    "class_noise": {"designs": ["none", "white"], "file_design": "white", "rhos": [0.45]},
+    "release": {
+        "forecast_groups": "one",
+        "forecast_epsilon": 4,
+        "population": "homes with panels",
+        "budget_period": "2025",
+        "synthetic_profiles": 300,
+        "ledger": "books/ledger.sqlite",
+        "allow": ["poor"],
+        "cap_epsilon": 8,
+        "epsilon": 3,
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +94,7 @@ def net_load(tmp_path_factory):
     """A runner, what it was given, and the tables of the study on a signed log."""
     runner = Runner(tmp_path_factory.mktemp("net_load"))
     net = write_export(runner.folder)
-    done = runner.run(settings("signed"))
+    done = runner.run(SETTINGS)
     assert done.returncode == 0, done.stdout[-6000:]
     return runner, net
 
@@ -113,12 +109,12 @@ def test_energy_below_zero_is_no_fault_and_keeps_its_size(net_load):
     assert quality["kept"].all() and quality["negative_readings"].tolist() == [3 * (h == 1) for h in range(HOMES)]
     load = table(runner, LOG_LOAD, "private/log_load/part-000.parquet")
     told = np.stack([load["log_kwh"][load["household"] == h] for h in range(HOMES)])
-    assert np.allclose(energy("signed", told), net.clip(LOW, HIGH))
-    seasonal = energy("signed", load["seasonal_log_kwh"])
+    assert np.allclose(energy(told), net.clip(LOW, HIGH))
+    seasonal = energy(load["seasonal_log_kwh"])
     assert seasonal.min() < -1 and (seasonal >= LOW - 1e-9).all()
     vectors = table(runner, PROFILES)
     assert vectors["valid"].all()
-    noon = energy("signed", np.stack(vectors["log_kwh"])[:, 0])
+    noon = energy(np.stack(vectors["log_kwh"])[:, 0])
     day = net.to_numpy()[:, 8 * 24 + 12]
     assert np.allclose(noon, day), "the vector begins at noon of the middle day"
 
@@ -126,7 +122,7 @@ def test_energy_below_zero_is_no_fault_and_keeps_its_size(net_load):
 def test_every_number_in_kwh_is_that_of_the_signed_inverse(net_load):
     runner, _ = net_load
     forecasts = table(runner, FORECASTS)
-    actual, forecast = energy("signed", forecasts["actual_log_kwh"]), energy("signed", forecasts["forecast_log_kwh"])
+    actual, forecast = energy(forecasts["actual_log_kwh"]), energy(forecasts["forecast_log_kwh"])
     assert (actual < -1).any() and (forecast < -1).any()
     off = forecast - actual
     compared = table(runner, FORECASTER_COMPARISON).query("forecaster == 'arma' and scale == 'kwh'").iloc[0]
@@ -141,10 +137,10 @@ def test_every_number_in_kwh_is_that_of_the_signed_inverse(net_load):
     distributions = table(runner, FORECAST_DISTRIBUTIONS, "private/forecast_distributions.parquet")
     medians = kwh.drop_duplicates(["household", "step"]).sort_values(["household", "step"])["median_kwh"]
     assert np.allclose(
-        medians, energy("signed", np.concatenate(distributions.sort_values("household")["mean_log_kwh"].to_list()))
+        medians, energy(np.concatenate(distributions.sort_values("household")["mean_log_kwh"].to_list()))
     )
     vectors, labels = table(runner, PROFILES), table(runner, LABELS)
-    per_home = energy("signed", np.stack(vectors["log_kwh"])).mean(axis=1)
+    per_home = energy(np.stack(vectors["log_kwh"])).mean(axis=1)
     for row in table(runner, CLASS_TABLE).itertuples():
         members = labels.loc[labels["component"] == row.component, "household"]
         assert row.mean_energy_kwh == pytest.approx(per_home[members].mean())
@@ -154,9 +150,7 @@ def test_every_number_in_kwh_is_that_of_the_signed_inverse(net_load):
 
 def test_synthetic_profiles_feed_in_as_real_ones_do_and_figures_go_below_zero(net_load):
     runner, net = net_load
-    synthetic = energy(
-        "signed", np.stack(table(runner, SYNTHETIC_PROFILES, "study/synthetic/sound.parquet")["log_kwh"])
-    )
+    synthetic = energy(np.stack(table(runner, SYNTHETIC_PROFILES, "study/synthetic/sound.parquet")["log_kwh"]))
     real = net.to_numpy()[:, 8 * 24 + 12 : 8 * 24 + 24]
     assert 0.3 < (synthetic[:, 0] < 0).mean() < 0.9, "two homes in three feed in at noon"
     assert abs(synthetic.mean() - real.mean()) < 0.5
@@ -165,22 +159,19 @@ def test_synthetic_profiles_feed_in_as_real_ones_do_and_figures_go_below_zero(ne
     assert (runner.folder / "results/study/figures/load_by_hour.svg").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("kind", SCALES)
-def test_a_release_states_its_scale_and_holds_energy_below_zero(net_load, kind):
+def test_a_release_states_its_scale_and_holds_energy_below_zero(net_load):
     runner, _ = net_load
-    results = "results" if kind == "signed" else f"results-{kind}"  # the first goes on from the study
-    done = runner.run(settings(kind) | {"results_dir": results}, "release")
+    done = runner.run(SETTINGS, "release")
     assert done.returncode == 0, done.stdout[-6000:]
-    release = runner.folder / results / "release"
+    release = runner.folder / "results/release"
     manifest = json.loads((release / "mixture/manifest.json").read_text())
-    (key,) = SCALES[kind]
-    assert manifest["public_parameters"]["profiles"]["log_scale"] == {"kind": kind, key: SCALES[kind][key]}
+    assert manifest["public_parameters"]["profiles"]["log_scale"] == SCALE
     assert manifest["log_scale"]["clipped_to_kwh"] == [LOW, HIGH]
     names = {"ln": np.log, "exp": np.exp, "sinh": np.sinh}
     stated = manifest["log_scale"]["kwh"].removeprefix("x = ").partition(",")[0]
     mixture = json.loads((release / "mixture/mixture.json").read_text())
     means = np.array(mixture["means"])
-    assert np.allclose(eval(stated, {"__builtins__": {}}, {**names, "y": means}), energy(kind, means))
+    assert np.allclose(eval(stated, {"__builtins__": {}}, {**names, "y": means}), energy(means))
     profiles = np.stack(
         read_table(release / "mixture/synthetic_profiles.parquet", RELEASED_PROFILES).to_pandas()["energy_kwh"]
     )

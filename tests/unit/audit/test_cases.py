@@ -139,10 +139,8 @@ def test_group_forecasts_hold_and_their_mutants_are_caught():
     for case in forecasts.group_cases([4.0]):
         if case.mutant is None:
             assert all(row["as_expected"] for row in rows(case, 800)), case.key
-        elif "more often" in case.mutant:
-            assert rows(case, 8000)[0]["exceeded"] == "epsilon"
         else:
-            assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
+            assert rows(case, 2000)[0]["as_expected"], case.key
 
 
 @pytest.mark.parametrize("count", ["listed", "measured"])

@@ -54,6 +54,7 @@ SECRETS = (
     Secret("a seed", SEED, "20251102"),
 )
 BY_NAME = {secret.name: secret for secret in SECRETS}
+KEYS = {secret.name: f"{number}.bin" for number, secret in enumerate(SECRETS)}
 WORDS = [secret for secret in SECRETS if secret.kind not in (READING, COUNT, SEED)]
 LONG = [secret for secret in WORDS if len(secret.value) >= 8]
 
@@ -87,18 +88,22 @@ def names(folder, secrets=SECRETS):
     return {one.secret for one in found(folder, secrets)}
 
 
-@pytest.mark.parametrize("secret", WORDS, ids=lambda s: s.name)
+def each_found(folder, secrets, contents):
+    """Whether of files with a secret each, in these contents, the scan finds each in its file and nothing else."""
+    for secret in secrets:
+        (folder / KEYS[secret.name]).write_bytes(contents(secret.value))
+    there = sorted({(str(one.file), one.secret) for one in found(folder)})
+    return there == sorted((KEYS[secret.name], secret.name) for secret in secrets)
+
+
 @pytest.mark.parametrize("writing", WRITINGS)
-def test_a_text_is_found_however_it_is_written(tmp_path, secret, writing):
-    (tmp_path / "a.log").write_bytes(WRITINGS[writing](secret.value))
-    assert names(tmp_path) == {secret.name}
+def test_a_text_is_found_however_it_is_written(tmp_path, writing):
+    assert each_found(tmp_path, WORDS, WRITINGS[writing])
 
 
-@pytest.mark.parametrize("secret", LONG, ids=lambda s: s.name)
 @pytest.mark.parametrize("packing", PACKED)
-def test_a_text_is_found_however_it_is_packed(tmp_path, secret, packing):
-    (tmp_path / "a.bin").write_bytes(b"\x00\x01" + PACKED[packing](secret.value) + b"\xff")
-    assert names(tmp_path) == {secret.name}
+def test_a_text_is_found_however_it_is_packed(tmp_path, packing):
+    assert each_found(tmp_path, LONG, lambda text: b"\x00\x01" + PACKED[packing](text) + b"\xff")
 
 
 KWH = 7.318264519
@@ -272,12 +277,11 @@ PACKINGS = {
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize(
-    "secret", [BY_NAME["a meter"], BY_NAME["a reading"], BY_NAME["a count"]], ids=lambda s: s.name
-)
-def test_packed_files_are_opened(tmp_path, packing, secret):
-    (tmp_path / "a.bin").write_bytes(PACKINGS[packing](b"<svg>" + b"." * 500 + secret.value.encode() + b" </svg>"))
-    assert names(tmp_path) == {secret.name}
+def test_packed_files_are_opened(tmp_path, packing):
+    def packed(text):
+        return PACKINGS[packing](b"<svg>" + b"." * 500 + text.encode() + b" </svg>")
+
+    assert each_found(tmp_path, [BY_NAME[name] for name in ("a meter", "a reading", "a count")], packed)
 
 
 @pytest.mark.parametrize("secret", SECRETS, ids=lambda s: s.name)

@@ -1,5 +1,7 @@
 """Earlier configurations are rewritten: what went is left out, what was renamed keeps its value, comments stay."""
 
+import itertools
+
 import pytest
 import yaml
 
@@ -63,20 +65,20 @@ def test_only_settings_that_went_or_were_renamed_change():
 
 
 @pytest.mark.parametrize("name", REMOVED)
-@pytest.mark.parametrize("flow", [True, False])
-@pytest.mark.parametrize("beside", [{}, {"zz": 1}, {"aa": 1}, {"aa": 1, "zz": 1}])
-def test_every_such_setting_is_found_wherever_it_stands(name, flow, beside):
+def test_every_such_setting_is_found_wherever_it_stands(name):
     key, _, choice = name.partition(": ")
     *sections, last = key.split(".")
-    value = {last: choice or {"of": ["a", 1]}} | beside
-    for section in reversed(sections):
-        value = {section: value}
-    text, said = upgraded(yaml.safe_dump(value, default_flow_style=flow))
-    after = yaml.safe_load(text)
-    for section in sections:
-        after = (after or {})[section]
-    assert len(said) == 1
-    assert (after or {}) == ({RENAMED[name]: value_of(value, key)} if name in RENAMED else {}) | beside
+    for flow, beside in itertools.product([True, False], [{}, {"zz": 1}, {"aa": 1}, {"aa": 1, "zz": 1}]):
+        value = {last: choice or {"of": ["a", 1]}} | beside
+        for section in reversed(sections):
+            value = {section: value}
+        text, said = upgraded(yaml.safe_dump(value, default_flow_style=flow))
+        after = yaml.safe_load(text)
+        for section in sections:
+            after = (after or {})[section]
+        assert len(said) == 1, (flow, beside)
+        kept = {RENAMED[name]: value_of(value, key)} if name in RENAMED else {}
+        assert (after or {}) == kept | beside, (flow, beside)
 
 
 @pytest.mark.parametrize(
