@@ -369,8 +369,8 @@ class Scanner:
         if not self._digits:
             return set()
         written = {token for pattern in _LONG_NUMBERS for token in pattern.findall(data)}
-        tokens = {significant(token.decode()) for token in written if len(token) >= FEWEST_DIGITS}
-        return {secret for token in tokens for secret in self._digits.get(token, ())}
+        numbers = {significant(token.decode()) for token in written if len(token) >= FEWEST_DIGITS}
+        return {secret for token in numbers for secret in self._digits.get(token, ())}
 
     def _in_numbers(self, numbers: np.ndarray) -> set[Secret]:
         ordered = np.sort(np.abs(numbers[np.isfinite(numbers)]))

@@ -272,8 +272,8 @@ class _File:
             block.sign, block.kwh_per_unit = SIGNS[self._settings.flow][suffix[0]], UNITS[unit]
             block.length_us = int(minutes) * _MINUTE_US
             return block
-        block.problem, *tokens = problem
-        self._out.reject(block.problem, row, *tokens, 0)
+        block.problem, *details = problem
+        self._out.reject(block.problem, row, *details, 0)
         return block
 
     def _interval_day(self, row: int, fields: list[str]) -> None:
