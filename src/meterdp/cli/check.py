@@ -59,12 +59,12 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _refuse_to_write_over(path: Path | None) -> None:
     if path is not None and path.exists():
-        raise InputError("is there already", file=path, hint="name a new file")
+        raise InputError("already exists", file=path, hint="name a new file")
 
 
 def _give(found: Finding, proposed: str, path: Path | None) -> None:
     """Print a configuration, or write it to a new file."""
-    title = "A configuration for it once this is corrected" if found.findings else "A configuration that reads it"
+    title = "A configuration to use once this is corrected" if found.findings else "A configuration that reads it"
     if path is None:
         print(f"\n{title}:\n\n{proposed}", end="")
     else:

@@ -27,13 +27,11 @@ def _draw(arguments: argparse.Namespace) -> int:
     if arguments.n < 1:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
     if arguments.year is not None and not 1970 <= arguments.year <= 2200:
-        raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
+        raise InputError("must be a year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
     if arguments.to.suffix.lower() != ".parquet":
-        raise InputError(
-            "is no name of a Parquet file, and draw writes Parquet", file=arguments.to, hint="add .parquet"
-        )
+        raise InputError("must end in .parquet", file=arguments.to, hint="name a new file such as homes.parquet")
     if arguments.to.exists():
-        raise InputError("is there already", file=arguments.to, hint="name a new file")
+        raise InputError("already exists", file=arguments.to, hint="name a new file")
     declared = read_manifest(arguments.folder)[1]["sha256"].keys()
     if FILE not in declared:
         holds = next((kind.holds for kind in KINDS.values() if declared & kind.files), KINDS["forecasts"].holds)

@@ -290,7 +290,7 @@ def _key(path: Path, new: bool) -> bytes:
 
 
 def write_whole(path: Path, part: Path, data: bytes | memoryview) -> None:
-    """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or is not there."""
+    """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or does not exist."""
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(data)
@@ -312,7 +312,7 @@ def synced(folder: Path) -> None:
 
 
 def _no_key(path: Path) -> InputError:
-    what = "is not" if path.exists() else "is not there; it is"
+    what = "is not" if path.exists() else "does not exist; it is"
     return InputError(
         f"{what} the key of the ledger, without which its meters cannot be recognised",
         file=path,

@@ -269,7 +269,7 @@ def _drawn_readings(path: Path, table: Table = DRAWN_READINGS) -> tuple[np.ndarr
     try:
         first, readings = next(groups), pq.read_metadata(path).num_rows
     except InputError:
-        raise _not_as_drawn(path, "is no file of drawn households") from None
+        raise _not_as_drawn(path, "is not a file of drawn households") from None
     if readings > MOST_READINGS:
         raise InputError(
             f"holds {readings:,} readings, and text of more than {MOST_READINGS:,} is too large for the tools",
@@ -551,7 +551,7 @@ def write_folder(files: Files, folder) -> int:
     """Write a folder that appears whole or not at all, where nothing is yet; return how many files it has."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("is there already", file=folder, hint="name a folder that is empty or not there")
+        raise InputError("already exists", file=folder, hint="name a folder that is empty or does not exist")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as staging:

@@ -619,7 +619,7 @@ def _notation(columns: list[Column], out: Layout) -> None:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]
     if not common:
-        out.to_check.append("some readings are no numbers, or are written in several ways (export.missing_words)")
+        out.to_check.append("some readings are not numbers, or are written in several ways (export.missing_words)")
         return
     chosen = common[0]
     if chosen != PLAIN and Notation(",") in common and Notation(".", ",") in common:

@@ -582,7 +582,7 @@ class _File:
             )
         if self._any_energy and self._shortest_us >= _SHORTEST_DAY_US:
             raise InputError(
-                "holds daily or longer sums, which are no interval export",
+                "holds daily or longer sums, which are not an interval export",
                 file=self._out.path,
                 hint="ask the utility for hourly or shorter intervals",
             )

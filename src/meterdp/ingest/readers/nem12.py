@@ -225,7 +225,7 @@ class _File:
         elif kind == "900":
             self._ended = True
         elif kind != "100" or len(fields) < 2 or fields[1].strip().upper() != "NEM12":
-            self._out.reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
+            self._out.reject("row_malformed", row, None, "is not a NEM12 record", "export the file again", 1)
 
     def end(self) -> Iterator[Batch]:
         """Yield the rest, and refuse a file that is cut short or holds nothing to read, or count it if cut short."""

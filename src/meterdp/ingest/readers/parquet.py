@@ -36,7 +36,7 @@ from meterdp.ingest.members import Member
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import ahead, file_by_file, files_of, telling_damage
 
-# About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
+# About what a reading takes in a long CSV, so that batches of all formats hold about the same number of readings.
 _BYTES_PER_READING = 32
 _MICROSECONDS = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 0}
 _AGES = 2**62
