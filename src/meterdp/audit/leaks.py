@@ -447,11 +447,6 @@ def scan(folder, secrets: Iterable[Secret], homes: Sequence[Home] = ()) -> list[
     return sorted(found, key=lambda one: (one.file, one.secret, one.part, one.where))
 
 
-def scan_text(text: str, secrets: Iterable[Secret]) -> list[str]:
-    """Return the names of the secrets in a text, such as what a run printed."""
-    return sorted({secret.name for secret in Scanner(secrets).found_in(Piece(BYTES, "text", text.encode()))})
-
-
 def _pieces(path: Path, file: Path) -> Iterator[Piece]:
     """Yield the pieces of what is on disk; of a link its target's name and nothing else."""
     yield Piece(NAME, "name of the file", str(file).encode("utf-8", "surrogateescape"))
