@@ -15,15 +15,11 @@ from meterdp.errors import InputError
 
 @dataclass(frozen=True)
 class Command:
-    """Examples for the help of a command, what adds its arguments to a parser, and what returns its exit code.
-
-    ``needless`` are packages that others import if they can and this command never uses.
-    """
+    """Examples for the help of a command, what adds its arguments to a parser, and what returns its exit code."""
 
     examples: tuple[str, ...]
     add_arguments: Callable[[argparse.ArgumentParser], object]
     run: Callable[[argparse.Namespace], int]
-    needless: tuple[str, ...] = ()
 
 
 def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> None:
