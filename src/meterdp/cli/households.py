@@ -21,7 +21,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _draw(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import draw_years
     from meterdp.households.released import FILE
-    from meterdp.publish.kinds import KINDS
+    from meterdp.publish.kinds import KINDS, kind_of
     from meterdp.publish.received import passed_on, read_manifest
 
     if arguments.n < 1:
@@ -34,7 +34,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         raise InputError("already exists", file=arguments.to, hint="name a new file")
     declared = read_manifest(arguments.folder)[1]["sha256"].keys()
     if FILE not in declared:
-        holds = next((kind.holds for kind in KINDS.values() if declared & kind.files), KINDS["forecasts"].holds)
+        holds = KINDS[kind_of(declared)].holds
         raise InputError(
             f"is a release of {holds}, and households are drawn from a release of households",
             file=arguments.folder,

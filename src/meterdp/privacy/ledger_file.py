@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, keyed
 from meterdp.privacy.spent import LISTED, Entries
 
@@ -367,7 +367,4 @@ def cannot_write(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         if getattr(error, "sqlite_errorname", None) in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
             raise tampered(path, "is not a ledger, or is damaged") from None
-        why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
-        raise InputError(
-            f"cannot be written ({why})", file=path, hint="free disk space, or correct its permissions"
-        ) from None
+        raise unwritable(error, path, "free disk space, or correct its permissions") from None

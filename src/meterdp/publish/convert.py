@@ -29,7 +29,7 @@ from meterdp.core.job import progress
 from meterdp.core.parquet import read_row_groups
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
@@ -564,8 +564,4 @@ def write_folder(files: Files, folder) -> int:
             os.replace(whole, folder)
             return count
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            file=folder,
-            hint="free disk space or correct the permissions and run again",
-        ) from None
+        raise unwritable(error, folder, "free disk space or correct the permissions and run again") from None

@@ -110,7 +110,7 @@ def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_p
     shutil.copytree(folder, other)
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, holds in (
-        ("synthetic_profiles.parquet", "typical load profiles"),
+        ("mixture.parquet", "typical load profiles"),
         ("feeders.parquet", "energy totals of feeders"),
         ("recipients.parquet", "forecasts"),
     ):

@@ -25,7 +25,7 @@ import numpy as np
 import zmq.auth
 from scipy.special import ndtri
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 
 
 class Kind(IntEnum):
@@ -139,9 +139,7 @@ def new_keys(folder, name: str) -> tuple[Path, str]:
             for file in files:  # in the place of a link that somebody put there meanwhile, not through it
                 os.replace(Path(own, file.name), file)
     except OSError as error:
-        raise InputError(
-            f"keys cannot be written ({os.strerror(error.errno)})", file=folder, hint="name another folder"
-        ) from None
+        raise unwritable(error, folder, "name another folder") from None
     finally:
         os.umask(before)
     return files[1], zmq.auth.load_certificate(files[0])[0].decode()
