@@ -76,7 +76,7 @@ def _mixture(config: Mapping, simulated: bool) -> Iterator[InputError]:
     if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
         yield refused(
             "federation.scheme",
-            "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
+            "is 'subspace', whose masks are not whole numbers, so that sums between circuits are not exact",
             "set it to edge_masks",
         )
 

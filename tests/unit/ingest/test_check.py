@@ -953,7 +953,7 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
         assert meters.said_of == {"Konto": {"M1": "7", "M2": "8"}, "Tarif": said}
         assert digest_of_meters(data) == digest_of_meters(b"meter_id\nM2\nM1\n")
     for data in (b"PK\x03\x04\x81\x8d", "meter_id,契約\nM1,従量電灯\n".encode("cp932")):
-        with pytest.raises(InputError, match="is no CSV file; save the list as CSV UTF-8"):
+        with pytest.raises(InputError, match="is not a CSV file; save the list as CSV UTF-8"):
             parse_meter_list(data)
 
 
@@ -1228,7 +1228,7 @@ def test_phases_are_refused_unless_their_sum_is_read(tmp_path, capsys, names):
     said = capsys.readouterr().out
     assert f"field '{names[0]}': looks like one of several phases or tariffs, which must be added: " in said
     assert "write a column with their sum" in said and "is possible, too" not in said
-    assert "A configuration for it once this is corrected:" in said
+    assert "A configuration to use once this is corrected:" in said
     export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": names[0]}
     with pytest.raises(InputError, match="which must be added"):
         ingested(tmp_path / "e.csv", export)
@@ -1259,7 +1259,7 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     assert main(["check", str(tmp_path / "e.csv")]) == 1
     said = capsys.readouterr().out
     assert "values that only rise" in said and "the stamp of the later one" in said and "export.unit to" not in said
-    assert "A configuration for it once this is corrected:" in said
+    assert "A configuration to use once this is corrected:" in said
     counter["kwh"] = counter.groupby("meter_id")["kwh"].diff().round(3)
     counter.dropna().to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
