@@ -23,7 +23,12 @@ TABLES = (FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS)
 FLOOR = 0.001
 CONFIG = TINY | {
     "federation": "circuit",
-    "release": {"what": ["mixture"], "synthetic_profiles": 200, "ledger": "books/ledger.sqlite", "allow": ["poor", "repeat"]},
+    "release": {
+        "what": ["mixture"],
+        "synthetic_profiles": 200,
+        "ledger": "books/ledger.sqlite",
+        "allow": ["poor", "repeat"],
+    },
 }
 
 
