@@ -36,7 +36,7 @@ DRAWN = "tests/unit/privacy/test_drawn.py"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 LEDGER = f"{RELEASE_TESTS}/test_budget.py"
-ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
+STEPS_LEAK = "tests/unit/audit/test_steps_leak_nothing.py"
 RECORDS = "tests/unit/ingest/test_records_stand_alone.py"
 PLAIN = "tests/unit/ingest/test_plain_lines.py"
 COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
@@ -1138,7 +1138,7 @@ MUTANTS = (
         f"{EXPORTS}/fields.py",
         '        "is not a number",\n',
         '        f"is not a number: {field.values[int(bad[0])] if bad else 0}",\n',
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: a meter id in the log",
@@ -1146,28 +1146,28 @@ MUTANTS = (
         "    survey.meter_ids = list(index)\n",
         "    survey.meter_ids = list(index)\n"
         '    __import__("sys").stderr.write(f"first meter: {survey.meter_ids[0]}\\n")\n',
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: a count of readings in a Parquet footer",
         f"{EXPORTS}/ingest.py",
         "        write_table(meters[0], METERS, crosswalk, metadata)\n",
         '        write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(chunks.counts[USED])})\n',
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: the smallest and the largest value of every column in a Parquet footer",
         "src/meterdp/core/parquet.py",
         '"write_statistics": False',
         '"write_statistics": True',
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: a meter id in a file name",
         f"{EXPORTS}/ingest.py",
         "    scratch.mkdir(parents=True, exist_ok=True)\n",
         "    scratch.mkdir(parents=True, exist_ok=True)\n    (scratch / survey.meter_ids[0]).touch()\n",
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: a traceback says what the error says",
@@ -1181,14 +1181,14 @@ MUTANTS = (
         f"{RELEASE}/service.py",
         "{k: v for k, v in parameters.items() if k not in DIGESTS}",
         "dict(self.request(mechanism).parameters)",
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: the name of the request, a digest of the list, in the manifest of a release",
         f"{RELEASE}/service.py",
         '            "meterdp_version": meterdp.__version__,\n',
         '            "meterdp_version": meterdp.__version__,\n            "request": request.key,\n',
-        ROOMS_LEAK,
+        STEPS_LEAK,
     ),
     Mutant(
         "a leak: the scan does not look into footers",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +55,8 @@ def ours(adjacency: str, **choices) -> Source:
 
     def run(cell: Cell, x: np.ndarray, split: int) -> Outcome:
         config = complete({}, load_schema(SCHEMA))
-        # Under add_remove the number of records is private: a guess of its order of magnitude is public.
-        guess = 10 ** round(math.log10(cell.n)) if adjacency == "add_remove" else None
         mechanisms = config["mechanisms"]
-        sound = mechanisms["sound"] | {"adjacency": adjacency, "records_guess": guess} | choices
+        sound = mechanisms["sound"] | choices
         profiles = config["profiles"] | {
             "hours": cell.d,
             "start_hour": START_HOUR[cell.d],
@@ -66,7 +64,12 @@ def ours(adjacency: str, **choices) -> Source:
         }
         begin = time.process_time()
         shape, sections = (cell.n, cell.d), (mechanisms | {"sound": sound}, config["mixture"], profiles)
-        mechanism = Proven.calibrate(public_settings(cell.epsilon, DELTA, shape, *sections))
+        public = public_settings(cell.epsilon, DELTA, shape, *sections)
+        if adjacency == "add_remove":  # the number of records is private: a guess of its order of magnitude is public
+            guess = 10 ** round(math.log10(cell.n))
+            counted = replace(public.sound, adjacency=adjacency, records_guess=guess)
+            public = replace(public, records=guess, sound=counted)
+        mechanism = Proven.calibrate(public)
         noise = StudyNoise(SEED, "peers", split, cell.n, cell.d)
         released = mechanism.release(PrivateRecords(x), noise, 1)
         numbers, beside = StudyNoise(SEED, "peers sample", split, cell.n, cell.d), released.marginals

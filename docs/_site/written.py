@@ -8,14 +8,14 @@ from _site import measured
 from _site.command_help import command_help
 from _site.gallery import gallery
 from _site.planned import planned
-from _site.public_face import public_face, skipped
+from _site.public_api import public_api, skipped
 
 MARK = re.compile(r"^<!-- written by the site: (\w+)(?: (\w+))? -->$", re.MULTILINE)
 WRITERS = {
     "command_help": lambda config, _: command_help(),
     "gallery": lambda config, _: gallery(config.gallery_results, config.gallery_shows_real_exports),
     "plan": lambda config, _: planned(),
-    "public_face": lambda config, _: public_face(),
+    "public_api": lambda config, _: public_api(),
     "tables": lambda config, _: measured.declared_tables(),
     "errata": lambda config, _: measured.errata(),
     "variants": lambda config, name: measured.variants(name),

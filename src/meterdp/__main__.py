@@ -60,13 +60,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"meterdp {__version__}")
     _add(parser, COMMANDS, given, ())
     arguments = parser.parse_args(given)
-    command = arguments.command
-    if words is None:  # a process of its own
-        for package in command.needless:
-            sys.modules.setdefault(package, None)
     try:
         with optional_packages("this command"):
-            return command.run(arguments)
+            return arguments.command.run(arguments)
     except (InputError, FileExistsError) as error:
         print(f"{REFUSAL} {error}", file=sys.stderr)
         return 1

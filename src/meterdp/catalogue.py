@@ -53,11 +53,11 @@ def catalogue() -> dict[str, Table]:
     return tables_of((*STUDY, *FEDERATED, *BESIDE))
 
 
-def tables_of(rooms: Iterable[ModuleType]) -> dict[str, Table]:
+def tables_of(modules: Iterable[ModuleType]) -> dict[str, Table]:
     """Return the tables that modules declare, by name; two of one name are refused."""
     tables: dict[str, Table] = {}
-    for room in rooms:
-        for table in vars(room).values():
+    for module in modules:
+        for table in vars(module).values():
             if isinstance(table, Table):
                 if tables.setdefault(table.name, table) is not table:
                     raise ValueError(f"two tables are called {table.name}")

@@ -44,12 +44,18 @@ class InputError(Exception):
         return partial(type(self), self.problem, hint=self.hint, **where), ()
 
 
+def unwritable(error: Exception, file, hint: str) -> InputError:
+    """Return the refusal of a file that cannot be written, with what the system or SQLite calls the reason."""
+    why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
+    return InputError(f"cannot be written ({why})", file=file, hint=hint)
+
+
 class NotInstalled(InputError, ImportError):
     """A package that only an extra of meterdp brings is missing."""
 
 
 # Package -> the extra of pyproject.toml that brings it; all others are in "study".
-_EXTRA = {"zmq": "federated", "statsforecast": "forecasters"}
+_EXTRA = {"zmq": "federated"}
 
 
 @contextmanager

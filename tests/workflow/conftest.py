@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
+from meterdp.audit.leaks import BYTES, Piece, Scanner
 from meterdp.ingest.meter_list import digest_of_meters
 from tests.warm import warm_snakemake
 
@@ -209,6 +210,11 @@ PLANTED_SECRETS = (
     Secret("the reading", READING, "7.318264519"),
     Secret("the seed", SEED, "20251102"),
 )
+
+
+def secrets_in(text: str, secrets) -> list[str]:
+    """The names of the secrets in a text, such as what a run printed."""
+    return sorted({secret.name for secret in Scanner(secrets).found_in(Piece(BYTES, "text", text.encode()))})
 
 
 def planted_readings() -> pd.DataFrame:

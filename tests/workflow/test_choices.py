@@ -41,7 +41,6 @@ def test_every_value_of_every_enumerated_key_can_be_planned(tmp_path):
             "trials": 1,
             "export": {"path": "export.csv", "time_zone": "UTC", "circuit_column": "feeder"},
             "neighbourhoods": {"file": "pairs.csv"},
-            "mechanisms": {"sound": {"records_guess": 100}},
         }
         for path, values, is_list in keys:
             put(config, path, values if is_list else values[number % len(values)])

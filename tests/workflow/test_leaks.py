@@ -10,12 +10,12 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.audit.forms import METER, SALT, SEED, TEXT, Secret
-from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
+from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan
 from meterdp.core.parquet import read_table
 from meterdp.ingest.tables import METERS
 from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from tests.warm import warm_snakemake
-from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
+from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings, secrets_in
 from tests.workflow.test_bad_input import sentence_of
 
 SECRETS = (*PLANTED_SECRETS, Secret("a bad value", TEXT, "twelvish"))
@@ -25,7 +25,7 @@ BROUGHT = ("export.csv", "list.csv", "config.yaml")
 
 def leaked(folder, secrets, printed=""):
     """Everything found where it should not be, in all a run left behind and said."""
-    found = [("terminal", name) for name in scan_text(printed, secrets)]
+    found = [("terminal", name) for name in secrets_in(printed, secrets)]
     for path in sorted(folder.iterdir()):
         if path.name not in BROUGHT:
             homes = {"results": HOMES, ".snakemake": SNAKEMAKE_HOMES, "books": LEDGER_HOMES}.get(path.name, ())

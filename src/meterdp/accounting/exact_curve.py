@@ -300,6 +300,4 @@ def _bounds(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
     return out
 
 
-CURVE = Curve(
-    "exact curve of two Gaussian distributions", "one Gaussian distribution per label, and two labels", hockey_stick
-)
+CURVE = Curve("exact curve of two Gaussian distributions", hockey_stick)

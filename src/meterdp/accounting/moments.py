@@ -124,21 +124,18 @@ def _check_largest(epsilon: float, delta: float, largest: float) -> None:
         )
 
 
-_STEPS = "any adaptive sequence of Laplace and Gaussian steps"
-CURVE = Curve("moments accountant, integer orders", _STEPS, delta_integer, calibrated_integer)
+CURVE = Curve("moments accountant, integer orders", delta_integer, calibrated_integer)
 CURVE_FEW, CURVE_FAR = (
     Curve(
         f"moments accountant, integer orders to {largest:,}",
-        _STEPS,
         partial(delta_integer, largest=largest),
         partial(calibrated_integer, largest=largest),
     )
     for largest in (FEW_ORDERS, FAR_ORDER)
 )
-CURVE_REAL = Curve("moments accountant, real orders", _STEPS, delta, calibrated)
+CURVE_REAL = Curve("moments accountant, real orders", delta, calibrated)
 CURVE_REAL_CAPPED = Curve(
     f"moments accountant, real orders to {LARGEST_ORDER}",
-    _STEPS,
     partial(delta, largest=LARGEST_ORDER),
     partial(calibrated, largest=LARGEST_ORDER),
 )

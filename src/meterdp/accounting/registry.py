@@ -7,10 +7,9 @@ from meterdp.accounting.sequence import ADVANCED, LINEAR, ZCDP, Curve
 from meterdp.privacy import gaussian
 
 CURVES: dict[str, Curve] = {
-    "gdp": Curve(gaussian.STEPS, "any adaptive sequence of Gaussian steps", gaussian.delta, gaussian.mu_for),
+    "gdp": Curve(gaussian.STEPS, gaussian.delta, gaussian.mu_for),
     "gdp_with_response": Curve(
         gaussian.STEPS_AND_RESPONSES,
-        "Gaussian steps beside a randomised choice of a group",
         responses.delta_with_response,
         responses.mu_beside,
     ),

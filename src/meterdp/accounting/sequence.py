@@ -87,8 +87,6 @@ class Curve:
     ----------
     title : str
         As ``Guarantee.accountant`` states it.
-    accounts_for : str
-        The steps it adds up.
     delta : callable (*parameters of the noise, epsilon) -> float
     calibrated : callable (*public parameters, epsilon, delta) -> float, optional
         The largest first parameter of ``delta`` that is (epsilon, delta)-DP, on the safe side. It raises
@@ -96,7 +94,6 @@ class Curve:
     """
 
     title: str
-    accounts_for: str
     delta: Callable[..., float]
     calibrated: Callable[..., float] | None = None
 
@@ -174,7 +171,7 @@ def calibrated_linear(sequence: Sequence, epsilon: float, delta: float) -> float
     return largest_step_epsilon(holds, epsilon, delta)
 
 
-LINEAR = Curve("linear composition", "Laplace and Gaussian steps of one epsilon", linear_delta, calibrated_linear)
+LINEAR = Curve("linear composition", linear_delta, calibrated_linear)
 
 
 # -- advanced composition --------------------------------------------------------------------------------------------
@@ -216,9 +213,7 @@ def calibrated_advanced(sequence: Sequence, epsilon: float, delta: float) -> flo
     return largest_step_epsilon(holds, epsilon, delta)
 
 
-ADVANCED = Curve(
-    "advanced composition", "Laplace and Gaussian steps of one epsilon", advanced_delta, calibrated_advanced
-)
+ADVANCED = Curve("advanced composition", advanced_delta, calibrated_advanced)
 
 
 # -- zero-concentrated DP --------------------------------------------------------------------------------------------
@@ -251,6 +246,4 @@ def calibrated_zcdp(sequence: Sequence, epsilon: float, delta: float) -> float:
     return calibrated_to_tail(zcdp_log_delta, sequence, epsilon, delta)
 
 
-ZCDP = Curve(
-    "zero-concentrated DP", "any adaptive sequence of Laplace and Gaussian steps", zcdp_delta, calibrated_zcdp
-)
+ZCDP = Curve("zero-concentrated DP", zcdp_delta, calibrated_zcdp)

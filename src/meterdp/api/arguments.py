@@ -1,6 +1,6 @@
 """What callers may pass, read in one way: anything else is refused by a sentence of meterdp, never of NumPy.
 
-Errors of the public face: one sentence with its hint, naming its parameters.
+Errors of the public API: one sentence with its hint, naming its parameters.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RefusedType(Refused, TypeError):
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Raise what the rooms refuse as :class:`Refused`, in terms of parameters."""
+    """Raise what other packages refuse as :class:`Refused`, in terms of parameters."""
     try:
         yield
     except InputError as error:

@@ -274,7 +274,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 mixture = study_records(x, box, mechanism, self.random_state or 0)
             else:
                 names = tuple(getattr(self, "feature_names_in_", ()))
-                mixture = release_records(x, box, mechanism, self._books(len(x)), names)
+                mixture = release_records(x, box, mechanism, self._budget(len(x)), names)
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
@@ -354,7 +354,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         """Return records as scikit-learn wants them; no refusal shows one, nor has one in its context."""
         if texts := _texts_in(X):
             raise Refused(
-                f"holds texts{texts}, such as ids, which are no features even where they spell numbers",
+                f"holds texts{texts}, such as ids, which are not features even where they spell numbers",
                 field="X",
                 hint="give the columns that are features, as numbers",
             )
@@ -440,7 +440,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         require(replaced, "adjacency", "is not what a ledger adds up", "use replace_one, or no ledger")
         is_path = isinstance(path, str | os.PathLike) and str(path) and "\0" not in str(path)
         require(is_path, "ledger", "is not the path of a file", "give one such as 'ledger.sqlite'")
-        require(Path(path).parent.is_dir(), "ledger", "is in a folder that is not there", "correct the path")
+        require(Path(path).parent.is_dir(), "ledger", "is in a folder that does not exist", "correct the path")
         for name in ("population", "budget_period", "records"):
             value = getattr(self, name)
             is_name = isinstance(value, str) and value.strip() and _is_text(value)
@@ -475,7 +475,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         try:
             periods = [interval_of(*span, self.time_zone) for span in days_of(self.budget_period)]
         except (OverflowError, ValueError):
-            raise Refused("is no period of time", field="budget_period", hint=f"give {PERIODS}") from None
+            raise Refused("is not a period of time", field="budget_period", hint=f"give {PERIODS}") from None
         held = covers(periods, days)
         require(held, "budget_period", "does not hold all days", "give the period the days are in")
         return tuple(period for period in periods if overlap(period, days))
@@ -526,7 +526,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 rounds=None if self.max_iter is None else int(self.max_iter),
             )
 
-    def _books(self, n: int) -> LibraryBudget | None:
+    def _budget(self, n: int) -> LibraryBudget | None:
         if self.ledger is None:
             return None
         budget = PrivacyBudget(

@@ -80,7 +80,7 @@ class Fleet:
             "mechanisms": {
                 **config["mechanisms"],
                 # Moments of its own tell more of each canary than the thirty numbers of a prior mixture do.
-                "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one", "prior_mixture": None},
+                "sound": {**config["mechanisms"]["sound"], "prior_mixture": None},
             },
         }
         return cls(folder, own, read_meter_list(meter_list).meter_ids[:canaries])

@@ -369,8 +369,8 @@ class Scanner:
         if not self._digits:
             return set()
         written = {token for pattern in _LONG_NUMBERS for token in pattern.findall(data)}
-        tokens = {significant(token.decode()) for token in written if len(token) >= FEWEST_DIGITS}
-        return {secret for token in tokens for secret in self._digits.get(token, ())}
+        numbers = {significant(token.decode()) for token in written if len(token) >= FEWEST_DIGITS}
+        return {secret for token in numbers for secret in self._digits.get(token, ())}
 
     def _in_numbers(self, numbers: np.ndarray) -> set[Secret]:
         ordered = np.sort(np.abs(numbers[np.isfinite(numbers)]))
@@ -445,11 +445,6 @@ def scan(folder, secrets: Iterable[Secret], homes: Sequence[Home] = ()) -> list[
                 if not any(_at_home(home, secret, file, piece) for home in homes):
                     found[Finding(secret.name, secret.kind, file, piece.part, piece.where)] = None
     return sorted(found, key=lambda one: (one.file, one.secret, one.part, one.where))
-
-
-def scan_text(text: str, secrets: Iterable[Secret]) -> list[str]:
-    """Return the names of the secrets in a text, such as what a run printed."""
-    return sorted({secret.name for secret in Scanner(secrets).found_in(Piece(BYTES, "text", text.encode()))})
 
 
 def _pieces(path: Path, file: Path) -> Iterator[Piece]:

@@ -15,15 +15,11 @@ from meterdp.errors import InputError
 
 @dataclass(frozen=True)
 class Command:
-    """Examples for the help of a command, what adds its arguments to a parser, and what returns its exit code.
-
-    ``needless`` are packages that others import if they can and this command never uses.
-    """
+    """Examples for the help of a command, what adds its arguments to a parser, and what returns its exit code."""
 
     examples: tuple[str, ...]
     add_arguments: Callable[[argparse.ArgumentParser], object]
     run: Callable[[argparse.Namespace], int]
-    needless: tuple[str, ...] = ()
 
 
 def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> None:
@@ -33,8 +29,8 @@ def take_configurations(parser: argparse.ArgumentParser, words: str, **more) -> 
 def refuse_configuration(argument: str) -> None:
     """Refuse a configuration given where an export or a list is meant."""
     if argument.endswith((".yaml", ".yml")):
-        hint = "write --config before each configuration, as in --config my.yaml --config more.yaml"
-        raise InputError("looks like a configuration, which needs --config before it", file=argument, hint=hint)
+        hint = "write --config before each, as in --config my.yaml --config more.yaml"
+        raise InputError("looks like a configuration, and these are passed with --config", file=argument, hint=hint)
 
 
 def configurations(files: Sequence[Path], export: str | None = None) -> tuple[dict, dict]:

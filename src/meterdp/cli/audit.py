@@ -66,7 +66,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
     path = arguments.folder / "audit.parquet"
     if not path.is_file():
-        raise InputError("is not there", file=path, hint="run `make audit` first, or give its folder")
+        raise InputError("does not exist", file=path, hint="run `make audit` first, or give its folder")
     rows = read_table(path, AUDIT).to_pylist()
     heads = f"{'adjacency':<13}{'seen':<21}what was broken, or else the two neighbours"
     print(f"{'mechanism':<32}{'claimed':>9}{'found':>9}  {'expected':<9}{'exceeded':<10}{heads}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -59,12 +58,12 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _refuse_to_write_over(path: Path | None) -> None:
     if path is not None and path.exists():
-        raise InputError("is there already", file=path, hint="name a new file")
+        raise InputError("already exists", file=path, hint="name a new file")
 
 
 def _give(found: Finding, proposed: str, path: Path | None) -> None:
     """Print a configuration, or write it to a new file."""
-    title = "A configuration for it once this is corrected" if found.findings else "A configuration that reads it"
+    title = "A configuration to use once this is corrected" if found.findings else "A configuration that reads it"
     if path is None:
         print(f"\n{title}:\n\n{proposed}", end="")
     else:
@@ -148,24 +147,15 @@ def _last_days(config: Mapping, problems: list[InputError]) -> int | None:
     """Return how many days at the end of the period a release is about, if its settings are in order."""
     if config["release"]["budget_period"] is None or any((p.field or "").startswith("release.") for p in problems):
         return None
-    _let_in_needless()
     from meterdp.release.settings import last_days
 
     return last_days(config)
-
-
-def _let_in_needless() -> None:
-    """Let what only a check by itself has no need of be imported again."""
-    for package in COMMANDS["check"].needless:
-        if package in sys.modules and sys.modules[package] is None:
-            del sys.modules[package]
 
 
 def _plan(given: Mapping, schema: Mapping) -> float | None:
     """Say what a release would be worth, if the settings describe one; return the most energy a day that feeder
     totals count of a meter, if they are asked for.
     """
-    _let_in_needless()
     from meterdp.core.config import looked_through
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.release.asked import plans_of_list
@@ -235,5 +225,4 @@ def _propose(path, time_zone: str | None, section: Mapping, said: set[str], writ
     _give(found, config_text(path, found), written)
 
 
-# numba looks for BLAS in SciPy, a third of a second.
-COMMANDS = {"check": Command(EXAMPLES, _add_arguments, _check, needless=("scipy.linalg",))}
+COMMANDS = {"check": Command(EXAMPLES, _add_arguments, _check)}

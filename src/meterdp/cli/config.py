@@ -30,9 +30,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
     if said:
         old = Path(f"{path}.old")
         if old.exists():
-            raise InputError(
-                "is there already", file=old, hint=f"move it away, so that {path.name} can be kept there"
-            )
+            raise InputError("already exists", file=old, hint=f"move it away, so that {path.name} can be kept there")
         old.write_text(before, encoding="utf-8")
         with atomic_path(path) as to:
             to.write_text(after, encoding="utf-8")

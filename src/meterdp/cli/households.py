@@ -21,22 +21,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _draw(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import draw_years
     from meterdp.households.released import FILE
-    from meterdp.publish.kinds import KINDS
+    from meterdp.publish.kinds import KINDS, kind_of
     from meterdp.publish.received import passed_on, read_manifest
 
     if arguments.n < 1:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
     if arguments.year is not None and not 1970 <= arguments.year <= 2200:
-        raise InputError("is no year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
+        raise InputError("must be a year from 1970 to 2200", field="--year", hint="write e.g. --year 2027")
     if arguments.to.suffix.lower() != ".parquet":
-        raise InputError(
-            "is no name of a Parquet file, and draw writes Parquet", file=arguments.to, hint="add .parquet"
-        )
+        raise InputError("must end in .parquet", file=arguments.to, hint="name a new file such as homes.parquet")
     if arguments.to.exists():
-        raise InputError("is there already", file=arguments.to, hint="name a new file")
+        raise InputError("already exists", file=arguments.to, hint="name a new file")
     declared = read_manifest(arguments.folder)[1]["sha256"].keys()
     if FILE not in declared:
-        holds = next((kind.holds for kind in KINDS.values() if declared & kind.files), KINDS["forecasts"].holds)
+        holds = KINDS[kind_of(declared)].holds
         raise InputError(
             f"is a release of {holds}, and households are drawn from a release of households",
             file=arguments.folder,

@@ -71,7 +71,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _of_a_year(planned: Sequence[Plan], delta: float) -> list[str]:
-    """Say what releasing all of it every month for a year comes to."""
+    """Say what releasing all of it every month for a year costs."""
     from meterdp.privacy.charge import epsilon_text
     from meterdp.privacy.gaussian import epsilon_for, mu_for
 
@@ -82,7 +82,7 @@ def _of_a_year(planned: Sequence[Plan], delta: float) -> list[str]:
     mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in monthly))
     epsilon = epsilon_text(epsilon_for(math.sqrt(MONTHS) * mu, delta))
     what = " and ".join(plan.what for plan in monthly)
-    return [f"To release {what} every month for a year, of the same meters, comes to epsilon {epsilon}."]
+    return [f"Releasing {what} every month for a year, about the same meters, costs epsilon {epsilon} in total."]
 
 
 def _no_plan(meters: int) -> tuple[str, str]:

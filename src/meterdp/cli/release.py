@@ -175,7 +175,7 @@ def to_check_in_export(config: Mapping) -> list[str]:
     stop = (
         "No reading may stop a release whose list of meters is public: if one of these is a mistake, STOP NOW "
         "(Ctrl-C). Nothing new has been charged yet. Then run `make check` with this configuration and correct it. "
-        "If you stop later, what has been charged by then stays charged, and only the same release goes on at no "
+        "If you stop later, what has been charged by then stays charged, and only the same release resumes at no "
         "cost."
     )
     return [*found, stop] if found else []
@@ -201,7 +201,7 @@ def _of_files(config: Mapping) -> Iterator[InputError]:
     for key, what in (("path", "the meter export"), ("meters", "the list of meters")):
         file = config["export"][key]
         if file is not None and not Path(file).exists():
-            yield InputError("is not there", file=file, field=f"export.{key}", hint=f"give the path of {what}")
+            yield InputError("does not exist", file=file, field=f"export.{key}", hint=f"give the path of {what}")
         elif file is not None and key == "meters":
             try:
                 read_meter_list(file)
@@ -500,7 +500,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         if one.missing:
             print(f"  listed in {CRATE}, but not there: {', '.join(one.missing)}")
     print(f"{README} says what is protected, what anybody can learn and when the expected errors hold.")
-    print(f"Checksums are no signature: whoever changes a file can change {MANIFEST} and {CRATE} with it.")
+    print(f"Checksums are not a signature: whoever changes a file can change {MANIFEST} and {CRATE} with it.")
     return 0
 
 
@@ -523,7 +523,7 @@ def _convert_takes(parser: argparse.ArgumentParser) -> None:
         "`meterdp households draw` wrote",
     )
     parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("publish.convert.TOOLS")))
-    parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not there")
+    parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not exist")
     parser.add_argument(
         "--date",
         type=_day,

@@ -3,7 +3,7 @@
 Everything is of the cleaned readings of the households that the quality rules kept, clipped to the public bounds as
 for all that follows; at the lower bound of a plain log they count as zero. Households come in batches, so that memory
 does not grow with their number; only those in the groups of the coincidence are limited. Nothing is protected: all of
-it is for the house alone.
+it is internal, never released.
 """
 
 from __future__ import annotations

@@ -23,12 +23,12 @@ def opened(path: Path, most_bytes: int, hint: str) -> BinaryIO:
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a socket
             raise
-        raise InputError("is no regular file", file=path, hint=hint) from None
+        raise InputError("is not a regular file", file=path, hint=hint) from None
     state = os.fstat(descriptor)
     if stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    problem = "is larger than any such file" if stat.S_ISREG(state.st_mode) else "is no regular file"
+    problem = "is larger than any such file" if stat.S_ISREG(state.st_mode) else "is not a regular file"
     raise InputError(problem, file=path, hint=hint)
 
 

@@ -173,11 +173,11 @@ def in_processes(work: Callable[..., None], calls: Sequence[tuple], processes: i
     after it in the same process are not made.
     """
     processes = min(processes, len(calls))
-    context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
-    if processes <= 1 or context.get_start_method() != "fork":
+    if processes <= 1:
         for call in calls:
             work(*call)
         return
+    context = multiprocessing.get_context("fork")
     # A child would write what is left in the buffers once more.
     sys.stdout.flush()
     sys.stderr.flush()

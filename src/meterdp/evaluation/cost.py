@@ -283,7 +283,6 @@ def vary(
     labelled = LabelledRecords(records.log_kwh[records.valid], fit)
     # A sound mechanism is handed nothing that was fitted without privacy.
     private = PrivateRecords(records.log_kwh) if mechanism(name).sees == "records" else labelled
-    known = mechanisms["sound"]["adjacency"] == "replace_one"
     folds = study_folds(records, mixture, seed) if folds is None else folds
     variants: dict[str, list] = {}
     costs: dict[str, list] = {}
@@ -296,7 +295,7 @@ def vary(
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, draws)
         row = result.row | held_out_gap(
             folds,
-            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n) if known else public),
+            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n)),
             private is labelled,
             mixture["classes"],
             noise,

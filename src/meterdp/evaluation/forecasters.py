@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from meterdp.core.log_scale import LogScale
-from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors, sum_measures
 from meterdp.forecasting.energy import ROUNDING, censored_crps
 from meterdp.forecasting.forecasters import FORECASTERS, Forecast, Task
@@ -46,14 +45,8 @@ def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict
     their means, which alone may be added up over homes, and by their distributions.
     """
     method = task.settings["method"]
-    found, missing = {method: Forecast(own.forecast_log_kwh, std_log_kwh=own.forecast_std_log_kwh)}, {}
-    for name in names:
-        if name == method:
-            continue
-        try:
-            found[name] = FORECASTERS[name]().forecast(task)
-        except NotInstalled as error:
-            missing[name] = f"not run: {error}"
+    found = {method: Forecast(own.forecast_log_kwh, std_log_kwh=own.forecast_std_log_kwh)}
+    found |= {name: FORECASTERS[name]().forecast(task) for name in names if name != method}
     cells = np.isfinite(own.actual_log_kwh)
     for forecast in found.values():
         cells &= np.isfinite(forecast.median_log_kwh)
@@ -63,18 +56,16 @@ def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict
     for name, forecast in found.items():
         judged = plain_errors(forecast.median_log_kwh, own.actual_log_kwh, task.scale)
         for errors, base in zip(judged, reference, strict=True):
-            rows.append(_facts(name, errors.scale, "run") | _measures(errors, base, cells, naive))
+            rows.append(_facts(name, errors.scale) | _measures(errors, base, cells, naive))
         if cells.any():
             rows[-1] |= mean_measures(forecast, own.actual_log_kwh, cells, task.scale)
-    for name, why in missing.items():
-        rows += [_facts(name, errors.scale, why) | dict.fromkeys(_MEASURES) for errors in reference]
     counts = {"household_count": int(cells.any(axis=(1, 2)).sum()), "origin_count": cells.shape[1]}
     return [row | counts for row in rows]
 
 
-def _facts(name: str, scale: str, status: str) -> dict:
+def _facts(name: str, scale: str) -> dict:
     made = FORECASTERS[name]
-    return {"forecaster": name, "label": made.label, "looks_at": made.looks_at, "status": status, "scale": scale}
+    return {"forecaster": name, "label": made.label, "looks_at": made.looks_at, "scale": scale}
 
 
 def _measures(errors: Errors, base: Errors, cells: np.ndarray, naive: np.ndarray) -> dict:

@@ -123,7 +123,6 @@ FORECASTER_COMPARISON = Table(
         Column("forecaster", TEXT, "", "key of the registry; the first is the study's own"),
         Column("label", TEXT, "", "name for readers"),
         Column("looks_at", TEXT, "", "whose readings a forecast follows from"),
-        Column("status", TEXT, "", "'run', or why not"),
         Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
         _optional("mse", "scale^2", "mean squared error, mean over households"),
         _optional("mse_ratio", "1", "mse over that of the study's forecast"),

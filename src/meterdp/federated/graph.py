@@ -45,7 +45,7 @@ class Graph:
         """
         pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         if nodes < 1 or (pairs.size and (pairs.min() < 0 or pairs.max() >= nodes)):
-            raise InputError("names a node that is not there", field="edges", hint="number nodes from 0 to n - 1")
+            raise InputError("names a node that does not exist", field="edges", hint="number nodes from 0 to n - 1")
         if (pairs[:, 0] == pairs[:, 1]).any():
             raise InputError("joins a node with itself", field="edges", hint="leave that edge out")
         return cls(nodes, np.unique(np.sort(pairs, axis=1), axis=0), positions)
@@ -174,7 +174,7 @@ def read_graph(path, names: Sequence[str]) -> Graph:
     """Read a connected graph from a CSV file with the header ``node,neighbour`` and an edge a row.
 
     ``names`` are those of all nodes, the first of node 0. Raises :class:`InputError` for a file that cannot be read,
-    names a node that is not there, or does not join all nodes.
+    names a node that does not exist, or does not join all nodes.
     """
     place = {name: i for i, name in enumerate(names)}
     pairs = []

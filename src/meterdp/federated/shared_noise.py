@@ -70,7 +70,7 @@ class SharedSums:
         """
         if grid > 0 and self.finite_masks:
             raise InputError(
-                "has masks that are no whole numbers, so that sums are not exact",
+                "has masks that are not whole numbers, so that sums are not exact",
                 field="scheme",
                 hint="use 'edge_masks' for a release",
             )

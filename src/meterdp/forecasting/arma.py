@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 
 import numpy as np
-import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
@@ -273,21 +272,6 @@ def fit_columns(household: np.ndarray, fits: Sequence[ArmaFit]) -> dict:
     return {"household": np.asarray(household, np.int32)} | {
         column: [getattr(fit, field) for fit in fits] for field, column in _COLUMN_OF.items()
     }
-
-
-def fits_of(table: pa.Table) -> list[list[ArmaFit]]:
-    """Read table ``arma_fits`` back: the households of every window, in row order."""
-    fits = [
-        ArmaFit(
-            **{
-                field: np.asarray(row[column], dtype=float) if field in ("ar", "ma") else row[column]
-                for field, column in _COLUMN_OF.items()
-            }
-        )
-        for row in table.to_pylist()
-    ]
-    windows = table["window"].to_numpy()
-    return [[fits[i] for i in np.flatnonzero(windows == w)] for w in np.unique(windows)]
 
 
 def summary_columns(statuses: Sequence[str], windows: Sequence[int]) -> dict:

@@ -5,7 +5,6 @@ Those of a study can be released: a season and a process of what it leaves. The 
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.errors import NotInstalled
 from meterdp.forecasting.distribution import forecast_std
 from meterdp.forecasting.energy import censored_moment
 from meterdp.forecasting.rolling import Rolling, roll
@@ -65,7 +62,7 @@ class Forecaster(Protocol):
     looks_at: ClassVar[str]
 
     def forecast(self, task: Task) -> Forecast:
-        """Nothing at or after an origin may enter. Raises :class:`NotInstalled` if an optional package is missing."""
+        """Nothing at or after an origin may enter."""
         ...
 
 
@@ -205,35 +202,6 @@ def _trailing_mean(values: np.ndarray, slots: int) -> np.ndarray:
     return np.where(count > 0, total[:, now] - total[:, then], np.nan) / np.maximum(count, 1)
 
 
-class AutoEts:
-    """Hyndman's automatic exponential smoothing (error, trend) of what the season leaves, again at every origin.
-
-    By statsforecast, an optional package; it is fitted on the training window's length before every origin.
-    """
-
-    label, looks_at = "AutoETS on the season", OWN
-
-    def forecast(self, task: Task) -> Forecast:
-        try:
-            models = importlib.import_module("statsforecast.models")  # optional, and takes seconds to import
-        except ImportError:
-            raise NotInstalled(
-                "needs the package statsforecast",
-                field="forecast.compare",
-                hint="pip install 'meterdp[forecasters]', or leave auto_ets out",
-            ) from None
-        load, rolling = task.load, task.rolling
-        length = task.settings["train_days"] * load.calendar.slots_per_day
-        residual = np.nan_to_num(load.residual_log_kwh)
-        found = np.full((len(residual), *rolling.slots.shape), np.nan)
-        for row in progress(range(len(residual)), "AutoETS", total=len(residual), private=True):
-            for place, origin in enumerate(rolling.origins):
-                past = residual[row, max(origin - length, 0) : origin]
-                ahead = models.AutoETS(season_length=1).forecast(past, h=rolling.horizon)["mean"]
-                found[row, place] = ahead + load.seasonal_log_kwh[row, rolling.slots[place]]
-        return Forecast(found)
-
-
 DAYS = 7
 
 
@@ -307,6 +275,5 @@ FORECASTERS: dict[str, type[Forecaster]] = {
     "rolling_mean": RollingMean,
     "rolling_mean_kwh": RollingMeanEnergy,
     "exponential_smoothing": ExponentialSmoothing,
-    "auto_ets": AutoEts,
     "gradient_boosting": GradientBoosting,
 }

@@ -117,7 +117,7 @@ def read_years(path, time_zone: str) -> tuple[np.ndarray, Calendar]:
     read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
     table = read(path)
     if "profile" in table.columns:
-        problem = "holds daily profiles, hours of one day without a date, and is no file of readings"
+        problem = "holds daily profiles, hours of one day without a date, and is not a file of readings"
         raise InputError(problem, file=path, hint=_NEEDED)
     household, start, energy = (_column(table, names, path) for names in (HOUSEHOLD, START, ENERGY))
     stamps = pd.to_datetime(start, utc=True).dt.tz_convert(None).to_numpy("datetime64[m]")

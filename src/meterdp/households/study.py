@@ -3,7 +3,7 @@
 The homes are those of the export, or where none is given and what is simulated is too short, a simulated year. All
 of them are records of a release with the noise of a study; the readings of some, every so many by their mean power,
 are compared with synthetic homes in the scorecard (score.py): once drawn from the sample's own vectors without
-privacy, and from a release at every epsilon. All of it is for the house alone.
+privacy, and from a release at every epsilon. All of it is internal, never released.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ REASONS = {
     "used": "The reading is one of the canonical readings.",
     "meter_missing": "The row names no meter, e.g. a blank line.",
     "meter_not_listed": "The meter is not on the public list export.meters.",
-    "row_malformed": "The row cannot be split into as many fields as the header has, or is no text.",
+    "row_malformed": "The row cannot be split into as many fields as the header has, or is not text.",
     "unit_differs": "The row names no unit that can be converted to export.unit.",
     "stamp_unreadable": "The stamp is not in the format of export.time_format.",
     "value_unreadable": "The reading is not a number.",

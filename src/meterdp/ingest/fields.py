@@ -86,10 +86,10 @@ def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.n
 
     Missing entries have the code ``NO_CODE``.
     """
-    tokens, code = _encode(field)
-    present = np.array([word not in missing_words for word in tokens], dtype=bool)
+    texts, code = _encode(field)
+    present = np.array([word not in missing_words for word in texts], dtype=bool)
     number = np.where(present, np.cumsum(present) - 1, NO_CODE).astype(np.int32)
-    return [word for word, here in zip(tokens, present, strict=True) if here], _look_up(number, code, NO_CODE)
+    return [word for word, here in zip(texts, present, strict=True) if here], _look_up(number, code, NO_CODE)
 
 
 class Rejects:
@@ -233,14 +233,14 @@ def in_unit(energy: np.ndarray, columns: Mapping[str, Field], settings: ExportSe
     """Return the readings of rows, (n,) or (n, columns), in ``settings.unit``; NaN where a row names no such unit."""
     if settings.unit_column is None:
         return energy
-    tokens, code = _encode(columns[settings.unit_column])
-    return converted(energy, np.append(conversions(tokens, settings), [[np.nan, 1]], axis=0)[code])
+    texts, code = _encode(columns[settings.unit_column])
+    return converted(energy, np.append(conversions(texts, settings), [[np.nan, 1]], axis=0)[code])
 
 
 def _require_unit(field: Field, settings: ExportSettings, meter: np.ndarray, rejects: Rejects) -> None:
     """Reject rows with a meter whose unit cannot be converted to ``settings.unit``."""
-    tokens, code = _encode(field)
-    other = _look_up(np.isnan(conversions(tokens, settings)[:, 0]), code, True)
+    texts, code = _encode(field)
+    other = _look_up(np.isnan(conversions(texts, settings)[:, 0]), code, True)
     if rejects.other_register is not None:
         other &= ~rejects.other_register
     rejects.reject(
@@ -264,8 +264,8 @@ def rows_of_other_registers(columns: Mapping[str, Field], settings: ExportSettin
     """
     others = None
     for name in filtering_columns(settings):
-        tokens, code = _encode(columns[name])
-        of_column = left_out([*tokens, ""], name, settings)[code]  # null is an empty entry, by the last code
+        texts, code = _encode(columns[name])
+        of_column = left_out([*texts, ""], name, settings)[code]  # null is an empty entry, by the last code
         others = of_column if others is None else others | of_column
     return others
 
@@ -276,12 +276,12 @@ def filtering_columns(settings: ExportSettings) -> list[str]:
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
-def left_out(tokens: Sequence[str], column: str, settings: ExportSettings) -> np.ndarray:
+def left_out(texts: Sequence[str], column: str, settings: ExportSettings) -> np.ndarray:
     """Return of entries of a column, without surrounding blanks, whether they leave out their rows, (w,) bool."""
     kept = (settings.keep_rows or {}).get(column)
     no_energy = column == settings.unit_column
     return np.array(
-        [(kept is not None and word not in kept) or (no_energy and measures_no_energy(word)) for word in tokens], bool
+        [(kept is not None and word not in kept) or (no_energy and measures_no_energy(word)) for word in texts], bool
     )
 
 
@@ -310,8 +310,8 @@ def interval_numbers(field: Field, settings: ExportSettings, rejects: Rejects) -
     Of hours that name the ends of intervals, 0 is number 0. Rejects what is no such number.
     """
     first, last = (1, 24) if settings.stamp == "end" else (0, 23)
-    tokens, code = _encode(field)
-    found = [NUMBER_OF_DAY.fullmatch(word) for word in tokens]
+    texts, code = _encode(field)
+    found = [NUMBER_OF_DAY.fullmatch(word) for word in texts]
     if settings.hours_rows:
         found = [m if m and int(m[1]) <= last else None for m in found]
         problem, hint = (
@@ -324,7 +324,7 @@ def interval_numbers(field: Field, settings: ExportSettings, rejects: Rejects) -
             "is not the number of an interval of the day",
             f"count the intervals of each day from 1 on; for hours by the clock, also 3A, {hours_hint(settings)}",
         )
-    bad = [m is None and word not in settings.missing_words for m, word in zip(found, tokens, strict=True)]
+    bad = [m is None and word not in settings.missing_words for m, word in zip(found, texts, strict=True)]
     entries = np.flatnonzero(_look_up(np.array(bad, bool), code, False))
     rejects.reject(STAMP_UNREADABLE, field, entries, problem, hint)
     shift = 1 - first if settings.hours_rows else 0
@@ -357,41 +357,41 @@ class StampParser:
 
         Rejects what is not in the format, and where bad rows are refused what carries an offset if others do not.
         """
-        tokens, code = _encode(field)
-        stamp_us, present, carries = self.read_words(tokens)
+        texts, code = _encode(field)
+        stamp_us, present, carries = self.read_words(texts)
         if self._format == ISO8601 and not rejects.tolerant:
             self._check_offsets(field, present, carries, code, rejects)
         unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
         if unreadable.size and not rejects.tolerant:
             first = code[unreadable[0]]
             others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
-            raise _not_in_format(field, unreadable[0], tokens[first], [tokens[i] for i in others], self._format)
+            raise _not_in_format(field, unreadable[0], texts[first], [texts[i] for i in others], self._format)
         rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
         return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
-    def read_words(self, tokens: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def read_words(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return stamps of w texts without surrounding blanks as above, (w,) bool whether a text is no missing word,
         and (w,) bool whether it is UTC.
         """
-        present = np.array([word not in self._missing_words for word in tokens], dtype=bool)
-        carries = np.full(len(tokens), self._by_format)
+        present = np.array([word not in self._missing_words for word in texts], dtype=bool)
+        carries = np.full(len(texts), self._by_format)
         if self._format == ISO8601:
-            carries = pc.match_substring_regex(pa.array(tokens, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
-        stamp_us = np.full(len(tokens), NO_STAMP)
+            carries = pc.match_substring_regex(pa.array(texts, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+        stamp_us = np.full(len(texts), NO_STAMP)
         # pandas reads "now" and "today" as the time of the run, and takes its time for a long text.
-        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in tokens)
-        readable = present & np.fromiter(dated, bool, len(tokens))
+        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in texts)
+        readable = present & np.fromiter(dated, bool, len(texts))
         some = np.flatnonzero(readable)
         if some.size and self._format == SPREADSHEET:
-            seconds, bad = serial_seconds([tokens[i] for i in some])
+            seconds, bad = serial_seconds([texts[i] for i in some])
             stamp_us[some] = np.where(bad, NO_STAMP, seconds * 1_000_000)
         elif some.size and self._format in UNIX:
-            counts, bad = unix_microseconds([tokens[i] for i in some], self._format)
+            counts, bad = unix_microseconds([texts[i] for i in some], self._format)
             stamp_us[some] = np.where(bad, NO_STAMP, counts)
         elif some.size:
             # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
             # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
-            cut, next_day = ends_of_days([_FINE.sub(r"\1", tokens[i]) for i in some], self._format)
+            cut, next_day = ends_of_days([_FINE.sub(r"\1", texts[i]) for i in some], self._format)
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True, cache=False)  # no word twice
             parsed_us = parsed.tz_localize(None).as_unit("us").asi8
             stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + _DAY_US, parsed_us)
@@ -434,8 +434,8 @@ def _not_in_format(field: Field, entry: int, word: str, others: list[str], time_
 def _encode(field: Field) -> tuple[list[str], np.ndarray]:
     """Return distinct texts without surrounding blanks and (n,) int64 codes, ``NO_CODE`` for null."""
     encoded = field.values if pa.types.is_dictionary(field.values.type) else field.values.dictionary_encode()
-    tokens = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
-    return tokens, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
+    texts = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
+    return texts, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
 
 
 def _look_up(per_word: np.ndarray, code: np.ndarray, missing) -> np.ndarray:

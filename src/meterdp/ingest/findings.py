@@ -73,7 +73,7 @@ def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart)
     if not total or unusable <= settings.max_unusable_share * total:
         return
     worst = max(bad, key=bad.get)
-    tokens = REASONS[worst].rstrip(".")
+    meaning = REASONS[worst].rstrip(".")
     hint = _HINTS.get(worst, "correct the export or its settings")
     step = minutes_apart() if worst == "off_grid_stamp" else None
     if worst == "off_grid_stamp" and 0 < rows["finer_interval"] < rows["used"]:
@@ -85,7 +85,7 @@ def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart)
         hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
     yield InputError(
         f"has {unusable:,} of {total:,} rows that cannot be used, more than export.max_unusable_share allows; "
-        f"most frequent, {bad[worst]:,} times: {tokens[:1].lower()}{tokens[1:]}",
+        f"most frequent, {bad[worst]:,} times: {meaning[:1].lower()}{meaning[1:]}",
         file=path,
         hint=hint,
     )

@@ -411,6 +411,6 @@ def _report(counts: np.ndarray, unread: Sequence[str]) -> dict:
     meanings = dict(REASONS)
     if any(unread):
         meanings["file_unreadable"] = f"{REASONS['file_unreadable'].rstrip('.')} ({places_of(unread)})."
-    rows = [(reason, n, tokens) for (reason, tokens), n in zip(meanings.items(), counts.tolist(), strict=True)]
+    rows = [(reason, n, meaning) for (reason, meaning), n in zip(meanings.items(), counts.tolist(), strict=True)]
     kept = [row for row in rows if row[1] or row[0] == "used"]
     return dict(zip(("reason", "row_count", "meaning"), map(list, zip(*kept, strict=True)), strict=True))

@@ -127,8 +127,8 @@ class KeptReadings:
     def _key(self, member: Member) -> str:
         about = member.path.stat()
         known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
-        tokens = repr((known, self._reads_by, self._listed, source_hash(interface.__file__)))
-        return hashlib.sha256(tokens.encode(errors="surrogateescape")).hexdigest()
+        key = repr((known, self._reads_by, self._listed, source_hash(interface.__file__)))
+        return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
     @staticmethod
     def _written(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -151,7 +151,7 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
         lines = _text(data).splitlines()
         rows = list(csv.reader(lines, strict=True, delimiter=_delimiter(lines)))
     except (UnicodeDecodeError, csv.Error):
-        raise InputError("is no CSV file", file=path, hint="save the list as CSV UTF-8") from None
+        raise InputError("is not a CSV file", file=path, hint="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
     meter_columns = [METER_COLUMN] if METER_COLUMN in header else _of_meters(header)
     if "" in header or len(set(header)) < len(header):

@@ -60,16 +60,16 @@ class Words:
     def arrays(self, more_words: int, more_bytes: int) -> tuple[np.ndarray, ...]:
         """Return the arrays of the tables, with room for so many words and bytes more in every column."""
         counts = self._state[:, 0]
-        tokens = int(counts.max()) + more_words
+        most_words = int(counts.max()) + more_words
         size = int(self._ends[np.arange(len(counts)), counts].max()) + more_bytes + PADDING
-        if tokens > self._hashes.shape[1]:
-            room = max(tokens, 2 * self._hashes.shape[1])
+        if most_words > self._hashes.shape[1]:
+            room = max(most_words, 2 * self._hashes.shape[1])
             self._hashes, self._next = _longer(self._hashes, room), _longer(self._next, room)
             self._ends = _longer(self._ends, room + 1)
         if size > self._store.shape[1]:
             self._store = _longer(self._store, max(size, 2 * self._store.shape[1]))
-        if 2 * tokens > self._slots.shape[1]:
-            self._slots = np.full((len(counts), 1 << (2 * tokens - 1).bit_length()), _EMPTY, np.int32)
+        if 2 * most_words > self._slots.shape[1]:
+            self._slots = np.full((len(counts), 1 << (2 * most_words - 1).bit_length()), _EMPTY, np.int32)
             for slots, hashes, count in zip(self._slots, self._hashes, counts, strict=True):
                 _fill_slots(slots, hashes[:count])
         return self._slots, self._hashes, self._ends, self._next, self._store, self._state

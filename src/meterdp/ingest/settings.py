@@ -283,7 +283,9 @@ class ExportSettings:
             return
         divides = isinstance(shortest, int) and shortest > 0 and self.interval_minutes % shortest == 0
         if not divides or shortest == self.interval_minutes:
-            _refuse(name, "is no part of export.interval_minutes", "give a shorter interval that divides it, or none")
+            _refuse(
+                name, "must be shorter than export.interval_minutes and divide it", "give another interval, or none"
+            )
         if self.unit_column is not None:
             hint = "keep the rows of one unit with export.keep_rows, and name it in export.unit"
             _refuse(name, "does not go with export.unit_column", hint)

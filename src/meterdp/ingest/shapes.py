@@ -50,11 +50,11 @@ def shape_of(text: str) -> str:
     return "".join(kinds) + ("..." if len(text) > _LONGEST else "")
 
 
-def serial_seconds(tokens: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def serial_seconds(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return spreadsheet serial numbers, days since 1899-12-30 with a decimal point or comma, as (n,) int64 seconds
     since 1970, rounded, and (n,) bool which words are none; those are 0.
     """
-    matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in tokens]
+    matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in texts]
     seconds = [
         0 if m is None else _SERIAL_ORIGIN_S + int(m[1]) * 86400 + round(float(f"0.{m[2] or 0}") * 86400)
         for m in matches
@@ -62,12 +62,12 @@ def serial_seconds(tokens: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(seconds, dtype=np.int64), np.array([m is None for m in matches], dtype=bool)
 
 
-def unix_microseconds(tokens: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
+def unix_microseconds(texts: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
     """Return digits, perhaps with a decimal point, that count seconds or milliseconds, as (n,) int64 microseconds
     since 1970, cut off, and (n,) bool which words are none; those are 0.
     """
     places, _ = UNIX[time_format]
-    matches = [_COUNT.fullmatch(word) for word in tokens]
+    matches = [_COUNT.fullmatch(word) for word in texts]
     # As many digits as make a whole number of microseconds, of fewer than 2^63.
     matches = [m if m is not None and len(m[1]) + places <= 18 else None for m in matches]
     counts = [0 if m is None else int(m[1] + (m[2] or "")[:places].ljust(places, "0")) for m in matches]

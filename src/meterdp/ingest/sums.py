@@ -18,7 +18,7 @@ from meterdp.ingest.clock import Clock
 from meterdp.ingest.dense import REASONS
 from meterdp.ingest.settings import ExportSettings
 
-# Readings of an export that make one batch, so that batches of all formats hold alike many.
+# Readings of an export that make one batch, so that batches of all formats hold about the same number.
 _READINGS_PER_BATCH = 1 << 17
 # Readings of a household after which it is looked at what can be dropped, and beyond which it has too many: more than
 # those of a few registers every five minutes.

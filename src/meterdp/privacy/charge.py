@@ -80,7 +80,7 @@ def epsilon_of(charge: Charge, delta: float) -> float:
 
 def epsilon_text(epsilon: float) -> str:
     """Write what was spent in three digits, rounded up: never less than it is, and 10 where noise on a grid leaves a
-    release of epsilon 10 a hair below.
+    release of epsilon 10 slightly below.
     """
     if not 0 < epsilon < math.inf:
         return f"{epsilon:g}"

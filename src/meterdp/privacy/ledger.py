@@ -48,7 +48,7 @@ from meterdp.privacy.spent import (
     spent_of,
 )
 
-# A request that is not stored is charged, charged again because an attempt was lost, or goes on at no cost.
+# A request that is not stored is charged, charged again because an attempt was lost, or resumes at no cost.
 NEW, LOST, GOES_ON = "new", "lost", "goes on"
 DUE = (NEW, LOST)
 # Share of their days from which on two releases of the last days of a period are taken for the same.
@@ -255,7 +255,7 @@ class Ledger:
         have, and what they have spent in all budget periods together. It is the same whichever of the requests is
         stored first; all are about the same meters and days.
 
-        Lost attempts, which come on top, are left out: whether a run died is for the house alone.
+        Lost attempts, which come on top, are left out: whether a run died is internal, never released.
         """
         with self._opened() as file:
             first = requests[0]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, keyed
 from meterdp.privacy.spent import LISTED, Entries
 
@@ -290,7 +290,7 @@ def _key(path: Path, new: bool) -> bytes:
 
 
 def write_whole(path: Path, part: Path, data: bytes | memoryview) -> None:
-    """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or is not there."""
+    """Write a file for its owner alone, by way of ``part``: it is on disk under its name, or does not exist."""
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(data)
@@ -312,7 +312,7 @@ def synced(folder: Path) -> None:
 
 
 def _no_key(path: Path) -> InputError:
-    what = "is not" if path.exists() else "is not there; it is"
+    what = "is not" if path.exists() else "does not exist; it is"
     return InputError(
         f"{what} the key of the ledger, without which its meters cannot be recognised",
         file=path,
@@ -367,7 +367,4 @@ def cannot_write(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         if getattr(error, "sqlite_errorname", None) in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
             raise tampered(path, "is not a ledger, or is damaged") from None
-        why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
-        raise InputError(
-            f"cannot be written ({why})", file=path, hint="free disk space, or correct its permissions"
-        ) from None
+        raise unwritable(error, path, "free disk space, or correct its permissions") from None

@@ -231,7 +231,7 @@ class _Spent:
 
 def _judged_at(limit: Limit, room: float) -> float:
     """Return the epsilon that what is spent must keep: that of the limit, or a smaller one, beyond which so much
-    room for discrete noise would be too dear. A higher limit then allows no less.
+    room for discrete noise would cost too much. A higher limit then allows no less.
     """
     price = _MOST_ROOM * limit.delta / room
     return min(limit.epsilon, math.log(price - 1)) if price > price_of_variation(0.0) else limit.epsilon

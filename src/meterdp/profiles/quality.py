@@ -40,7 +40,7 @@ READING_RULES = {
     "register_reset_readings": "single negative readings of a register set back, taken as missing",
     "spike_readings": "single implausible readings far above all others, taken as missing",
     "implausible_readings": "other readings outside the plausible power range, taken as missing",
-    "stuck_readings": "readings in a long run of one value that is no standby, taken as missing",
+    "stuck_readings": "readings in a long run of one value that is not standby, taken as missing",
     "repaired_readings": "slots with a repaired value",
     "zero_readings": "readings of exactly zero, kept",
     "negative_readings": "readings below zero and the public bounds, moved to the bound if repaired, else missing",

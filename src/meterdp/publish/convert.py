@@ -29,7 +29,7 @@ from meterdp.core.job import progress
 from meterdp.core.parquet import read_row_groups
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
 from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
@@ -269,7 +269,7 @@ def _drawn_readings(path: Path, table: Table = DRAWN_READINGS) -> tuple[np.ndarr
     try:
         first, readings = next(groups), pq.read_metadata(path).num_rows
     except InputError:
-        raise _not_as_drawn(path, "is no file of drawn households") from None
+        raise _not_as_drawn(path, "is not a file of drawn households") from None
     if readings > MOST_READINGS:
         raise InputError(
             f"holds {readings:,} readings, and text of more than {MOST_READINGS:,} is too large for the tools",
@@ -551,7 +551,7 @@ def write_folder(files: Files, folder) -> int:
     """Write a folder that appears whole or not at all, where nothing is yet; return how many files it has."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("is there already", file=folder, hint="name a folder that is empty or not there")
+        raise InputError("already exists", file=folder, hint="name a folder that is empty or does not exist")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as staging:
@@ -564,8 +564,4 @@ def write_folder(files: Files, folder) -> int:
             os.replace(whole, folder)
             return count
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            file=folder,
-            hint="free disk space or correct the permissions and run again",
-        ) from None
+        raise unwritable(error, folder, "free disk space or correct the permissions and run again") from None

@@ -18,7 +18,7 @@ from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, plain, significant
 from meterdp.privacy.periods import days_of, days_read
 from meterdp.publish.crate import About, title_of
-from meterdp.publish.kinds import KINDS
+from meterdp.publish.kinds import kind_of
 from meterdp.publish.odds import CANDIDATES, FOLDER, INFORMED, Bounds, Tried, tried
 from meterdp.publish.page import expected_errors
 from meterdp.publish.registry_entry import product_of
@@ -83,11 +83,7 @@ class Signing:
 
     @property
     def kind(self) -> str:
-        """Which of :data:`KINDS` the folder is of: the one whose files it has; forecasts have hardly any of their
-        own.
-        """
-        have = (kind for kind, of in KINDS.items() if kind != "forecasts" and set(of.files) <= {*self.files})
-        return next(have, "forecasts")
+        return kind_of(self.files)
 
 
 def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:

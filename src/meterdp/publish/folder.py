@@ -17,7 +17,7 @@ from datetime import date
 from itertools import chain, count
 from pathlib import Path
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.privacy.periods import day_of
 from meterdp.publish.crate import About, covered_days, crate_of
@@ -102,11 +102,8 @@ def replace_folder(files: Mapping[str, bytes], folder) -> None:
         if before is not None and before.exists() and not folder.exists():
             with suppress(OSError):
                 os.replace(before, folder)
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            file=folder,
-            hint="free disk space or correct the permissions and run again; nothing is charged twice",
-        ) from None
+        hint = "free disk space or correct the permissions and run again; nothing is charged twice"
+        raise unwritable(error, folder, hint) from None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ What releases it is a module of :mod:`meterdp.release.asked`; what is refused of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -95,6 +95,11 @@ KINDS: Mapping[str, Kind] = {
         ("feeders.csv",),
     ),
 }
+
+
+def kind_of(names: Container[str]) -> str:
+    """Return which kind of release has files of these names."""
+    return next((kind for kind, of in KINDS.items() if of.files[0] in names), "forecasts")
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

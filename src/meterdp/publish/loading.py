@@ -7,14 +7,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from meterdp.publish.kinds import kind_of
+
 # As in pyproject.toml.
 HOMEPAGE = "https://github.com/meterdp/meterdp"
-_KNOWN_BY = {
-    "mixture": "mixture.json",
-    "households": "households.json",
-    "feeders": "feeders.parquet",
-    "forecasts": "forecasts.parquet",
-}
 _CODE = {
     "mixture": """import numpy as np
 import pandas as pd
@@ -43,11 +39,6 @@ wh = totals.pivot(
 )
 error_wh = pd.read_parquet("feeder_errors.parquet").set_index("dataset_id")["standard_error_wh"]""",
 }
-
-
-def kind_of(files: Mapping[str, bytes]) -> str:
-    """Return which kind of release the files of a folder are."""
-    return next(kind for kind, name in _KNOWN_BY.items() if name in files)
 
 
 def code_of(files: Mapping[str, bytes]) -> str:

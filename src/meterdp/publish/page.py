@@ -7,7 +7,6 @@ released.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,8 +22,9 @@ from meterdp.pages.cards import Card, card, card_of_dates, card_of_days
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
 from meterdp.publish.crate import About
-from meterdp.publish.kinds import README, holds_if
-from meterdp.publish.loading import HOMEPAGE, code_of, columns_of, kind_of
+from meterdp.publish.kinds import README, holds_if, kind_of
+from meterdp.publish.loading import HOMEPAGE, code_of, columns_of
+from meterdp.publish.odds import Bounds
 
 TEMPLATE = Path(__file__).with_name("page.html")
 # Pictures of a kind.
@@ -120,17 +120,13 @@ def expected_errors(manifest: Mapping) -> dict | None:
 
 
 def _odds(privacy: Mapping) -> str | None:
-    """Say how often somebody who must guess between two sets of readings of a meter can be right.
-
-    From true positives <= e^epsilon false positives + delta, and the same of the complements: at most
-    (e^epsilon + delta) / (1 + e^epsilon).
-    """
+    """Say how often somebody who must guess between two sets of readings of a meter can be right."""
     if privacy["adjacency"] != "replace_one":
         return None
-    right = 1 - (1 - privacy["delta"]) / (1 + math.exp(min(privacy["epsilon"], 700.0)))
+    right = bound(Bounds.stated(privacy).naming(2))
     return (
         "In numbers: suppose somebody has this whole folder, knows everything about all other meters, and must "
-        f"guess which of two equally likely sets of readings one meter had. They are right at most {bound(right)} of "
+        f"guess which of two equally likely sets of readings one meter had. They are right at most {right} of "
         "the time; tossing a coin is right 50 % of the time."
     )
 

@@ -1,8 +1,8 @@
 """A released folder as whoever receives it sees it: is every file what the manifest declares, and nothing more?
 
 The manifest has the checksums of files with data, and the RO-Crate those of the manifest and of what is written
-after it. They are no signature: they do not tell who wrote them. So nothing in a folder is trusted: a file is opened
-only if it is a regular one of a possible size, read once, and its text is cleaned here.
+after it. They are not a signature: they do not tell who wrote them. So nothing in a folder is trusted: a file is
+opened only if it is a regular one of a possible size, read once, and its text is cleaned here.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.proven.domain import MOST_KWH
 from meterdp.mechanisms.proven.marginals import (
     ENERGY_COSINES,
     HOUR_COSINES,
@@ -67,6 +68,9 @@ SHARED_NOISE = "docs/proofs/shared_noise.md"
 # A synthetic profile whose hours differ less from the public default, as a root mean square of logarithms, is one of
 # a meter without usable readings: no home uses as much in every hour.
 _LIKE_THE_DEFAULT = 0.2
+# Of the mean energy above which a household counts with no more. Where the mean of all is higher, too much energy is
+# missed, and a mixture of homes that are all alike, such as those with electric heating, comes out too high.
+HIGHEST_SHARE = 0.375
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (
@@ -178,7 +182,16 @@ def plan_of(public: PublicSettings) -> Plan:
         found=TRIED,
         again=lambda epsilon, meters: plan_of(replace(public, epsilon=epsilon, records=meters)),
         absurd=found["absurd"][0],
+        assumed=_highest(public),
     )
+
+
+def _highest(public: PublicSettings) -> str:
+    """Say up to which mean energy a prior mixture was tried, as a clause; nothing without one."""
+    if public.sound.prior_mixture is None:
+        return ""
+    highest_kwh = HIGHEST_SHARE * 24 * public.sound.most_kwh
+    return f"homes use no more than {highest_kwh:.0f} kWh a day on average (profiles.default_kwh_per_hour sets this)"
 
 
 def parameters_of(public: PublicSettings) -> dict:
@@ -189,6 +202,7 @@ def parameters_of(public: PublicSettings) -> dict:
     sound, brought = public.sound, {}
     if sound.prior_mixture is not None:  # it brings its own classes, whatever mixture.classes is
         brought = {"library_sha256": sound.prior_mixture.sha256, "classes": sound.prior_mixture.classes}
+        brought |= {} if sound.most_kwh == MOST_KWH else {"most_kwh": sound.most_kwh}
     return {
         **public_fields(public, *PUBLIC),
         "sdp_solver": "own",  # stays part of a request, though there is no choice any more

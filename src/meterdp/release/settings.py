@@ -73,16 +73,10 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
 
 
 def _mixture(config: Mapping, simulated: bool) -> Iterator[InputError]:
-    if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
-        yield refused(
-            "mechanisms.sound.adjacency",
-            "is add_remove, but with a public list of meters it is no secret who is in it",
-            "set it to replace_one",
-        )
     if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
         yield refused(
             "federation.scheme",
-            "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
+            "is 'subspace', whose masks are not whole numbers, so that sums between circuits are not exact",
             "set it to edge_masks",
         )
 

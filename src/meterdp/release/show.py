@@ -193,7 +193,7 @@ def _odds(spent: Sequence[Charge]) -> list[str]:
 
 
 _STATES = {STORED: "stored, not published: the same release gets it at no cost", PUBLISHED: "published"}
-_GOES_ON = "stopped; the same release goes on at no cost"
+_GOES_ON = "stopped; the same release resumes at no cost"
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:

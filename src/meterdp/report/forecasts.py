@@ -33,7 +33,7 @@ def forecasters_grid(tables: Tables, settings: Mapping, period: str) -> Grid | N
     data = tables.get(FORECASTER_COMPARISON.name)
     if data is None:
         return None
-    data = data[(data["scale"] == "kwh") & (data["status"] == "run")]
+    data = data[data["scale"] == "kwh"]
     if data.empty:
         return None
     interval = settings.get("export", {}).get("interval_minutes")
@@ -109,7 +109,7 @@ def forecast_sentence(tables: Tables) -> str | None:
     data = tables.get(FORECASTER_COMPARISON.name)
     if data is None:
         return None
-    by = data[(data["scale"] == "kwh") & (data["status"] == "run")].set_index("forecaster")
+    by = data[data["scale"] == "kwh"].set_index("forecaster")
     if by.empty:
         return None
     own, of_sum = by.iloc[0], by["sum_rmse_kwh"] / by["sum_kwh"]

@@ -1,8 +1,8 @@
 """The noise shape of the published mechanism: min tr M subject to z_n' M^-1 z_n <= 1, (23) of Liu et al.
 
-No solver is trusted. Whatever it returns, its matrix is inflated here until every constraint holds, and the distance
-from the optimum is bounded here by duality from nothing but its weights: every answer is feasible, its gap certified.
-Both solvers take the precision form, X = M^-1: min tr X^-1 subject to z_n' X z_n <= 1.
+The solver takes the precision form, X = M^-1: min tr X^-1 subject to z_n' X z_n <= 1. It is not trusted: whatever it
+returns, its matrix is inflated until every constraint holds, and the distance from the optimum is bounded by duality
+from nothing but its weights. Every answer is feasible, its gap certified.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
-from meterdp.errors import InputError, optional_packages
+from meterdp.errors import InputError
 from meterdp.solvers.ellipsoid_kernel import interior_point
 
-SOLVERS = ("own", "cvxpy")
 # Directions in which the points extend less than this share of the longest are rounding and are left without noise.
 RANK_TOLERANCE = 1e-14
 # Below this share the second-moment matrix no longer tells a thin direction from none.
 THIN = 1e-6
 SMALLEST_LENGTH, LARGEST_LENGTH = 1e-140, 1e140
 EPSILON = np.finfo(float).eps
-# Our solver: relative gap aimed at, in the working set and outside it.
+# Relative gap aimed at, in the working set and outside it.
 TARGET = 2e-11
 FIRST_TARGET = 1e-2
 ROUNDS = 60
@@ -31,10 +29,6 @@ FIRST_ROWS_PER_DIMENSION = 10
 NEW_ROWS_PER_DIMENSION = 6
 # The next target relative to the largest violation found.
 TIGHTER = 0.03
-# CVXPY: rows to begin with, violation at which no more are added, and rounds.
-CVXPY_ROWS_PER_DIMENSION = 15
-CUT_TOLERANCE = 1e-9
-CVXPY_ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class SdpSolution:
     violation: float
 
 
-def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> SdpSolution:
+def solve(z: np.ndarray, work: Counter | None = None) -> SdpSolution:
     """Minimise tr M subject to z_n' M^-1 z_n <= 1 for all n, (23).
 
     Parameters
@@ -60,26 +54,19 @@ def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> Sd
         Whitened difference vectors Sigma_k^-1/2 v_n for (23) itself. With the plain v_n the answer is the
         minimum-trace Gamma_k^-1, the noise of the coloured Gaussian baseline. M scales as 1/eps_k^2, so it is solved
         once at right-hand side one.
-    solver : {"own", "cvxpy"}
-        Our interior-point method, or CVXPY with Clarabel. Where one ends before it reaches its accuracy, the answer
-        is still feasible, with the gap it has.
     work : Counter, optional
         Gets what :func:`own` counts.
 
     Raises
     ------
     InputError
-        If the solver is unknown, or the vectors are not finite or too long or short to be squared.
+        If the vectors are not finite or too long or short to be squared.
 
     Notes
     -----
     The dual is max over weights on the simplex of (tr A^1/2)^2, A = sum_n weight_n z_n z_n': with any weights a lower
     bound, namely the squared sum of the singular values of the points times the roots of their weights.
     """
-    if solver not in SOLVERS:
-        raise InputError(
-            "names a solver that does not exist", field="sdp_solver", hint=f"use one of {', '.join(SOLVERS)}"
-        )
     z = np.asarray(z, dtype=np.float64)
     d = z.shape[1]
     length = np.abs(z).max(initial=0.0)
@@ -91,7 +78,7 @@ def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> Sd
             hint="check the records for infinite values and the class covariances for zeros",
         )
     points, axes = _principal(z / length)
-    factor, rows, weights = own(points, work) if solver == "own" else with_cvxpy(points)
+    factor, rows, weights = own(points, work)
     matrix, violation = _inflated(points, factor)
     gap = np.trace(matrix) / _lower_bound(points[rows], weights) - 1
     return SdpSolution(length**2 * (axes @ matrix @ axes.T), float(gap), float(violation))
@@ -241,48 +228,3 @@ def _warm_start(
     centre = (weights * slack[np.searchsorted(candidates, rows)]).mean()
     added = np.minimum(centre / slack[new], 0.1 * shrink**2 / leverage[new])
     return factor / np.sqrt(shrink), np.concatenate([rows, candidates[new]]), np.concatenate([weights, added])
-
-
-def with_cvxpy(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Solve the precision form by CVXPY and Clarabel, the oracle :func:`own` is tested against; returns the same.
-
-    From the outermost points on those outside are added until none is: interior-point solvers return infeasible
-    "optima" for (23) as printed.
-    """
-    d = points.shape[1]
-    batch = CVXPY_ROWS_PER_DIMENSION * d
-    spread = np.linalg.norm(points, axis=0)
-    outermost = np.argsort(-np.square(points / spread).sum(axis=1), kind="stable")[:batch]
-    # Pivots span the space even where the outermost points do not.
-    pivots = qr(points.T, mode="r", pivoting=True)[1][:d]
-    rows = np.union1d(outermost, pivots)
-    for _ in range(CVXPY_ROUNDS):
-        precision, weights = with_cvxpy_at_once(points[rows])
-        outside = np.einsum("ni,ni->n", points @ precision, points)
-        outside[rows] = 0.0
-        new = np.flatnonzero(outside > 1 + CUT_TOLERANCE)
-        if not len(new):
-            break
-        solved = rows
-        rows = np.concatenate([rows, new[np.argsort(-outside[new], kind="stable")][:batch]])
-    else:
-        rows = solved
-    values, vectors = np.linalg.eigh(precision)
-    # An inaccurate X may have an eigenvalue of zero or less; a tiny positive one costs optimality, not feasibility.
-    return (vectors * np.sqrt(np.maximum(values, 1e-16 * values[-1]))).T, rows, weights
-
-
-def with_cvxpy_at_once(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the solver's X = M^-1 (d, d), symmetric, and its multipliers (N,), not negative, with every point as a
-    row.
-    """
-    # It takes a second to import, and only this choice needs it.
-    with optional_packages("the solver cvxpy", "mechanisms.sdp_solver"):
-        import cvxpy as cp
-
-    n, d = points.shape
-    x = cp.Variable((d, d), PSD=True)
-    features = np.einsum("ni,nj->nij", points, points).reshape(n, d * d)
-    inside = features @ cp.vec(x, order="C") <= 1
-    cp.Problem(cp.Minimize(cp.tr_inv(x)), [inside]).solve(solver=cp.CLARABEL)
-    return (x.value + x.value.T) / 2, np.maximum(inside.dual_value, 0)

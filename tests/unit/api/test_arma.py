@@ -1,4 +1,4 @@
-"""ARMA fits of the public face: statsmodels' likelihood and forecasts, and the workflow's own fits."""
+"""ARMA fits of the public API: statsmodels' likelihood and forecasts, and the workflow's own fits."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""The private mixture of the public face: scikit-learn's conventions, no seed, no bound from data."""
+"""The private mixture of the public API: scikit-learn's conventions, no seed, no bound from data."""
 
 import pickle
 import re
@@ -375,7 +375,7 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
         again = clone(mixture).fit(X)
     assert len(warned) == 1
     assert np.array_equal(first.means_, again.means_) and "ledger" in again.guarantee_.covers
-    with pytest.raises(ValueError, match=r"^field 'ledger': is in a folder that is not there"):
+    with pytest.raises(ValueError, match=r"^field 'ledger': is in a folder that does not exist"):
         clone(mixture).set_params(ledger=tmp_path / "typo" / "ledger.sqlite").fit(X)
     assert not (tmp_path / "typo").exists()
     # Numbers of NumPy, as a grid of them holds, are the same request.

@@ -1,4 +1,4 @@
-"""Whatever is passed to the public face: an answer, or one ValueError of one sentence that names the argument."""
+"""Whatever is passed to the public API: an answer, or one ValueError of one sentence that names the argument."""
 
 import datetime
 import re

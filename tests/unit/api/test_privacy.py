@@ -1,4 +1,4 @@
-"""Curves and conversions of the public face, against quadrature and closed forms."""
+"""Curves and conversions of the public API, against quadrature and closed forms."""
 
 import math
 

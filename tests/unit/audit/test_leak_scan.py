@@ -37,6 +37,7 @@ from meterdp.audit.forms import (
     Secret,
 )
 from meterdp.audit.leaks import CLOSED, COLUMN, FOOTER, NAME
+from tests.workflow.conftest import secrets_in
 
 NAME_OF = "Wilhelmina <Quackenbush> & Söhne"
 SECRETS = (
@@ -355,7 +356,7 @@ def test_a_finding_names_the_secret_and_never_says_it(tmp_path, capsys):
     listed.write_text("\n".join(",".join(f'"{field}"' for field in row) for row in rows))
     assert main(["audit", "leaks", str(tmp_path), "--secrets", str(listed)]) == 1
     said = capsys.readouterr()
-    assert leaks.scan_text(said.out + said.err + repr(found(tmp_path)), SECRETS) == []
+    assert secrets_in(said.out + said.err + repr(found(tmp_path)), SECRETS) == []
     assert all(f"{secret.name}: {number}.log" in said.out for number, secret in enumerate(SECRETS))
     for path in tmp_path.iterdir():
         path.unlink()

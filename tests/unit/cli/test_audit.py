@@ -34,4 +34,4 @@ def test_lower_bounds_stand_beside_claims(tmp_path, capsys, holds):
 
 def test_no_audit_is_one_sentence(tmp_path, capsys):
     assert main(["audit", "show", str(tmp_path)]) == 1
-    assert "audit.parquet: is not there; run `make audit` first" in capsys.readouterr().err
+    assert "audit.parquet: does not exist; run `make audit` first" in capsys.readouterr().err

@@ -37,10 +37,14 @@ def test_what_a_year_of_months_comes_to_is_said(capsys):
 
     mu = brentq(lambda mu: delta(0.7, mu) - 1e-5, 0.01, 5)
     out = said(capsys, "600", "--what", "feeders", "--epsilon", "0.7")
-    (epsilon,) = re.findall(r"every month for a year, of the same meters, comes to epsilon ([\d.]+)\.$", out.strip())
+    (epsilon,) = re.findall(
+        r"every month for a year, about the same meters, costs epsilon ([\d.]+) in total\.$", out.strip()
+    )
     assert delta(float(epsilon), np.sqrt(12) * mu) <= 1e-5 < delta(float(epsilon) - 0.01, np.sqrt(12) * mu)
     out = said(capsys, "600", "--what", "feeders", "mixture", "--epsilon", "0.7")
-    (both,) = re.findall(r"release feeders and mixture every month .* comes to epsilon ([\d.]+)\.$", out.strip())
+    (both,) = re.findall(
+        r"Releasing feeders and mixture every month .* costs epsilon ([\d.]+) in total\.$", out.strip()
+    )
     assert delta(float(both), np.sqrt(24) * mu) <= 1e-5 < delta(float(both) - 0.01, np.sqrt(24) * mu)
 
 
@@ -95,13 +99,15 @@ def test_a_configuration_is_not_taken_for_an_export_or_a_list(tmp_path, capsys, 
             file.write("seed: 1\n")
     for words in ([own], ["--config", own, more]):
         assert main([*command, *words]) == 1
-        assert f"{words[-1]}: looks like a configuration, which needs --config" in capsys.readouterr().err
+        assert (
+            f"{words[-1]}: looks like a configuration, and these are passed with --config" in capsys.readouterr().err
+        )
 
 
 def test_a_check_writes_over_no_file(tmp_path, capsys):
     (tmp_path / "my.yaml").write_text("seed: 1\n")
     assert main(["check", "nowhere.csv", "--write", str(tmp_path / "my.yaml")]) == 1
-    assert "my.yaml: is there already; name a new file" in capsys.readouterr().err
+    assert "my.yaml: already exists; name a new file" in capsys.readouterr().err
     assert (tmp_path / "my.yaml").read_text() == "seed: 1\n"
 
 

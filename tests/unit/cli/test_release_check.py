@@ -132,7 +132,7 @@ def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
     assert code == 1 and len(refusals(said)) == 5
     assert "is 'Winter 2025', which is not written as it has to be" in said
     assert "write 'Europe/London' if you meant that" in said and "write 'epsilon' if you meant that key" in said
-    assert "nowhere.csv, field 'export.meters': is not there" in said
+    assert "nowhere.csv, field 'export.meters': does not exist" in said
     assert "budget_period: '2025'" in said  # the year of the days
 
 
@@ -592,7 +592,7 @@ def test_a_list_that_matches_nothing_is_told_before_a_release_with_how_to_stop(t
     assert any(line.startswith("To be checked: ") and "60 have no reading that counts" in line for line in said)
     assert any("with different leading zeros" in line for line in said)
     assert "STOP NOW (Ctrl-C). Nothing new has been charged yet" in said[-1] and "`make check`" in said[-1]
-    assert "stays charged, and only the same release goes on at no cost" in said[-1]
+    assert "stays charged, and only the same release resumes at no cost" in said[-1]
     (tmp_path / "homes.csv").write_bytes(b"\x00\xff" * 100)
     assert to_check_in_export(config_of(homes)) == []
 

@@ -96,7 +96,6 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
             r"is 1 and must be less than 1; correct it, the default is 1.0e-05 \(privacy parameter delta\)\.$",
         ),
         ({"mechanisms": {"delta": 1.5}}, r"must be less than 1"),
-        ({"mechanisms": {"sound": {"adjacency": "add_remove"}}}, r"'mechanisms.sound.records_guess': is missing"),
         (
             {"neighbourhoods": {"by": "file"}},
             r"field 'neighbourhoods.file': is missing, but neighbourhoods.by is 'file'; give",

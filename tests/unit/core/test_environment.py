@@ -93,7 +93,7 @@ def test_every_list_is_locked_and_a_study_has_what_it_needs_and_no_more(reposito
     """Oracle: what installed packages say that they need."""
     extras = project["project"]["optional-dependencies"]
     added = [extra for more in tool.ADDED.values() for extra in more]
-    assert sorted([*tool.STUDY, *added, "forecasters"]) == sorted(extras)
+    assert sorted([*tool.STUDY, *added]) == sorted(extras)
     assert project["project"]["requires-python"] == ">=3.11"
     study = lists(project, *tool.STUDY)
     assert here(lock_pins(repository)) == needed([*study, *project["build-system"]["requires"]])

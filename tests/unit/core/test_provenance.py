@@ -6,7 +6,7 @@ import meterdp.core.provenance as provenance
 from meterdp.core.provenance import modules_behind, source_hash
 
 
-def test_imports_are_followed_and_other_rooms_left_alone(repository):
+def test_imports_are_followed_and_other_packages_left_alone(repository):
     behind = modules_behind(repository / "workflow/scripts/profile_shard.py")
     assert {"meterdp.profiles.quality", "meterdp.profiles.grid", "meterdp.core.parquet", "meterdp"} <= set(behind)
     assert not any(m.startswith(("meterdp.mechanisms", "meterdp.class_noise")) for m in behind)
@@ -14,7 +14,7 @@ def test_imports_are_followed_and_other_rooms_left_alone(repository):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package of two rooms, one beside it, and two scripts."""
+    """A package of two subpackages, another package beside it, and two scripts."""
     for name, text in {
         "meterdp/__init__": "",
         "meterdp/a/__init__": "",

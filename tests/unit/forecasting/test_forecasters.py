@@ -1,6 +1,5 @@
 """Other forecasters: what each forecasts, that none looks ahead, and which look at other homes."""
 
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -9,10 +8,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
-from meterdp.core.parquet import as_arrow
-from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
-from meterdp.evaluation.tables import FORECASTER_COMPARISON
 from meterdp.forecasting.forecasters import FORECASTERS, OWN, POOLED, WEIGHTS, ExponentialSmoothing, Task
 from meterdp.forecasting.rolling import roll
 from meterdp.forecasting.study import rolling_of, window_fits
@@ -24,7 +20,6 @@ from tests.unit.forecasting.processes import settings
 SETTINGS = settings(long_ar_order=6, refit_days=5, calibration_days=7, origins=9)
 CALENDAR = Calendar(datetime(2025, 10, 12, 22, tzinfo=UTC), 24 * 30, 60, "Europe/Zurich")  # clocks change on day 14
 SCALE = LogScale(1e-4, 50.0)  # of which no reading here is cut
-RUN = [name for name in FORECASTERS if name != "auto_ets"]
 
 
 def made(log_kwh):
@@ -61,7 +56,7 @@ def few_trees(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_trees")
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", FORECASTERS)
 def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, unchanged, name):
     before = unchanged(name)
     assert before.shape[:3] == (5, 9, 4) and np.isfinite(before).all()
@@ -74,7 +69,7 @@ def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, unchanged, n
 
 
 @pytest.mark.usefixtures("few_trees")
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", FORECASTERS)
 def test_what_a_forecaster_looks_at_is_what_it_says(task, unchanged, name):
     before = unchanged(name)
     changed = task.load.log_kwh.copy()
@@ -155,18 +150,6 @@ def test_exponential_smoothing_takes_the_weight_the_past_liked_best():
         assert best in ((0.4, 0.6) if row == 0 else (0.05, 0.1))
         slots = task.rolling.slots[window.origins]
         assert np.allclose(found[row, window.origins], ahead[best][slots])
-
-
-def test_an_optional_package_that_is_missing_is_named_in_the_table(task, monkeypatch):
-    monkeypatch.setitem(sys.modules, "statsforecast.models", None)
-    with pytest.raises(NotInstalled, match="statsforecast"):
-        FORECASTERS["auto_ets"]().forecast(task)
-    own = roll(task.load, window_fits(task.load, SETTINGS), task.rolling).forecasts
-    rows = comparison_rows(own, task, ["auto_ets", "rolling_mean"])
-    table = as_arrow(FORECASTER_COMPARISON, {k: [r[k] for r in rows] for k in rows[0]}).to_pandas()
-    assert table["forecaster"].drop_duplicates().tolist() == ["arma", "rolling_mean", "auto_ets"]
-    missing = table[table["forecaster"] == "auto_ets"]
-    assert missing["status"].str.startswith("not run: ").all() and missing["mse"].isna().all()
 
 
 def test_the_comparison_is_paired_over_households(task):

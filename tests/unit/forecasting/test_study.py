@@ -10,11 +10,10 @@ import pytest
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
-from meterdp.forecasting.arma import ArmaSettings, fit_households, fits_of
+from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll
-from meterdp.forecasting.study import forecast_ahead, rolling_of, shard_forecasts, window_fit_columns
+from meterdp.forecasting.study import forecast_ahead, rolling_of, shard_forecasts
 from meterdp.forecasting.tables import (
-    ARMA_FITS,
     FORECAST_DISTRIBUTIONS,
     FORECAST_MARKS,
     FORECASTS,
@@ -98,7 +97,7 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     """Nobody was kept in it, or nobody of it was chosen."""
     none = np.empty((0, slots))
     nobody = LogLoad(np.empty(0, np.int32), none, none, CALENDAR if slots else None)
-    found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
+    found = shard_forecasts(nobody, [], SETTINGS, SCALE)
     tables = (FORECASTS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 4
 

@@ -93,7 +93,7 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     draw_years(folder, tmp_path / "flats.parquet", 3, seed=0, stratum="flat")
     before = (tmp_path / "houses.parquet").read_bytes()
     assert main([*words, str(tmp_path / "houses.parquet")]) == 1
-    assert "houses.parquet: is there already; name a new file." in capsys.readouterr().err
+    assert "houses.parquet: already exists; name a new file." in capsys.readouterr().err
     assert (tmp_path / "houses.parquet").read_bytes() == before
     flats, _ = read_years(tmp_path / "flats.parquet", "UTC")
     assert houses.mean() / flats.mean() == pytest.approx(2, rel=0.15)
@@ -105,12 +105,12 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
 def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_path, capsys):
     words = ["households", "draw", "--n", "3", "--to"]
     assert main([*words, str(tmp_path / "drawn.csv"), str(folder)]) == 1
-    assert "drawn.csv: is no name of a Parquet file, and draw writes Parquet; add" in capsys.readouterr().err
+    assert "drawn.csv: must end in .parquet; name" in capsys.readouterr().err
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, holds in (
-        ("synthetic_profiles.parquet", "typical load profiles"),
+        ("mixture.parquet", "typical load profiles"),
         ("feeders.parquet", "energy totals of feeders"),
         ("recipients.parquet", "forecasts"),
     ):

@@ -320,8 +320,8 @@ def test_settings_from_the_configuration():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"shortest_interval_minutes": 15}, "is no part of export.interval_minutes"),
-        ({"shortest_interval_minutes": 10}, "is no part of export.interval_minutes"),
+        ({"shortest_interval_minutes": 15}, "must be shorter than export.interval_minutes"),
+        ({"shortest_interval_minutes": 10}, "must be shorter than export.interval_minutes"),
         (
             {"interval_minutes": 60, "shortest_interval_minutes": 15, "unit_column": "u"},
             "does not go with export.unit_",

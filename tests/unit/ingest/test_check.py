@@ -414,6 +414,22 @@ def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, cap
     assert code == 0 and (words in said) == (step == 0.1) == (share > 0.1)
 
 
+@pytest.mark.parametrize("name", ["corrections.csv", "z.csv"])
+def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, frame, capsys, name):
+    """The order of names decides, and corrections need not come last in it."""
+    rows, folder = plain(frame), tmp_path / "export"
+    folder.mkdir()
+    rows.to_csv(folder / "readings.csv", index=False)
+    rows.iloc[5:12].assign(kwh=9.0).to_csv(folder / name, index=False)
+    words = (
+        "7 readings of file 1 of 2, in order of names, do not count, as a later file has others of the same meter "
+        "and interval (file 2 of 2, in order of names): name files so that corrections come last"
+    )
+    found = examine(folder, time_zone=ZONE)
+    assert words in found.odd
+    assert words in checked(tmp_path, capsys, folder, export={"time_zone": ZONE, "interval_minutes": 30})[1]
+
+
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     sections = {"export": {"time_zone": ZONE, "interval_minutes": 30}, "profiles": {"log_scale": {"kind": "signed"}}}
@@ -937,7 +953,7 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
         assert meters.said_of == {"Konto": {"M1": "7", "M2": "8"}, "Tarif": said}
         assert digest_of_meters(data) == digest_of_meters(b"meter_id\nM2\nM1\n")
     for data in (b"PK\x03\x04\x81\x8d", "meter_id,契約\nM1,従量電灯\n".encode("cp932")):
-        with pytest.raises(InputError, match="is no CSV file; save the list as CSV UTF-8"):
+        with pytest.raises(InputError, match="is not a CSV file; save the list as CSV UTF-8"):
             parse_meter_list(data)
 
 
@@ -1212,7 +1228,7 @@ def test_phases_are_refused_unless_their_sum_is_read(tmp_path, capsys, names):
     said = capsys.readouterr().out
     assert f"field '{names[0]}': looks like one of several phases or tariffs, which must be added: " in said
     assert "write a column with their sum" in said and "is possible, too" not in said
-    assert "A configuration for it once this is corrected:" in said
+    assert "A configuration to use once this is corrected:" in said
     export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": names[0]}
     with pytest.raises(InputError, match="which must be added"):
         ingested(tmp_path / "e.csv", export)
@@ -1243,7 +1259,7 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     assert main(["check", str(tmp_path / "e.csv")]) == 1
     said = capsys.readouterr().out
     assert "values that only rise" in said and "the stamp of the later one" in said and "export.unit to" not in said
-    assert "A configuration for it once this is corrected:" in said
+    assert "A configuration to use once this is corrected:" in said
     counter["kwh"] = counter.groupby("meter_id")["kwh"].diff().round(3)
     counter.dropna().to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)

@@ -266,9 +266,9 @@ BROKEN = {
     "reactive unit": ([details(unit="kVArh"), day(HALF_HOURS)], "field 'UOM'", {"unit_differs": 48}),
     "no interval": ([details(minutes=""), day(HALF_HOURS)], "field 'IntervalLength'", {"row_malformed": 48}),
     "odd interval": ([details(minutes=7), day(HALF_HOURS)], "field 'IntervalLength'", {"row_malformed": 48}),
-    "unknown record": ([details(), "301,x"], ", row 3: is no record of a NEM12 file", {"row_malformed": 1}),
-    "a NEM13 file behind": ([details(), "100,NEM13,1"], ", row 3: is no record", {"row_malformed": 1}),
-    "no text": ([details(), "300,\udcff"], ", row 3: is no record", {"row_malformed": 1}),
+    "unknown record": ([details(), "301,x"], ", row 3: is not a NEM12 record", {"row_malformed": 1}),
+    "a NEM13 file behind": ([details(), "100,NEM13,1"], ", row 3: is not a NEM12 record", {"row_malformed": 1}),
+    "no text": ([details(), "300,\udcff"], ", row 3: is not a NEM12 record", {"row_malformed": 1}),
 }
 
 

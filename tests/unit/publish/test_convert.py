@@ -405,7 +405,7 @@ def test_feeder_totals_are_no_profiles_of_homes(released, tmp_path):
 def test_a_folder_that_is_there_is_never_overwritten_and_a_wrong_tool_not_taken(released, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["release", "convert", str(released / "mixture"), "--as", "opendss", "--to", str(tmp_path)]) == 1
-    assert "is there already" in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+    assert "already exists" in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
     with pytest.raises(SystemExit):
         main(["release", "convert", str(released / "mixture"), "--as", "excel", "--to", str(tmp_path / "out")])
 
@@ -502,10 +502,10 @@ def test_readings_that_do_not_say_where_they_come_from_are_refused(released, tmp
         assert main(["release", "convert", str(path), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
         assert words in capsys.readouterr().err
     pd.DataFrame(odd(lambda columns: None)).to_parquet(path)
-    with pytest.raises(InputError, match="is no file of drawn households"):
+    with pytest.raises(InputError, match="is not a file of drawn households"):
         read_release(path)
     path.write_text("household,kwh\n")
-    with pytest.raises(InputError, match="is no file of drawn households"):
+    with pytest.raises(InputError, match="is not a file of drawn households"):
         read_release(path)
     assert not (tmp_path / "out").exists()
 

@@ -141,12 +141,12 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
         (lambda folder: put(folder, "feeders.csv", "meter_id,kwh\nm1,0.3\n"), "feeders.csv: has columns that no"),
         (lambda folder: nothing_declared(folder), "manifest.json: declares no Parquet file"),
         (lambda folder: (folder / "empty").mkdir(), "empty: is not declared in the manifest"),
-        (lambda folder: linked(folder / "mixture.json"), "mixture.json: is no regular file"),
-        (lambda folder: linked(folder / "manifest.json"), "manifest.json: is no regular file"),
-        (lambda folder: linked(folder / "README.md"), "README.md: is no regular file"),
-        (lambda folder: piped(folder / "manifest.json"), "manifest.json: is no regular file"),
-        (lambda folder: piped(folder / "mixture.json"), "mixture.json: is no regular file"),
-        (lambda folder: (piped(folder / "a.parquet"), without(folder, "period")), "a.parquet: is no regular file"),
+        (lambda folder: linked(folder / "mixture.json"), "mixture.json: is not a regular file"),
+        (lambda folder: linked(folder / "manifest.json"), "manifest.json: is not a regular file"),
+        (lambda folder: linked(folder / "README.md"), "README.md: is not a regular file"),
+        (lambda folder: piped(folder / "manifest.json"), "manifest.json: is not a regular file"),
+        (lambda folder: piped(folder / "mixture.json"), "mixture.json: is not a regular file"),
+        (lambda folder: (piped(folder / "a.parquet"), without(folder, "period")), "a.parquet: is not a regular file"),
         (lambda folder: sparse(folder / "manifest.json"), "manifest.json: is larger than any such file"),
         (lambda folder: sparse(folder / "mixture.json"), "mixture.json: is larger than any such file"),
         (lambda folder: (folder / "manifest.json").write_text("[" * 10**5), "has no manifest of a release"),
@@ -173,8 +173,8 @@ def test_a_folder_that_differs_is_refused_in_one_sentence(release, capsys, spoil
 def test_a_device_is_no_manifest(release, capsys):
     (release / "mixture/manifest.json").unlink()
     (release / "mixture/manifest.json").symlink_to("/dev/zero")
-    assert "manifest.json: is no regular file" in said(capsys, release / "mixture")[1]
-    assert "manifest.json: is no regular file" in said(capsys, release)[1]
+    assert "manifest.json: is not a regular file" in said(capsys, release / "mixture")[1]
+    assert "manifest.json: is not a regular file" in said(capsys, release)[1]
 
 
 def test_a_folder_that_leads_outside_is_no_part_of_a_release(release, tmp_path, capsys):

@@ -67,10 +67,6 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
             "release.feeder_typical_daily_kwh",
         ),
         ({"federation": {"by": "circuit", "scheme": "subspace"}}, "federation.scheme"),
-        (
-            {"mechanisms": {"sound": DEFAULTS["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
-            "mechanisms.sound.adjacency",
-        ),
     ],
 )
 def test_what_misses_is_named(sections, field):

@@ -234,7 +234,7 @@ def test_a_ledger_without_its_key_is_refused(ledger, tmp_path):
         if spoilt is not None:
             ledger.key_path.write_text(spoilt)
         for more in (request("another"), listed("a", name="more")):
-            what = "is not there; it is" if spoilt is None else "is not"
+            what = "does not exist; it is" if spoilt is None else "is not"
             refused(ledger, more, LIMIT, rf"{what} the key of the ledger.*restore it from the backup")
     ledger.key_path.write_text(key)
     assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}

@@ -76,7 +76,7 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
 
 def test_a_stopped_release_is_lost_only_if_nobody_knows_what_it_drew(tmp_path):
     one = replace(request(1.0), parameters={"artefact": "feeders"})
-    ledger, goes_on = Ledger(tmp_path / "ledger.sqlite"), "stopped; the same release goes on at no cost"
+    ledger, goes_on = Ledger(tmp_path / "ledger.sqlite"), "stopped; the same release resumes at no cost"
 
     def states():
         write_ledger_page(ledger, tmp_path / "ledger.html")
@@ -164,7 +164,7 @@ def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
 
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
-    assert "is not there; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert "does not exist; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())
     assert show.sentence(Ledger(tmp_path / "new.sqlite")) == "Nothing has been released.\n"
     (tmp_path / "text").write_text("no ledger " * 100)
     assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err

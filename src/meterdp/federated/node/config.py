@@ -190,7 +190,7 @@ def _check_release(settings: Mapping, file: str) -> None:
     if release["colluding"] >= nodes:
         _refuse(file, "release.colluding", "is all nodes or more", "leave one honest node at least")
     if settings["scheme"] == "subspace":
-        problem = "is 'subspace', whose masks are no whole numbers, so that sums between nodes are not exact"
+        problem = "is 'subspace', whose masks are not whole numbers, so that sums between nodes are not exact"
         _refuse(file, "scheme", problem, "set it to edge_masks at every node")
     if settings["start"] is not None:
         hint = "set it to null, or name a prior mixture in mechanisms.sound.prior_mixture"

@@ -25,7 +25,7 @@ import numpy as np
 import zmq.auth
 from scipy.special import ndtri
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 
 
 class Kind(IntEnum):
@@ -119,18 +119,18 @@ def new_keys(folder, name: str) -> tuple[Path, str]:
     """Make a key pair for a node and return the secret file, readable by its owner only, and the public key for the
     agreement.
 
-    The public key lies beside the secret one. Raises :class:`InputError` if the name is no name of a node, or has
+    The public key lies beside the secret one. Raises :class:`InputError` if the name is not one for a node, or has
     keys already.
     """
     if not NAME.fullmatch(name):
         raise InputError(
-            "is no name for a node", field="name", hint="use up to 40 letters, digits, dashes and underscores"
+            "is not a name for a node", field="name", hint="use up to 40 letters, digits, dashes and underscores"
         )
     folder = Path(folder)
     files = [folder / f"{name}.key", folder / f"{name}.key_secret"]
     for file in files:
         if os.path.lexists(file):
-            raise InputError("is there already", file=file, hint="use another name, or keep the keys you have")
+            raise InputError("already exists", file=file, hint="use another name, or keep the keys you have")
     before = os.umask(0o077)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,9 +139,7 @@ def new_keys(folder, name: str) -> tuple[Path, str]:
             for file in files:  # in the place of a link that somebody put there meanwhile, not through it
                 os.replace(Path(own, file.name), file)
     except OSError as error:
-        raise InputError(
-            f"keys cannot be written ({os.strerror(error.errno)})", file=folder, hint="name another folder"
-        ) from None
+        raise unwritable(error, folder, "name another folder") from None
     finally:
         os.umask(before)
     return files[1], zmq.auth.load_certificate(files[0])[0].decode()
@@ -248,4 +246,4 @@ class Fault(InputError):
         self.node, self.reason, self.finder = node, reason, finder
         who = f"nodes '{finder_name}' and '{name}'" if reason in _OF_TWO else f"node '{name}'"
         by = f" (as node '{finder_name}' says)" if reported and reason not in _OF_TWO else ""
-        super().__init__(f"{who} {reason.what}{detail}{by}, so nothing came of the run", hint=reason.hint)
+        super().__init__(f"{who} {reason.what}{detail}{by}, so the run ended without a result", hint=reason.hint)

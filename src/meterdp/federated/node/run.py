@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, atomic_path, read_table, write_table
-from meterdp.errors import InputError
+from meterdp.errors import InputError, unwritable
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.em import Update, entries_of, local_statistics, m_step
 from meterdp.federated.node.config import Agreement, NodeSettings
@@ -267,11 +267,8 @@ def check_writable(path: Path) -> None:
         if path.is_dir():
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            file=path,
-            hint="correct the permissions, free disk space or remove what is in the way",
-        ) from None
+        hint = "correct the permissions, free disk space or remove what is in the way"
+        raise unwritable(error, path, hint) from None
 
 
 def compare(links: Links, mixture: Mixture, iteration: int, largest_difference: float) -> None:

@@ -606,12 +606,12 @@ def _notation(columns: list[Column], out: Layout) -> None:
     """Find the notation in which all readings are numbers, and the words that stand for missing ones."""
     filled = [c for c in columns if c.tokens]
     usual = ExportSettings.missing_words
-    tokens = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
+    missing = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
     # Only words everybody uses: others come from somebody's rows and have no place in public settings.
-    more = sorted(word for word in tokens if word.lower() in MISSING)
+    more = sorted(word for word in missing if word.lower() in MISSING)
     if more:
         out.settings["missing_words"] = [*usual, *more]
-    if tokens:
+    if missing:
         out.to_check.append(
             "some readings are words: list those that stand for a missing reading in export.missing_words"
         )
@@ -619,7 +619,7 @@ def _notation(columns: list[Column], out: Layout) -> None:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]
     if not common:
-        out.to_check.append("some readings are no numbers, or are written in several ways (export.missing_words)")
+        out.to_check.append("some readings are not numbers, or are written in several ways (export.missing_words)")
         return
     chosen = common[0]
     if chosen != PLAIN and Notation(",") in common and Notation(".", ",") in common:
@@ -652,22 +652,22 @@ def _unit(table: Table, out: Layout) -> None:
     if "unit_column" in out.kept.settings:
         column = next(c for c in table.columns if c.name == out.kept.settings["unit_column"])
         read = out.kept.settings.get("keep_rows", {}).get(column.name, column.tokens)
-        tokens = {UNIT_NAMED[w.lower()] for w in read if w.lower() in UNIT_NAMED}
+        units = {UNIT_NAMED[w.lower()] for w in read if w.lower() in UNIT_NAMED}
         where = "the column of units"
-        unit = "kWh" if "kWh" in tokens else min(tokens)
-        if others := sorted(tokens - {unit}):
+        unit = "kWh" if "kWh" in units else min(units)
+        if others := sorted(units - {unit}):
             out.said.append(f"rows in {', '.join(others)} are converted")
         if no_energy := sorted(w for w in column.tokens if measures_no_energy(w)):
             out.said.append(f"rows in {', '.join(no_energy)} are not energy and are left out")
-        tokens = {unit}
+        units = {unit}
     else:
         energy = out.settings.get("energy_column", "kwh")
         named = [name for name in table.header if name == energy]
-        tokens, where = _units_in(named), "the name of the readings' column"
-        if not tokens:
-            tokens, where = _units_in([table.above]), "the lines above the readings"
-    if len(tokens) == 1:
-        unit = tokens.pop()
+        units, where = _units_in(named), "the name of the readings' column"
+        if not units:
+            units, where = _units_in([table.above]), "the lines above the readings"
+    if len(units) == 1:
+        unit = units.pop()
         out.said.append(f"{UNIT_SAID} {unit}, by {where}")
         if unit != "kWh":
             out.settings["unit"] = unit

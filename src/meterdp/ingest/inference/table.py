@@ -109,7 +109,7 @@ def kind_of(path) -> tuple[str, bytes]:
         what = "is a web page" if page else "is XML, but not of Green Button"
         raise InputError(what, file=path, hint="ask for the readings as CSV, Parquet, NEM12 or Green Button XML")
     if b"\0" in head[:4096]:
-        raise InputError("is no text", file=path, hint="give a CSV, Parquet, NEM12 or Green Button XML file")
+        raise InputError("is not text", file=path, hint="give a CSV, Parquet, NEM12 or Green Button XML file")
     return "csv", raw
 
 

@@ -534,6 +534,7 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
         *(list(_days_of_nobody(trial, zone, begun)) or _files_far_apart(trial, begun)),
         *_other_clock(trial),
         *_skipped_hours(trial, begun),
+        *_corrections(trial),
     ]
     return [*odd, *_hours_that_contradict(trial, time_zone)]
 
@@ -824,6 +825,22 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             f"{len(hour):,} rows contradict another row of the same meter and interval: "
             f"{flows if trial.settings.has_other_columns else ''}if the export sends corrected readings again, "
             "export.conflicting_rows says which count"
+        )
+
+
+def _corrections(trial: Trial) -> Iterator[str]:
+    """Say which file corrects readings of another: the names of files decide, not when they were written."""
+    if not trial.counts[SUPERSEDED_BY_LATER_ROW]:
+        return
+    places = list(dict.fromkeys(batch.place for batch in trial.batches))
+    number_and_rows = [(places.index(batch.place), len(batch.stamp_us)) for batch in trial.batches]
+    pairs = np.repeat(*zip(*number_and_rows, strict=True))[_contradictions(trial)]
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    if len(pairs):
+        corrected, counted = (places_of([places[n] for n in np.unique(files)]) for files in pairs.T)
+        yield (
+            f"{len(pairs):,} readings of {corrected}, do not count, as a later file has others of the same meter and "
+            f"interval ({counted}): name files so that corrections come last"
         )
 
 

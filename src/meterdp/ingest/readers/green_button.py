@@ -266,8 +266,8 @@ class _Parser:
         return _Entry(self.entry.row, malformed=max(1, self._lost))
 
     def _document_type(self, *_) -> None:
-        tokens = "declares a document type or an entity, which no Green Button file needs"
-        raise _Malformed(tokens, "export it again")
+        problem = "declares a document type or an entity, which no Green Button file needs"
+        raise _Malformed(problem, "export it again")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
@@ -313,7 +313,7 @@ class _Parser:
 
 def _entries(member: Member, settings: ExportSettings, limit: Limit | None = None) -> Iterator[_Entry]:
     """Yield the entries of a feed, and last what stands outside of them, in bounded memory except for one entry."""
-    refuse, tokens = settings.bad_rows == "refuse", settings.missing_words
+    refuse, missing_words = settings.bad_rows == "refuse", settings.missing_words
 
     def ended(parser: _Parser) -> _Entry:
         if parser.problem is not None and refuse:
@@ -321,7 +321,7 @@ def _entries(member: Member, settings: ExportSettings, limit: Limit | None = Non
             raise InputError(problem, file=member.label, row=parser.row, hint=hint)
         return parser.end()
 
-    outside, entry, row, given = _Parser(1, tokens), None, 1, 0
+    outside, entry, row, given = _Parser(1, missing_words), None, 1, 0
     with open_bytes(member) as whole:
         stream = whole if limit is None else limit.start_of(whole, member.label)
         for edge, data in _pieces(_utf8(stream, member.label)):
@@ -329,7 +329,7 @@ def _entries(member: Member, settings: ExportSettings, limit: Limit | None = Non
                 if entry is not None:  # without an end
                     entry.spoil(*_MALFORMED)
                     yield ended(entry)
-                entry = _Parser(row, tokens)
+                entry = _Parser(row, missing_words)
             (outside if entry is None else entry).feed(data, last=edge == "close" and entry is not None)
             rows = data.count(b"\n")
             row += rows
@@ -582,7 +582,7 @@ class _File:
             )
         if self._any_energy and self._shortest_us >= _SHORTEST_DAY_US:
             raise InputError(
-                "holds daily or longer sums, which are no interval export",
+                "holds daily or longer sums, which are not an interval export",
                 file=self._out.path,
                 hint="ask the utility for hourly or shorter intervals",
             )
@@ -606,10 +606,10 @@ class _File:
             return None
         self._any_energy = True
         for number in np.unique(problem[problem > 0]).tolist():
-            reason, name, tokens = _PROBLEMS[number]
+            reason, name, what = _PROBLEMS[number]
             rows = row[problem == number]
-            if tokens:
-                self._out.reject(reason, rows[0], name, tokens, "correct it, or export it again", len(rows))
+            if what:
+                self._out.reject(reason, rows[0], name, what, "correct it, or export it again", len(rows))
             else:
                 self._out.set_aside(reason, len(rows))
         good = problem == 0

@@ -116,9 +116,9 @@ def _hours_us(day_us: np.ndarray, number: np.ndarray, again: np.ndarray, setting
 
 def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> pa.Array:
     """Return dates and times of day as stamps, null where one of them is missing."""
-    tokens = pa.array(missing_words, pa.string())
+    missing = pa.array(missing_words, pa.string())
     parts = [pc.utf8_trim_whitespace(texts) for texts in (days, times)]
-    parts = [pc.if_else(pc.is_in(texts, tokens), None, texts) for texts in parts]
+    parts = [pc.if_else(pc.is_in(texts, missing), None, texts) for texts in parts]
     return pc.binary_join_element_wise(*parts, " ")
 
 

@@ -225,7 +225,7 @@ class _File:
         elif kind == "900":
             self._ended = True
         elif kind != "100" or len(fields) < 2 or fields[1].strip().upper() != "NEM12":
-            self._out.reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
+            self._out.reject("row_malformed", row, None, "is not a NEM12 record", "export the file again", 1)
 
     def end(self) -> Iterator[Batch]:
         """Yield the rest, and refuse a file that is cut short or holds nothing to read, or count it if cut short."""
@@ -272,8 +272,8 @@ class _File:
             block.sign, block.kwh_per_unit = SIGNS[self._settings.flow][suffix[0]], UNITS[unit]
             block.length_us = int(minutes) * _MINUTE_US
             return block
-        block.problem, *tokens = problem
-        self._out.reject(block.problem, row, *tokens, 0)
+        block.problem, *details = problem
+        self._out.reject(block.problem, row, *details, 0)
         return block
 
     def _interval_day(self, row: int, fields: list[str]) -> None:

@@ -36,7 +36,7 @@ from meterdp.ingest.members import Member
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import ahead, file_by_file, files_of, telling_damage
 
-# About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
+# About what a reading takes in a long CSV, so that batches of all formats hold about the same number of readings.
 _BYTES_PER_READING = 32
 _MICROSECONDS = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 0}
 _AGES = 2**62
@@ -184,8 +184,8 @@ def _as_text(field: Field, longest: int = LONGEST_WORD_BYTES) -> Field:
     if pa.types.is_dictionary(values.type):
         # The table of words may be that of all records of the file, or of words no record has.
         used = pc.unique(values.indices.drop_null())
-        tokens = _words(values.dictionary.take(used), longest)
-        values = pa.DictionaryArray.from_arrays(pc.index_in(values.indices, used), tokens)
+        words = _words(values.dictionary.take(used), longest)
+        values = pa.DictionaryArray.from_arrays(pc.index_in(values.indices, used), words)
     else:
         values = _words(values, longest)
     return replace(field, values=values)
@@ -203,5 +203,5 @@ def _words(texts: pa.Array, longest: int) -> pa.Array:
         texts.validate(full=True)
         return texts
     except pa.ArrowInvalid:  # Parquet does not check
-        tokens = texts.cast(pa.binary()).to_pylist()
-        return pa.array([None if w is None else w.decode(errors="replace") for w in tokens], pa.string())
+        encoded = texts.cast(pa.binary()).to_pylist()
+        return pa.array([None if w is None else w.decode(errors="replace") for w in encoded], pa.string())

@@ -233,9 +233,9 @@ class PlainRows:
 
 def _missing_numbers(settings: ExportSettings) -> list[float]:
     """Return the missing words that are numbers at first sight, such as -999."""
-    tokens = pa.array(settings.missing_words, pa.string())
-    field = Field(tokens, "", settings.energy_column, 0)
-    rejects = Rejects(replace(settings, bad_rows="missing"), (len(tokens),))
+    words = pa.array(settings.missing_words, pa.string())
+    field = Field(words, "", settings.energy_column, 0)
+    rejects = Rejects(replace(settings, bad_rows="missing"), (len(words),))
     values = numbers(field, (), rejects, notation=settings.notation)
     return values[np.isfinite(values)].tolist()
 

@@ -48,8 +48,8 @@ BALL_SHIFT_STD, BALL_ENTRY_STD = 0.5, 0.3
 STEP_SHARES = (0.3, 0.7)
 ENOUGH_FOR_TWO = 9.0
 LEAST_EIGENVALUE = 0.15
-# Mean energy of an hour above which a household counts with so much. A fit in logs misses energy by so many log kWh.
-MOST_KWH, ENERGY_STD = 4.0, 0.35
+# A fit in logs misses energy by so many log kWh.
+ENERGY_STD = 0.35
 # Levels that are tried for the energy, log kWh, the mixture's energy at some of them by so many of its profiles.
 LEVELS, PROFILES = np.linspace(-1.5, 1.5, 301), 500
 SCALE_RANGE = (0.08, 12.0)
@@ -163,7 +163,7 @@ def energy_share(x: np.ndarray, domain: Loads) -> np.ndarray:
 
     Records are in log kWh and within the public bounds.
     """
-    return np.clip(domain.log_scale.kwh(x).mean(axis=-1) / MOST_KWH, 0.0, 1.0)
+    return np.clip(domain.log_scale.kwh(x).mean(axis=-1) / domain.most_kwh, 0.0, 1.0)
 
 
 def adapt(

@@ -26,6 +26,8 @@ from meterdp.mechanisms.proven.posterior import CovarianceRule, diagonal_covaria
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
 from meterdp.mixture.study import Prior
 
+# Mean energy of an hour above which a household counts with so much, for a public guess of half a kWh or less.
+MOST_KWH = 4.0
 # Share of the variance of household levels that start classes differ by.
 LEVEL_SHARE = 0.85
 # Start classes of one level differ in scale between these factors of the pooled covariance.
@@ -84,6 +86,7 @@ class Loads:
     level_log_kwh: float  # of a typical household
     hour_correlation: float  # of neighbouring hours
     log_scale: LogScale = PLAIN
+    most_kwh: float = MOST_KWH  # mean energy of an hour above which a household counts with so much
     # Of a round of EM.
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
     starts: ClassVar[Callable] = staticmethod(start_classes)
@@ -98,9 +101,16 @@ class Loads:
     }
 
     @classmethod
-    def of(cls, public: PublicSettings, level_log_kwh: float = 0.0, hour_correlation: float = 0.0) -> Loads:
+    def of(
+        cls,
+        public: PublicSettings,
+        level_log_kwh: float = 0.0,
+        hour_correlation: float = 0.0,
+        most_kwh: float = MOST_KWH,
+    ) -> Loads:
         """Return loads within the public bounds."""
-        return cls(public.low_log_kwh, public.high_log_kwh, level_log_kwh, hour_correlation, public.log_scale)
+        low, high = public.low_log_kwh, public.high_log_kwh
+        return cls(low, high, level_log_kwh, hour_correlation, public.log_scale, most_kwh)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Clip every reading of records or means (..., d) to the bounds."""

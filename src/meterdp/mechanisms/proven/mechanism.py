@@ -89,7 +89,9 @@ class Proven(Mechanism):
     def domain(self) -> Domain:
         """What is publicly known about the records."""
         settings = self.public.sound
-        return settings.ball or Loads.of(self.public, settings.level_log_kwh, settings.hour_correlation)
+        return settings.ball or Loads.of(
+            self.public, settings.level_log_kwh, settings.hour_correlation, settings.most_kwh
+        )
 
     @property
     def unit(self) -> str:

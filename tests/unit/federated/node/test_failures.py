@@ -182,14 +182,18 @@ def test_a_node_that_ends_by_an_error_of_its_own_tells_so(tmp_path, faulty):
         (
             Reason.REPEATED,
             True,
-            "node 'n3' sent a message a second time (as node 'n1' says), so nothing came of the run",
+            "node 'n3' sent a message a second time (as node 'n1' says), so the run ended without a result",
         ),
         (
             Reason.REPEATED,
             False,
-            "node 'n3' sent a message a second time, so nothing came of the run; have it repaired",
+            "node 'n3' sent a message a second time, so the run ended without a result; have it repaired",
         ),
-        (Reason.OTHER_RUN, False, "nodes 'n1' and 'n3' take part in different runs, so nothing came of the run; see"),
+        (
+            Reason.OTHER_RUN,
+            False,
+            "nodes 'n1' and 'n3' take part in different runs, so the run ended without a result; see",
+        ),
         (Reason.OTHER_RUN, True, "one may be running twice with one key"),
     ],
 )
@@ -561,9 +565,9 @@ def test_a_secret_key_is_its_owners(tmp_path):
     file.chmod(0o640)
     with pytest.raises(InputError, match="can be read by others; take their permission away"):
         read_secret(file)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         new_keys(tmp_path / "keys", "north")
-    with pytest.raises(InputError, match="is no name for a node"):
+    with pytest.raises(InputError, match="is not a name for a node"):
         new_keys(tmp_path / "keys", "../north")
     with pytest.raises(InputError, match="holds no secret key"):
         read_secret(tmp_path / "keys/north.key")
@@ -575,7 +579,7 @@ def test_keys_are_not_written_through_a_link(tmp_path, monkeypatch, name):
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / name).symlink_to(elsewhere)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         new_keys(tmp_path / "keys", "north")
     (tmp_path / "keys" / name).unlink()
     create = zmq.auth.create_certificates

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
+from meterdp.core.provenance import shipped
 from meterdp.errors import InputError
 from meterdp.evaluation.cost import average_profile_kwh
+from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.adapt import (
     COSINE_REACH,
@@ -21,7 +24,6 @@ from meterdp.mechanisms.proven.adapt import (
     ENTRY_REACH,
     ENTRY_STD,
     LEAST_WEIGHT,
-    MOST_KWH,
     OWN_STD,
     RADIUS,
     WEIGHTS,
@@ -35,7 +37,7 @@ from meterdp.mechanisms.proven.adapt import (
     level_for_energy,
     likeliest_shape,
 )
-from meterdp.mechanisms.proven.domain import Ball, Loads
+from meterdp.mechanisms.proven.domain import MOST_KWH, Ball, Loads
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import MOST_ROUNDS, ProvenSettings, make_plan
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
@@ -202,6 +204,21 @@ def test_homes_at_a_third_of_the_level_of_the_prior_mixture_are_not_given_it():
     ratio = average_profile_kwh(released.mixtures, scale) / np.exp(x).mean(axis=0)
     assert ratio.min() > 0.5
     assert ratio.max() < 2
+
+
+def test_homes_that_all_use_much_need_a_public_guess_that_says_so():
+    """With electric heating: within the guess half of them count with less than they use."""
+    generator = np.random.default_rng(2)
+    level = np.log(4) + 0.4 * generator.normal(size=(420, 1))
+    x = np.minimum(level + 0.4 * generator.normal(size=(420, 24)), np.log(20))
+    config = complete({}, load_schema(shipped("workflow/schemas/config.schema.yaml")))
+    off = {}
+    for guess in (0.5, 4.0):
+        profiles = config["profiles"] | {"default_kwh_per_hour": guess}
+        public = public_settings(1.0, 1e-5, x.shape, config["mechanisms"], config["mixture"], profiles)
+        released = Proven.calibrate(public).release(PrivateRecords(x), StudyNoise(1, "heating"), 8)
+        off[guess] = average_profile_kwh(released.mixtures, public.log_scale).mean() / np.exp(x).mean() - 1
+    assert off[0.5] > 0.3 and abs(off[4.0]) < 0.15
 
 
 def test_weights_stay_a_mixture_with_a_floor():

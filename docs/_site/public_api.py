@@ -10,7 +10,7 @@ import meterdp
 _REQUESTS = re.compile(r"set_\w+_request")  # written by scikit-learn into every estimator, for its metadata routing
 
 
-def public_face() -> str:
+def public_api() -> str:
     """Return Markdown that documents every name in ``meterdp.__all__``."""
     names = [name for name in getattr(meterdp, "__all__", ()) if not name.startswith("__")]
     if not names:

@@ -1,4 +1,4 @@
-"""The public face: what is there, how it is called, that examples run, and that it costs nothing until it is used."""
+"""The public API: what is there, how it is called, that examples run, and that it costs nothing until it is used."""
 
 import ast
 import doctest

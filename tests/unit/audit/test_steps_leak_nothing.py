@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.audit.forms import COUNT, DIGEST, METER, TEXT, Secret
-from meterdp.audit.leaks import FOOTER, HOMES, scan, scan_text
+from meterdp.audit.leaks import FOOTER, HOMES, scan
 from meterdp.core.config import complete, load_schema
 from meterdp.core.job import job
 from meterdp.ingest.ingest import ingest
@@ -19,7 +19,7 @@ from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.unit.groupforecast.made_up import records_of, town
 from tests.unit.release.charged import release_forecasts, release_mixture
-from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings
+from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings, secrets_in
 
 SECRETS = (
     *PLANTED_SECRETS,
@@ -46,7 +46,7 @@ def ingested(path, results, meter_list=None, **export):
 
 def leaked(results, capsys, secrets=SECRETS):
     said = capsys.readouterr()
-    return scan_text(said.out + said.err, secrets) + scan(results, secrets, HOMES)
+    return secrets_in(said.out + said.err, secrets) + scan(results, secrets, HOMES)
 
 
 def test_ingestion_with_bad_rows_leaks_nothing(tmp_path, capsys):
