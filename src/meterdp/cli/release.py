@@ -332,7 +332,7 @@ def _fits(left: float, charge, delta: float) -> str:
     like = 0
     if charge.mu and not charge.responses:  # Gaussian noise adds up by the squares of mu
         like = min(_MANY, int((mu_for(left, delta) / charge.mu) ** 2))
-    again = f", or {like}{' or more' if like == _MANY else ''} like this one," if like else ""
+    again = f", or {like}{' or more' if like == _MANY else ''} more like this one," if like else ""
     return f"One more release of epsilon {left:g}{again} would fit"
 
 
@@ -357,7 +357,10 @@ def _like(request, service) -> tuple[str, list[str]] | None:
     if alike is None:
         return None
     names = [name for name in alike[1] if name not in _FROM_WINDOW]
-    differ = ", ".join(dict.fromkeys(_setting(name, request, service) for name in names))
+    said = dict.fromkeys(_setting(name, request, service) for name in names)
+    if "list_of_meters_sha256" in names:
+        said = {one: None for one in said if one not in (_GROUPS, _OTHERWISE_NAMED["public.records"])}
+    differ = ", ".join(said)
     free = [f"without another charge, {_FREE[name]}" for name in names if name in _FREE]
     earlier = Charged(alike[0])
     of = f"{alike[0]['at_utc'][:10]} ({earlier.what}, {earlier.readings})"

@@ -28,7 +28,7 @@ _OTHERS = frozenset(
 _MOST_PLACES = 4
 # The last are what Spark and Dask leave beside Parquet files.
 _NO_DATA = re.compile(
-    r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?|_success|_(common_)?metadata"
+    r"(?i)\..*|~\$.*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?|_success|_(common_)?metadata"
 )
 
 

@@ -61,7 +61,7 @@ def how_to_load(files: Mapping[str, bytes]) -> str:
     """Return both as a section of a README."""
     rows = (f"| `{name}` | `{column}` | {unit} | {meaning} |\n" for name, column, unit, meaning in columns_of(files))
     return (
-        f"\n## How to load it\n\n```python\n{code_of(files)}\n```\n\n"
+        f"\n## How to load it\n\nIn Python, with pandas and pyarrow:\n\n```python\n{code_of(files)}\n```\n\n"
         f"Commands that begin with `meterdp` need that program: {HOMEPAGE}\n\n"
         f"| file | column | unit | meaning |\n| --- | --- | --- | --- |\n{''.join(rows)}"
     )

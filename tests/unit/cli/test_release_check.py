@@ -226,7 +226,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert f"a meter will have spent up to epsilon {epsilon_text(total)}, within its limit of epsilon 4 " in said
     both = sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0))
     fit = next(n for n in range(9) if epsilon_of(sum([both] * (n + 2), Charge(0.0)), 1e-5) > 4)
-    like = rf", or {fit} like this one," if fit else ""
+    like = rf", or {fit} more like this one," if fit else ""
     assert re.search(rf"lower one stated earlier\)\. One more release of epsilon [\d.]+{like} would fit", said)
 
 
@@ -578,7 +578,7 @@ def test_of_what_is_charged_again_it_is_said_in_what_it_differs(tmp_path, homes,
     assert again.endswith(" in the groups on the list of meters, or the way its ids are written"), "the same meters"
     monkeypatch.undo()
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{n:03d}\n" for n in range(119)))
-    assert all(line.endswith("the list of meters") for line in differs()) and len(differs()) == 2
+    assert all(line.endswith(" in the list of meters") for line in differs()) and len(differs()) == 2
     (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"N{n:03d}\n" for n in range(120)))
     assert differs() == [], "other meters are another release"
 

@@ -1703,8 +1703,9 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
         ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its first or last characters: if"),
         ("GR201870000{:03d}", "201870000{:03d}", "are a listed id without its first or last characters: if"),
         ("{}", "{}1", None),
+        ("1870000{:03d}", "001870000{:03d}", None),
     ],
-    ids=["longer", "shorter", "without a prefix", "plain numbers"],
+    ids=["longer", "shorter", "without a prefix", "plain numbers", "zeros in front"],
 )
 def test_ids_that_differ_from_listed_ones_in_their_first_or_last_characters_are_counted(
     tmp_path, capsys, on_list, in_export, words

@@ -65,6 +65,7 @@ def test_files_of_one_layout_are_one_export(tmp_path, frame, whole, zipped):
         "d.csv": "",
         ".hidden": "x",
         "__MACOSX/._a.csv": "x",
+        "~$a.csv": "x",
         "README.md": "x",
         "LICENSE": "x",
     }

@@ -159,7 +159,8 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     others = named - listed
     # As Spanish ids of 22 and of 20 characters.
     cut = {short for meter in listed for short in shorter(meter)} & others
-    longer = {meter for meter in others if not shorter(meter).isdisjoint(listed)}
+    without_zeros = {meter.lstrip("0") for meter in listed}  # which :func:`written_otherwise` tells
+    longer = {m for m in others if m.lstrip("0") not in without_zeros and not shorter(m).isdisjoint(listed)}
     for ids, what in (
         (longer, "a listed id and more characters"),
         (cut, "a listed id without its first or last characters"),

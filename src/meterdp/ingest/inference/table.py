@@ -36,7 +36,7 @@ HEAD_BYTES = 1 << 20
 _MORE_FILES, _MORE_BYTES = 11, 1 << 17
 # In how much of all files entries of columns are looked for that are not read.
 _ENTRIES_BYTES = 1 << 26
-_SHEET = "save the sheet with one reading per row as CSV UTF-8"
+_SHEET = "save every sheet with one reading per row as CSV UTF-8, and several into one folder"
 _UNPACK = "unpack it, or pack it as zip or gzip"
 # What the first bytes look like, what they mean, and what to do.
 _OTHERS = (
@@ -139,7 +139,7 @@ def _refuse_workbooks(path: Path) -> None:
     except DAMAGE:
         return
     if names & set(_SHEETS):
-        raise InputError("is a spreadsheet, whatever its name says", file=path, hint=_SHEET)
+        raise InputError("is a spreadsheet", file=path, hint=_SHEET)
 
 
 @dataclass(frozen=True, eq=False)
