@@ -240,7 +240,15 @@ def _class_load(found: Consumption) -> Rows:
         "household_count": [int((found.component == component).sum()) for component in read],
         "mean_kw": [float(np.nanmean(kw[component])) for component in read],
         "at_peak_kw": [float(np.nanmean(kw[component][most])) for component in read],
+        "weekend_ratio": [_weekend_ratio(kw[component], found.calendar) for component in read],
     }
+
+
+def _weekend_ratio(kw: np.ndarray, calendar: Calendar) -> float | None:
+    weekend, known = calendar.slot_of_week // calendar.slots_per_day >= 5, np.isfinite(kw)
+    if not (known & weekend).any() or not kw[known & ~weekend].any():
+        return None
+    return float(kw[known & weekend].mean() / kw[known & ~weekend].mean())
 
 
 def _highest(found: Consumption) -> np.ndarray:

@@ -58,6 +58,7 @@ CLASS_LOAD = Table(
         Column("household_count", COUNT, "households", "households in the class"),
         Column("mean_kw", REAL, "kW", "mean power of a household of the class"),
         Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
+        Column("weekend_ratio", REAL, "1", "mean power at weekends over that of other days", nullable=True),
     ),
 )
 

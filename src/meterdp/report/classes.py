@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.consumption.tables import CLASS_LOAD
 from meterdp.mixture.patterns import (
     fewest_households,
     in_small_classes,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 READS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
+# A class is told by its weekends if it uses so much more or less on them.
+_OTHER_WEEKENDS = 0.2
 
 
 def mean_profiles_kwh(mixture: pd.DataFrame, profile_hours: pd.DataFrame) -> np.ndarray:
@@ -67,12 +70,22 @@ def cards(tables: Tables) -> list[Card]:
     classes, hours = tables["class_table"].sort_values("component"), tables["profile_hours"].sort_values("entry")
     names = class_names(tables["mixture"], classes, hours)
     profiles = mean_profiles_kwh(tables["mixture"], hours)
-    few, found = fewest_households(len(hours)), []
+    few, found, weekends = fewest_households(len(hours)), [], _weekends(tables)
     for row, profile in zip(classes.itertuples(), profiles, strict=True):
         only = f" (only {count(row.household_count)})" if row.household_count < few else ""
         words = f"{percent(row.share)} of households{only}, {significant(row.mean_energy_kwh, 2)} kWh per hour"
+        words += weekends.get(row.component, "")
         found.append(card(names[row.component], words, profile, hours["hour_of_day_local"].to_list()))
     return found
+
+
+def _weekends(tables: Tables) -> dict[int, str]:
+    """Say of the classes that use much more or less at weekends by how much, over the whole period."""
+    if CLASS_LOAD.name not in tables:
+        return {}
+    change = tables[CLASS_LOAD.name].set_index("component")["weekend_ratio"].dropna() - 1
+    much = change[change.abs() >= _OTHER_WEEKENDS]
+    return {k: f", {percent(abs(by))} {'more' if by > 0 else 'less'} at weekends" for k, by in much.items()}
 
 
 def caution(tables: Tables) -> str | None:

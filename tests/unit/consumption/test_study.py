@@ -116,6 +116,10 @@ def test_classes_are_told_at_the_peak_of_all(rows, long):
         assert row.household_count == (COMPONENT == row.component).sum()
         assert row.mean_kw == pytest.approx(of_class[row.component].mean(), abs=MILLIWATT)
         assert row.at_peak_kw == pytest.approx(of_class[row.component][most].mean(), abs=MILLIWATT)
+        days = long[long["component"] == row.component].groupby(["start", "day"])["kw"].mean().reset_index("day")
+        weekend = pd.to_datetime(days["day"]).dt.weekday >= 5
+        expected = days["kw"][weekend].mean() / days["kw"][~weekend].mean()
+        assert row.weekend_ratio == pytest.approx(expected, rel=1e-5)
     assert rows["class_load"]["component"].tolist() == [0, 1, 2]
 
 

@@ -406,6 +406,7 @@ def class_load(classes: int = 6) -> pd.DataFrame:
             "household_count": [12, *SIZES[:classes]],
             "mean_kw": 0.4 + 0.3 * component,
             "at_peak_kw": (0.4 + 0.3 * component) * np.where(component == 2, 2.5, 1.4),
+            "weekend_ratio": np.where(component == 3, 2.9, np.where(component == 0, np.nan, 1.1)),
         }
     )
 
