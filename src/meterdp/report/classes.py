@@ -85,7 +85,7 @@ def _weekends(tables: Tables) -> dict[int, str]:
         return {}
     change = tables[CLASS_LOAD.name].set_index("component")["weekend_ratio"].dropna() - 1
     much = change[change.abs() >= _OTHER_WEEKENDS]
-    return {k: f", {percent(abs(by))} {'more' if by > 0 else 'less'} at weekends" for k, by in much.items()}
+    return {k: f", {100 * abs(by):.0f} % {'more' if by > 0 else 'less'} at weekends" for k, by in much.items()}
 
 
 def caution(tables: Tables) -> str | None:

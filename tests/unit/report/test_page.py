@@ -419,7 +419,7 @@ def test_patterns_say_how_many_households_and_of_which_hours(report):
     assert "48.8 % of households, 0.41 kWh per hour" in words and "1.0 % of households (only 14)" in words
     assert "from a typical working day of each household, 12:00 to 24:00" in words
     assert "“Only” marks fewer than 60 households" in words
-    assert words.count("more at weekends") == 1 and "190.0 % more at weekends" in words
+    assert words.count("more at weekends") == 1 and "190 % more at weekends" in words
 
 
 def test_holidays_of_synthetic_households_are_not_those_of_the_figures(report):
