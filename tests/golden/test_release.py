@@ -129,7 +129,7 @@ def plain(name: str, data: bytes) -> str:
         data = json.dumps([table.to_pydict(), [*map(str, table.schema)]], default=str).encode()
         data += b"\n" + json.dumps(metadata).encode()
     text = re.sub(
-        r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n<,])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
+        r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n<,.])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
     )
     text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
     text = re.sub(r'"(contentSize|@value)": "\d+"', r'"\1": "SIZE"', text)
