@@ -153,7 +153,8 @@ def words(texts: dict[str, dict[str, str]]) -> dict:
 def numbers(name: str, text: str) -> str | dict[str, str]:
     """Return a digest of the numbers and the table of a file, and of a manifest all but its sentences."""
     if name == "manifest.json":
-        return {key: json.dumps(_without_sentences(value)) for key, value in json.loads(text).items()}
+        kept = {key: json.dumps(_without_sentences(value)) for key, value in json.loads(text).items()}
+        return kept | {"numbers": digest(NUMBER.findall(text))}
     table = {".parquet": text.partition("\n")[0], ".csv": text}.get(Path(name).suffix, "")
     return digest([table, *NUMBER.findall(text)])
 

@@ -34,9 +34,10 @@ def _draw(arguments: argparse.Namespace) -> int:
         raise InputError("already exists", file=arguments.to, hint="name a new file")
     declared = read_manifest(arguments.folder)[1]["sha256"].keys()
     if FILE not in declared:
-        holds = KINDS[kind_of(declared)].holds
+        kind = kind_of(declared)
+        other = f"is a release of {KINDS[kind].holds}, and households are drawn from a release of households"
         raise InputError(
-            f"is a release of {holds}, and households are drawn from a release of households",
+            f"has no {FILE}" if kind == "households" else other,
             file=arguments.folder,
             hint="name a folder such as results/release/households",
         )

@@ -43,7 +43,8 @@ _OTHERWISE_NAMED = {
     "days_off": "release.household_holidays",
     "window.days": "release.feeder_days",
     "window.kind": "release.feeder_window",
-    "release.adjacency": "mechanisms.sound.adjacency",
+    "release.adjacency": "release.forecast_protects",
+    "public.most_kwh": "profiles.default_kwh_per_hour",
     "release.period": "release.budget_period",
     "synthetic": "whether the export is simulated",
 }
@@ -372,7 +373,7 @@ def _repeats(due: Sequence, service) -> Iterator[InputError]:
     for request in [] if "repeat" in service.config["release"]["allow"] else due:
         if like := _like(request, service):
             undo = "undo that to publish the stored one unchanged at no cost"
-            hint = "; ".join([f"{undo}, or add repeat to release.allow to pay again", *like[1]])
+            hint = "; ".join([f"{undo}, or add 'repeat' to release.allow to pay again", *like[1]])
             yield InputError(f"would be charged again: {like[0]}", hint=hint, file="config", field=request.setting)
 
 
@@ -388,7 +389,7 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
             f"has {rounded:,} of {of:,} ids that look like 1.23E+17, and each may stand for several meters",
             file=service.config["export"]["meters"],
             field="export.meters",
-            hint=f"{AS_TEXT}, or add ids to release.allow",
+            hint=f"{AS_TEXT}, or add 'ids' to release.allow",
         )
     with _ledger(service) as ledger:
         new, respelt = ledger.new_meters(due[0].meters)
@@ -399,7 +400,7 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
             "its own",
             file=service.config["export"]["meters"],
             field="export.meters",
-            hint="write ids as on the lists of earlier releases or, if these are other meters, add ids to "
+            hint="write ids as on the lists of earlier releases or, if these are other meters, add 'ids' to "
             "release.allow",
         )
 

@@ -24,6 +24,7 @@ from meterdp.errors import InputError
 
 # Settings there were, and choices of one, as ``key: choice``; and what holds now.
 REMOVED = {
+    "forecast.compare: auto_ets": "exponential_smoothing needs no other package",
     "forecast.compare: pooled_ridge": "gradient_boosting is trained across homes, too, and forecasts better",
     "release.insist": "release.allow names what is allowed: poor, repeat, ids",
     "release.forecast_groups: assigned": "a group of everybody (one) is worth more, or write circuit",

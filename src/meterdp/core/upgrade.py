@@ -13,7 +13,7 @@ from meterdp.core.config import REMOVED
 from meterdp.errors import InputError
 
 # Settings whose values mean the same under another name of the same section.
-RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size", "release.insist": "allow"}
+RENAMED = {"mechanisms.sound.library": "prior_mixture", "neighbourhoods.nearest": "size"}
 _NULL, _BOOL = "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"
 # Start and end in the text, what to put there, and what to say of it.
 Edit = tuple[int, int, str, str]
@@ -43,7 +43,7 @@ def _of_section(section: yaml.MappingNode, text: str, path: str) -> Iterator[Edi
             kept = yaml.safe_dump({column: [value.value]}, default_flow_style=True, allow_unicode=True).strip()
             said_now = f"export.register_column and export.register are now export.keep_rows: {kept}"
             yield key.start_mark.index, _end(value), f"keep_rows: {kept}", said_now
-        elif name == "release.insist" and value.tag == _BOOL and "allow" not in names:
+        elif name == "release.insist" and _stands_beside(key, value) and value.tag == _BOOL and "allow" not in names:
             now = f"allow: [{'poor, repeat, ids' if yaml.safe_load(value.value) else ''}]"
             yield key.start_mark.index, value.end_mark.index, now, f"release.insist is now release.{now}"
         elif new is not None and new not in names:
@@ -59,6 +59,11 @@ def _of_section(section: yaml.MappingNode, text: str, path: str) -> Iterator[Edi
         elif (choice := f"{name}: {value.value}") in REMOVED:
             said[number] = f"{choice} is left out: {REMOVED[choice]}"
     yield from _removals(text, [(key.start_mark.index, _end(value)) for key, value in section.value], said, section)
+
+
+def _stands_beside(key: yaml.Node, value: yaml.Node) -> bool:
+    """Whether a value is written there and not elsewhere, under an alias."""
+    return value.start_mark.index > key.start_mark.index
 
 
 def _end(node: yaml.Node) -> int:

@@ -94,7 +94,7 @@ class Plan:
             why += f", with some {self.absurd_of} {self._how_often}{allowed}"
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
-            this += ", refused unless release.allow has poor"
+            this += ", refused unless release.allow has 'poor'"
         return [this, on, *self._of_feeders, *self.warnings]
 
     @property
@@ -179,7 +179,7 @@ class Plan:
             f"is too small for {self.size:,} {self.sized}: {self._why_too_little}",
             file="config",
             field=f"release.{self.setting}",
-            hint="; ".join([*hints, "or add poor to release.allow to release it anyway"]),
+            hint="; ".join([*hints, "or add 'poor' to release.allow to release it anyway"]),
         )
 
     @property

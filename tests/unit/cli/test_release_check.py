@@ -448,7 +448,7 @@ def test_a_repeat_is_refused_unless_allowed(homes, check):
     words = (
         r"own.yaml, field 'release.epsilon': would be charged again: it differs from the release of [\d-]{10} "
         r"\(mixture, 2025-01-06 to 2025-03-02\) in %s; undo that to publish the stored one unchanged at no cost, or "
-        "add repeat to release.allow to pay again%s\n"
+        "add 'repeat' to release.allow to pay again%s\n"
     )
     free = "; without another charge, any number of profiles can be sampled from the released mixture .*"
     for slip, differs, more in (

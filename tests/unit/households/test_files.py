@@ -118,6 +118,9 @@ def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_p
         assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
         said = f"other: is a release of {holds}, and households are drawn from a release of households; name a folder"
         assert said in capsys.readouterr().err
+    (other / "manifest.json").write_text(json.dumps(manifest | {"sha256": {"household_vectors.parquet": "0"}}))
+    assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
+    assert "other: has no households.json; name a folder" in capsys.readouterr().err
     assert not list(tmp_path.glob("drawn*"))
 
 

@@ -24,7 +24,7 @@ from meterdp.publish.kinds import KINDS
 from meterdp.publish.received import expected_error
 from meterdp.release import feeders
 from meterdp.release.asked import asked, plans, plans_of_list
-from meterdp.release.mixture import ReleasedMixture, configured, plan_of
+from meterdp.release.mixture import ReleasedMixture, _contradicted, configured, plan_of
 from meterdp.release.plan import EPSILONS, HEADINGS, SIZES, Expected, Plan, lines
 from meterdp.release.service import ReleaseService
 from meterdp.release.worth import tried
@@ -73,13 +73,13 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
     assert len(refused) == (not allowed) and list(plan.refusals(config(release={"allow": ["poor"]}))) == []
     if refused:
         assert refused[0].field == "release.epsilon" and "for 100 listed meters" in str(refused[0])
-        assert plan.verdict.startswith("not useful") and "refused unless release.allow has poor" in plan.verdict
+        assert plan.verdict.startswith("not useful") and "refused unless release.allow has 'poor'" in plan.verdict
     assert (f"factor of two in {100 * absurd:.0f} % of releases" in plan.verdict) == (absurd > 0)
 
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
     assert made_up(0.9).verdict == (
-        "not useful (worse than a public guess), refused unless release.allow has poor; to be useful: "
+        "not useful (worse than a public guess), refused unless release.allow has 'poor'; to be useful: "
         "epsilon 2 or more with 100 listed meters, or 200 or more listed meters at epsilon 1"
     )
     assert made_up(0.3).verdict == (
@@ -325,3 +325,16 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
         assert any("do not rank them" in words for words in one.first) != apart
     assert "epsilon" not in says.split(" at epsilon ")[0], "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"
+
+
+def test_a_mixture_of_homes_that_use_much_more_or_less_than_was_tried_says_so():
+    """What was tried goes with the public guess."""
+    for guess, low, high in ((0.5, 8, 36), (0.1, 8, 36), (3.0, 48, 216)):
+        public = configured(config(profiles=DEFAULTS["profiles"] | {"default_kwh_per_hour": guess}), 420)
+        tried = f"{low} to {high} kWh in 24 hours (profiles.default_kwh_per_hour)"
+        assert plan_of(public).assumed == f"homes use {tried} on average"
+        for daily_kwh, holds in ((low + 1, True), (high - 1, True), (low - 1, False), (high + 1, False)):
+            said = _contradicted(np.full((5, 24), daily_kwh / 24), public)
+            assert (said is None) == holds
+            words = f"By the released profiles homes use {daily_kwh} kWh in 24 hours, not {tried}"
+            assert holds or said.startswith(words)

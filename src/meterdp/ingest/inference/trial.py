@@ -91,6 +91,11 @@ class Trial:
         return self.survey.anchor_us + (first + np.arange(self.survey.slots)) * self.settings.interval_us
 
     @property
+    def number_of(self) -> NameIndex:
+        """Number of a meter, in order of the ids that count."""
+        return NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
+
+    @property
     def part(self) -> str:
         """What was read, if it is not the whole."""
         return "first rows" if self.since_us is None else "last files"
@@ -112,7 +117,7 @@ class Trial:
         if self.whole or self.since_us is not None:
             return out
         clock = Clock(self.settings, descending=self.survey.runs_backwards)
-        number = NameIndex({meter: n for n, meter in enumerate(sorted(self.survey.meter_ids))}, grow=False)
+        number = self.number_of
         slots, before = np.arange(out.shape[1]), np.zeros(out.shape[1], bool)
         first_last: dict[str, list[int]] = {}
         stopped_at, last_named = self.batches[-1].place, np.zeros(len(out), bool)
@@ -830,10 +835,10 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
 
 def _corrections(trial: Trial) -> Iterator[str]:
     """Say which file corrects readings of another: the names of files decide, not when they were written."""
-    if not trial.counts[SUPERSEDED_BY_LATER_ROW]:
+    if not trial.counts[SUPERSEDED_BY_LATER_ROW] or many_contradict(trial):
         return
-    places = list(dict.fromkeys(batch.place for batch in trial.batches))
-    number_and_rows = [(places.index(batch.place), len(batch.stamp_us)) for batch in trial.batches]
+    number = {place: n for n, place in enumerate(dict.fromkeys(batch.place for batch in trial.batches))}
+    places, number_and_rows = [*number], [(number[batch.place], len(batch.stamp_us)) for batch in trial.batches]
     pairs = np.repeat(*zip(*number_and_rows, strict=True))[_contradictions(trial)]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if len(pairs):
@@ -871,7 +876,7 @@ def contradicting_rows(trial: Trial) -> dict[str, list[int]]:
 
 def _contradictions(trial: Trial) -> np.ndarray:
     """Return two readings of a meter and interval that differ, for each that does, (n, 2) int64: which of all."""
-    clock, number = Clock(trial.settings, descending=trial.survey.runs_backwards), NameIndex({}, grow=True)
+    clock, number = Clock(trial.settings, descending=trial.survey.runs_backwards), trial.number_of
     parts, begin = [], 0
     for batch in trial.batches:
         meter = number(batch.meter_ids, batch.meter)
