@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 READS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
-# A class is told by its weekends if it uses so much more or less on them.
+# Weekends are named on a card if use is so much higher or lower on them.
 _OTHER_WEEKENDS = 0.2
 
 
