@@ -71,7 +71,7 @@ _LIKE_THE_DEFAULT = 0.2
 # Between these shares of the mean energy above which a household counts with no more, the plan holds for the mean of
 # all. Where it is higher, too much energy is missed, and a mixture of homes that are all alike, such as those with
 # electric heating, comes out too high; where it is lower, noise hides it.
-TRIED_SHARES = (1 / 12, 3 / 8)
+TRIED_SHARES = (1 / 16, 3 / 8)
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (

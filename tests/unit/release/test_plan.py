@@ -329,7 +329,7 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
 
 def test_a_mixture_of_homes_that_use_much_more_or_less_than_was_tried_says_so():
     """What was tried goes with the public guess."""
-    for guess, low, high in ((0.5, 8, 36), (0.1, 8, 36), (3.0, 48, 216)):
+    for guess, low, high in ((0.5, 6, 36), (0.1, 6, 36), (3.0, 36, 216)):
         public = configured(config(profiles=DEFAULTS["profiles"] | {"default_kwh_per_hour": guess}), 420)
         tried = f"{low} to {high} kWh in 24 hours (profiles.default_kwh_per_hour)"
         assert plan_of(public).assumed == f"homes use {tried} on average"
