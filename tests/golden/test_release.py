@@ -15,6 +15,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -186,20 +187,23 @@ def all_released(folder: Path) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    return all_released(tmp_path_factory.mktemp("ledgers"))
+    """Makes the releases when it is first called: what breaks in them fails a test, not a fixture."""
+    folder = tmp_path_factory.mktemp("ledgers")
+    return cache(lambda: all_released(folder))
 
 
 @pytest.fixture(scope="module")
 def found(texts):
-    return frozen(texts)
+    return cache(lambda: frozen(texts()))
 
 
 @pytest.mark.parametrize("what", ["words of all", *CASES])
 def test_the_files_of_a_release_are_those_that_were_frozen(what, found):
     kept = json.loads(FROZEN.read_text())[what]
-    assert list(found[what]) == list(kept)
+    of_case = found()[what]
+    assert list(of_case) == list(kept)
     for name in kept:
-        assert found[what][name] == kept[name], name
+        assert of_case[name] == kept[name], name
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -234,7 +238,7 @@ def test_a_release_that_dies_after_each_answer_goes_on_and_is_the_same(case, tex
                 break
             assert len(drawn) == most, "an answer was drawn again"
     left = most
-    assert plain_texts(released(case, monkeypatch, path, InTurn)) == texts[case]
+    assert plain_texts(released(case, monkeypatch, path, InTurn)) == texts()[case]
     assert 0 < len(drawn) == most - 1, "an answer was drawn again"
     assert [event["kind"] for event in Ledger(path).events()].count(CHARGED) == 1
     assert not any((tmp_path / "ledger.sqlite.unfinished").iterdir())
