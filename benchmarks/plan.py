@@ -32,6 +32,7 @@ from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.marginals import sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Proven
+from meterdp.mixture.draws import MixtureDraws
 from meterdp.release import feeders, mixture
 from meterdp.release.plan import Plan
 from meterdp.release.worth import FACTOR, QUANTILES
@@ -123,7 +124,8 @@ def judge_mixture(
         beside = released.marginals
         drawn = sample_reweighted(beside.reference, beside.exponents, profiles, StudyNoise(SEED, "synthetic", number))
         kwh = SCALE.clipped_kwh(drawn)
-        hours = average_profile_kwh(released.mixtures, SCALE)[0] / mean, kwh.mean(axis=0) / mean
+        fitted = MixtureDraws.single(beside.fitted(public.eigenvalue_floor))
+        hours = average_profile_kwh(fitted, SCALE)[0] / mean, kwh.mean(axis=0) / mean
         ratios = (
             *hours,
             kwh.sum(axis=1).mean() / mean.sum(),

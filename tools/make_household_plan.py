@@ -13,7 +13,7 @@ import csv
 import math
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from meterdp.simulate.year import with_second_homes
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST, LAST, MINUTES = date(2025, 1, 1), date(2025, 12, 31), 60
+DAYS = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
 SETTINGS = VectorSettings(calendar_of(FIRST, LAST, MINUTES, "UTC"))
 BOX = Box(*(tuple(bound) for bound in SETTINGS.bounds.tolist()))
 UTILITIES, HOMES, DRAWS = 40, 300, 3
@@ -48,7 +49,7 @@ SEED, EPSILON, DELTA = 3401, 1.0, 1e-5
 
 def homes(parameters: SimulationParameters, number: int, empty: float = 0.0) -> np.ndarray:
     """Return the vectors of the homes of a utility, (HOMES, d), of which a share stand empty most of the year."""
-    kwh = simulated_kwh(parameters, SEED + number, HOMES, FIRST, (LAST - FIRST).days + 1)
+    kwh = simulated_kwh(parameters, SEED + number, HOMES, FIRST, len(DAYS))
     kwh = with_second_homes(kwh, SETTINGS.columns.day, SETTINGS.hours, empty, SEED + number)
     return household_vectors(kwh, SETTINGS)
 
@@ -71,8 +72,8 @@ def utility(parameters: SimulationParameters, number: int) -> SimulationParamete
 
 
 def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy, and
-    the mean energy of each hour of the day.
+    """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy, that
+    of each hour of the day and of each month, and that of days off against that of other days.
     """
     log_mean, highest = (vectors[:, SETTINGS.names.index(name)] for name in ("log_mean_kw", "highest"))
     mean_kw, peak_kw = np.exp(log_mean), np.exp(log_mean + highest)
@@ -85,14 +86,25 @@ def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, 
 
     share = weight / weight.sum()
     mean = np.array([share @ mean_kw])
-    columns = SETTINGS.columns
-    day, off = (
-        (share * mean_kw) @ vectors[:, [n for n, name in enumerate(SETTINGS.names) if re.match(pattern, name)]]
-        for pattern in (r"day_(cos|sin)_", "off_day_")
-    )
-    waves = columns.slot_harmonics
-    hours = mean + waves @ day + columns.is_off.mean() * (waves[:, : len(off)] @ off)
-    return {"energy": quantiles(mean_kw), "peak": quantiles(peak_kw), "mean": mean, "hours": hours}
+    of, columns, off_share = share * mean_kw, SETTINGS.columns, SETTINGS.columns.is_off.mean()
+
+    def named(pattern: str) -> np.ndarray:
+        return vectors[:, [n for n, name in enumerate(SETTINGS.names) if re.fullmatch(pattern, name)]]
+
+    day, off_day, waves = of @ named(r"day_(cos|sin)_\d"), of @ named(r"off_day_.*"), columns.slot_harmonics
+    hours = mean + waves @ day + off_share * (waves[:, : len(off_day)] @ off_day)
+    # The mean of a day, of which waves of the day are no part.
+    off, year = named("off"), named(r"year_(cos|sin)_\d")
+    days = (1 + off * (columns.is_off - off_share)) * (1 + year @ (columns.yearly - columns.yearly_mean).T)
+    daily, month = of @ days, np.array([day.month for day in DAYS])
+    return {
+        "energy": quantiles(mean_kw),
+        "peak": quantiles(peak_kw),
+        "mean": mean,
+        "hours": hours,
+        "months": np.bincount(month, daily)[1:] / np.bincount(month)[1:],
+        "weekends": np.array([daily[columns.is_off].mean() / daily[~columns.is_off].mean()]),
+    }
 
 
 def reweighted(population: Population) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,7 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.proven.marginals import CUT_SHARE, Marginals, features
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
-from meterdp.mixture.draws import FixedNumbers, Mixture, sample
+from meterdp.mixture.draws import FixedNumbers, Mixture, MixtureDraws, sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import measure_with
 from meterdp.release.plan import USABLE
@@ -47,8 +47,8 @@ SCALE = LogScale.from_config(CONFIG["profiles"])
 HOURS = {12: 12, 24: 0}
 RECORDS = (100, 1000)
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 64, 256, 1024)
-# Synthetic utilities, and mixtures released of each; with the first come synthetic profiles, which take longer.
-UTILITIES, DRAWS = 20, 4
+# Synthetic utilities, and releases of each.
+UTILITIES, DRAWS = 20, 2
 # Compared with the prior mixture: the shares of its classes are Dirichlet with its own as mean; levels are e^-1.25 to
 # e^1.25 times and variances e^-0.75 to e^0.75 times as large, and every class has a level of its own beside (a
 # standard deviation). Days differ by an offset of so many log kWh in every hour (a standard deviation, of an
@@ -97,18 +97,19 @@ class Cell:
         missing = np.full((self.records - usable, self.hours), CONFIG["profiles"]["default_kwh_per_hour"])
         x = SCALE.log(np.vstack([energy, missing]))
         measure = measure_with(noise, noise.grid)
-        released = mechanism.run(x, measure, DRAWS)
+        released, beside = mechanism.run_whole(x, measure, DRAWS)
         real, guess = of_profiles(energy, np.ones(len(energy))), of_profiles(*prior_profiles(start, self.hours))
-        ratio = average_profile_kwh(released.mixtures, SCALE) / real["hours"]
-        absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
-        found = {
-            "hours_of_mixture": (np.abs(ratio - 1).mean(axis=1), off(guess["hours"], real["hours"])),
-            "absurd": (absurd.astype(float), 0.0),
-        }
-        if mechanism.plan.step("marginals"):
-            first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
-            profiles = of_profiles(*reweighted(mechanism.run_marginals(x, first, measure)[0]))
-            found |= {k: (np.array([off(v, real[k])]), off(guess[k], real[k])) for k, v in profiles.items()}
+        fitted = [MixtureDraws.single(one.fitted(mechanism.public.eigenvalue_floor)) for one in beside]
+        found, without = {}, [released.mixtures.slice(draw, draw + 1) for draw in range(DRAWS)]
+        for mixtures, beside_it in ((fitted, ""), (without, "_without_marginals")):
+            ratio = np.concatenate([average_profile_kwh(one, SCALE) for one in mixtures]) / real["hours"]
+            absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
+            found[f"hours_of_mixture{beside_it}"] = np.abs(ratio - 1).mean(axis=1), off(guess["hours"], real["hours"])
+            found[f"absurd{beside_it}"] = absurd.astype(float), 0.0
+        profiles = [of_profiles(*reweighted(one)) for one in beside]
+        for name in real:
+            error = np.array([off(one[name], real[name]) for one in profiles])
+            found[name] = error, off(guess[name], real[name])
         return found
 
 

@@ -110,7 +110,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if look.coverage:
             print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
         study = f"a study can run{', but look at this first:' if odd else '.'}"
-        study = study if look.somebody else "a study would be empty, so look at this first:"
+        study = study if look.somebody else "a study would be empty; the reason is below."
         print(f"The settings describe {path} ({look.meters}): {study}")
         if listed:
             for sentence in _of_list(export["meters"]):
@@ -133,14 +133,18 @@ def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:
 
 
 def _rules(config: Mapping, problems: list[InputError]) -> dict:
-    """Return what share of its readings a household may lack, 1 if repaired gaps make up for them, and which power is
-    plausible, if the rules of quality are in order.
+    """Return what share of its readings a household may lack, 1 if repaired gaps make up for them, what share may be
+    zero, and which power is plausible, if the rules of quality are in order.
     """
     quality = config["quality"]
     if any((problem.field or "").startswith("quality.") for problem in problems):
         return {}
     most_missing = 1.0 if "gap" in quality["repair"] else quality["max_missing_share"]
-    return {"most_missing": most_missing, "plausible_power_kw": tuple(quality["plausible_power_kw"])}
+    return {
+        "most_missing": most_missing,
+        "most_zero": quality["max_zero_share"],
+        "plausible_power_kw": tuple(quality["plausible_power_kw"]),
+    }
 
 
 def _last_days(config: Mapping, problems: list[InputError]) -> int | None:

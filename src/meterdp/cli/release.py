@@ -44,7 +44,6 @@ _OTHERWISE_NAMED = {
     "window.days": "release.feeder_days",
     "window.kind": "release.feeder_window",
     "release.adjacency": "release.forecast_protects",
-    "public.most_kwh": "profiles.default_kwh_per_hour",
     "release.period": "release.budget_period",
     "synthetic": "whether the export is simulated",
 }

@@ -7,12 +7,8 @@ from dataclasses import replace
 
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.proven.domain import MOST_KWH
 from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares
 from meterdp.mechanisms.proven.prior_mixture import AUTO, HOURS, SHIPPED, read_prior_mixture
-
-# A household counts with up to so many times the public guess of a mean.
-MOST_OF_TYPICAL = 8.0
 
 
 def public_settings(
@@ -35,8 +31,7 @@ def public_settings(
     scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
     name = choices.pop("prior_mixture", None)
-    typical_kwh = profiles.get("default_kwh_per_hour", 0.0)
-    sound = ProvenSettings(**choices, most_kwh=max(MOST_KWH, MOST_OF_TYPICAL * typical_kwh))
+    sound = ProvenSettings(**choices)
     if name == AUTO:
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
         name = SHIPPED if covered else None

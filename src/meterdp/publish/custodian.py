@@ -251,8 +251,8 @@ def _spoken(of: Signing) -> list[str]:
         ]
     promised, nearer = bound(stated.naming(2)), bound(sharp.naming(2))
     by_noise = "" if of.exact is None else f", and by the exact noise at most {nearer}"
-    sharper = f" The {nearer} hold for any attacker, too, and are nearer to what can happen." if by_noise else ""
-    tried = " What was measured (second table) is how the attackers did that were tried." if of.tried else ""
+    sharper = f" That of {nearer} also holds for any attacker, and is nearer to what can happen." if by_noise else ""
+    tried = " The second table says how well those attackers did that were tried." if of.tried else ""
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "

@@ -61,7 +61,7 @@ _MIXTURE = Product(
     "Planning and research with load profiles, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians: stacked sums over clipped load profiles, and means "
     "of functions of single hours, energy and peak where the manifest names marginals, each with Gaussian noise.",
-    "The mixture is made of noisy sums; synthetic profiles are sampled from it and reweighted to the noisy "
+    "A mixture is made of noisy sums; the released one and synthetic profiles are fitted to it and to the noisy "
     "marginals.",
 )
 _FORECASTS = Product(

@@ -399,7 +399,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         "Electricity used per feeder",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
         f"{window.interval_minutes} minutes. It holds no real household's readings. It "
-        f"covers {_window_sentence(window)}.",
+        f"covers {_window_sentence(window)}. Only meters of a public list are in the totals: a feeder that supplies "
+        "others, too, carries more.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "

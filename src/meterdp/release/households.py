@@ -75,27 +75,23 @@ _JOINED = 6
 _LIKE_THE_DEFAULT = 0.08
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
-    "how high many homes peak together, and when, is not among these numbers: on other homes the peak came out up to "
-    "an eighth too low or somewhat too high without noise, and up to a seventh too low with the noise of a thousand "
-    "homes at epsilon 1"
+    "these numbers do not say when many homes peak together, and how high: in trials with a thousand homes at "
+    "epsilon 1 their peak came out up to a seventh too low"
 )
 _NO_PEAKS = (
-    "with so few meters at this epsilon noise hides some or all of what homes do at the same time: no cable or "
-    "transformer should be sized by the peak of many"
+    "with so few meters at this epsilon noise may hide what homes do at the same time, so size no cable or "
+    "transformer by that peak"
 )
 # A tenth of the share of a home's variance that simulated homes do together in the mean of a day (0.11; Swiss: 0.35).
 _LEAST_COMMON = 0.01
-_SEASONS = (
-    "the fewer homes, the weaker the seasons: of 339 simulated homes with heat pumps, 65, 84 and 95 % of "
-    "the yearly swing was left at epsilon 1, 2 and 4"
-)
+_SEASONS = "seasons come out weaker than they are, the more so the fewer homes there are"
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons: what is drawn for other times of the year "
     "has none"
 )
 _BLENDED = (
     "homes that differ from most, such as those with heat pumps or those that stand empty for months, are blended "
-    f"into the rest unless they are a stratum of {FEWEST_OF_STRATUM} meters or more (release.household_strata)"
+    f"into the rest unless they are a stratum of {FEWEST_OF_STRATUM} meters or more, or released from a separate list"
 )
 _ALONE = (
     "Noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "
@@ -236,7 +232,7 @@ def _said(listed: MeterList, columns: Sequence[str]) -> tuple[str, ...]:
     if columns and len(strata_of(said)[0]) == 1:
         raise refused(
             "release.household_strata",
-            "puts all listed meters into one stratum: that is the release without strata, and would be charged again",
+            "would put all listed meters into one stratum, as if there were none",
             f"leave it out, or name columns in which at least two values have {FEWEST_OF_STRATUM} meters each",
         )
     return said
@@ -268,17 +264,23 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     """Return what the smallest of strata of so many meters is expected to be worth, over so many days; ``seasons`` if
     they are enough to tell them.
     """
-    meters, year = min(sizes), _SEASONS if seasons else _NO_SEASONS
+    meters = min(sizes)
     peaks = _PEAKS + ", and lower with strata" * (len(sizes) > 1)
     if least_common(epsilon, delta, sum(sizes), days) > _LEAST_COMMON:
         peaks += f"; {_NO_PEAKS}"
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
+    _, error, bound, _ = (f"{100 * share:.0f} %" for share in (0, *found["weekends"]))
+    year = (
+        f"{_SEASONS if seasons else _NO_SEASONS}; use at weekends, compared with working days, is off by {error} on "
+        f"average, by more than {bound} in one release of 20"
+    )
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
         "hours": "mean energy of an hour of the day",
+        **({"months": "mean energy of a month"} if seasons else {}),
         "energy": f"quantiles of homes' energy, {low} to {high} %",
         "peak": "quantiles of homes' largest readings",
     }
@@ -348,16 +350,17 @@ def _files(
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        f"and how much one {spans} of a household resembles the next. It holds no real household's readings.",
+        f"and how much one {spans} of a household resembles the next. It holds no real household's readings. It is "
+        f"about the {public.records:,} meters of a public list, of which one without usable readings counts as a "
+        f"home of {24 * np.exp(settings.typical[0]):.2g} kWh a day.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",
-            f"A meter without usable readings counts as a home of {24 * np.exp(settings.typical[0]):.2g} kWh a day",
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
             f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, within {low:g} to "
-            f"{high:g} kWh per hour, by their starts in UTC (the homes are in {calendar.time_zone}). `meterdp "
-            "households draw` draws others, any number of them, for any year: other homes under the same numbers, of "
-            f"one stratum with `--stratum`{weather}",
+            f"{high:g} kWh per hour, by their starts in UTC (the homes are in {calendar.time_zone}). The mean of so "
+            "few homes may be off by a tenth: `meterdp households draw` draws as many as you want, "
+            f"for any year, of one stratum with `--stratum`, and numbers them from 1 again{weather}",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(alone),

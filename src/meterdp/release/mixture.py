@@ -19,15 +19,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.proven.domain import MOST_KWH
 from meterdp.mechanisms.proven.marginals import (
-    ENERGY_COSINES,
-    HOUR_COSINES,
-    PEAK_COSINES,
-    TAIL_LEVELS,
-    TAIL_WEIGHT,
-    TOTAL_WEIGHT,
-    Marginals,
     sample_reweighted,
 )
 from meterdp.mechanisms.proven.mechanism import Proven
@@ -68,10 +60,8 @@ SHARED_NOISE = "docs/proofs/shared_noise.md"
 # A synthetic profile whose hours differ less from the public default, as a root mean square of logarithms, is one of
 # a meter without usable readings: no home uses as much in every hour.
 _LIKE_THE_DEFAULT = 0.2
-# Between these shares of the mean energy above which a household counts with no more, the plan holds for the mean of
-# all. Where it is higher, too much energy is missed, and a mixture of homes that are all alike, such as those with
-# electric heating, comes out too high; where it is lower, noise hides it.
-TRIED_SHARES = (1 / 16, 3 / 8)
+# Mean energy of an hour from which on the plan holds: where homes use less, noise hides more of it.
+LEAST_TRIED_KWH = 0.25
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (
@@ -167,39 +157,42 @@ def plan_of(public: PublicSettings) -> Plan:
     """Return what a mixture with these public settings is expected to be worth."""
     found, hours = tried(public), public.dimension
     low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
-    said = {
-        "hours_of_mixture": "mean energy of an hour, mixture",
-        "hours": "mean energy of an hour, profiles",
-        "energy": f"energy in {hours} hours, mean of profiles",
-        "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
-    }
+    absurd, said = "absurd_without_marginals", {"hours_of_mixture_without_marginals": "mean energy of an hour"}
+    if public.sound.marginal_share:
+        absurd, said = (
+            "absurd",
+            {
+                "hours_of_mixture": "mean energy of an hour, mixture",
+                "hours": "mean energy of an hour, profiles",
+                "energy": f"energy in {hours} hours, mean of profiles",
+                "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
+            },
+        )
     return Plan(
         what="mixture",
         setting="epsilon",
         epsilon=public.epsilon,
         size=public.records,
         sized="listed meters",
-        expected=tuple(Expected(words, *found[name]) for name, words in said.items() if name in found),
+        expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED,
         again=lambda epsilon, meters: plan_of(replace(public, epsilon=epsilon, records=meters)),
-        absurd=found["absurd"][0],
-        assumed="" if public.sound.prior_mixture is None else f"homes use {_tried_kwh(public)} on average",
+        absurd=found[absurd][0],
+        assumed="" if public.sound.prior_mixture is None else f"homes use {_least_kwh(public)} or more on average",
     )
 
 
-def _tried_kwh(public: PublicSettings) -> str:
-    low, high = (share * public.dimension * public.sound.most_kwh for share in TRIED_SHARES)
-    return f"{low:.0f} to {high:.0f} kWh in {public.dimension} hours (profiles.default_kwh_per_hour)"
+def _least_kwh(public: PublicSettings) -> str:
+    return f"{LEAST_TRIED_KWH * public.dimension:g} kWh in {public.dimension} hours"
 
 
 def _contradicted(energy_kwh: np.ndarray, public: PublicSettings) -> str | None:
-    """Say that the plan does not hold, if by the released profiles (n, d) homes use much less or more than that."""
-    low, high = (share * public.sound.most_kwh for share in TRIED_SHARES)
-    if public.sound.prior_mixture is None or low <= energy_kwh.mean() <= high:
+    """Say that the plan does not hold, if by the released profiles (n, d) homes use less than that."""
+    if public.sound.prior_mixture is None or energy_kwh.mean() >= LEAST_TRIED_KWH:
         return None
     return (
-        f"By the released profiles homes use {energy_kwh.sum(axis=1).mean():.0f} kWh in {public.dimension} hours, "
-        f"not {_tried_kwh(public)}: the mixture's errors are probably larger than expected"
+        f"By the released profiles homes use {energy_kwh.sum(axis=1).mean():.2g} kWh in {public.dimension} hours, "
+        f"not {_least_kwh(public)} or more: errors are probably larger than expected"
     )
 
 
@@ -211,7 +204,6 @@ def parameters_of(public: PublicSettings) -> dict:
     sound, brought = public.sound, {}
     if sound.prior_mixture is not None:  # it brings its own classes, whatever mixture.classes is
         brought = {"library_sha256": sound.prior_mixture.sha256, "classes": sound.prior_mixture.classes}
-        brought |= {} if sound.most_kwh == MOST_KWH else {"most_kwh": sound.most_kwh}
     return {
         **public_fields(public, *PUBLIC),
         "sdp_solver": "own",  # stays part of a request, though there is no choice any more
@@ -227,7 +219,8 @@ def parameters_of(public: PublicSettings) -> dict:
 
 def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, bytes]:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
-    mixture, beside = released.mixtures.draw(0), released.marginals
+    beside = released.marginals
+    mixture = released.mixtures.draw(0) if beside is None else beside.fitted(mechanism.public.eigenvalue_floor)
     rules = VectorRules.from_config(service.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
     metadata = {"guarantee": sentence(guarantee), **service.metadata}
@@ -279,31 +272,13 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
         if shared.holders == "nodes":
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
     if beside is not None:
-        manifest["marginals"] = _marginals(beside, mechanism, hours)
+        manifest["marginals"] = {
+            "what": "means over all meters of functions of single hours, of the energy of all hours and of the "
+            "largest hour, measured with noise after a mixture was. The released mixture and the synthetic profiles "
+            "follow them. The epsilon and delta above cover both",
+            "share_of_mu_squared": mechanism.public.sound.marginal_share,
+        }
     return service.folder(files, manifest, _page(mixture, rules, made_by, wrong), made_by)
-
-
-def _marginals(beside: Marginals, mechanism: Proven, hours: Sequence[str]) -> dict:
-    """Return what was released beside the mixture; everything follows from the noisy means."""
-    functions = {"hours": HOUR_COSINES, "energy": ENERGY_COSINES, "peak": PEAK_COSINES}
-    return {
-        "what": "means over all meters of functions of the share u of the mixture below a meter: in every hour, in "
-        "the energy of all hours and in the largest hour; synthetic profiles follow the distribution nearest to "
-        "the mixture "
-        "that has them",
-        "functions": "per hour sqrt(2/j) cos(pi j u); of energy and peak the same times the weight; then the shares "
-        "of the upper bins of the energy times theirs",
-        "entries": list(hours),
-        "cosines": functions,
-        "weight": TOTAL_WEIGHT,
-        "tail_levels": list(TAIL_LEVELS),
-        "tail_weight": TAIL_WEIGHT,
-        "noisy_means": beside.means.tolist(),
-        "noise_std": float(beside.noise_std),
-        "exponents": beside.exponents.tolist(),
-        "share_of_mu_squared": mechanism.public.sound.marginal_share,
-        "guarantee": "covered by the epsilon and delta above, together with the mixture",
-    }
 
 
 def _started_from(made_by: ReleasedMixture) -> str:
@@ -328,12 +303,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]
     share = mechanism.public.sound.marginal_share
-    beside = (
-        " and reweighted to noisy distributions of single hours, energy and peak, so use them rather than the "
-        "mixture where these count"
-        if share
-        else ""
-    )
+    follow = " and the noisy distributions of single hours, energy and peak" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     large = sorted((share for share in mixture.weights if share >= SHOWN_SHARE), reverse=True)
     shares = ", ".join(f"{100 * share:.0f} %" for share in large)
@@ -353,7 +323,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
-            f"sampled from the mixture{beside}. None of them is a real one",
+            f"which follow the mixture{follow}. None of them is a real one",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(),

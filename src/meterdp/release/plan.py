@@ -88,7 +88,7 @@ class Plan:
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
         if not self._tells_apart:
-            why += ", but not to tell feeders apart"
+            why += ", and does not tell feeders apart"
         if self._how_often:
             allowed = f", where {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
             why += f", with some {self.absurd_of} {self._how_often}{allowed}"
@@ -101,7 +101,7 @@ class Plan:
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        alike = "typical feeders differ hardly more than these errors, so these numbers do not rank them"
+        alike = "typical feeders hardly differ by more than these errors, so these numbers do not rank them"
         said = (*self.useless[:1], "" if self._tells_apart else alike, often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 
@@ -203,6 +203,8 @@ class Plan:
     def _from(self, good: Callable[[Plan], bool]) -> str:
         """Say from which epsilon or size on a plan is good, in no words if none is."""
         epsilon, size = self._first(good)
+        if (epsilon, size) == (self.epsilon, self.size):
+            return "these are the least epsilon and size"
         there = [] if epsilon is None else [f"epsilon {epsilon:g} or more with {self.size:,} {self.sized}"]
         there += [] if size is None else [f"{size:,} or more {self.sized} at epsilon {self.epsilon:g}"]
         return ", or ".join(there)
@@ -278,7 +280,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
-    assumed = " and ".join(f"(for {plan.what}) {plan.assumed}" for plan in plans if plan.assumed)
+    assumed = " and ".join(f"(for {plan.what}) " * (len(plans) > 1) + plan.assumed for plan in plans if plan.assumed)
     return [
         *out,
         f"All of this follows from public numbers alone ({'; '.join(f'{of}: {how}' for how, of in ways.items())}).",

@@ -351,7 +351,7 @@ def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_
         at = said.find("To be checked: release.feeder_typical_daily_kwh is")
         assert code == 0 and (plan < at < charge if said_of_it else at == -1)
         low, high = f"{daily_kwh / 2:g}", f"{2 * daily_kwh:g}"
-        assert f"and (for feeders) a meter uses {low} to {high} kWh a day on average" in said
+        assert f"and a meter uses {low} to {high} kWh a day on average" in said
     homes["release"]["feeder_typical_daily_kwh"] = 481
     code, said = check(homes)
     assert code == 1 and len(refusals(said)) == 1 and "allows no meter more than 480 kWh a day" in said

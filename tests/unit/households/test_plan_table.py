@@ -33,6 +33,12 @@ def test_quantities_are_those_of_the_readings(tool):
     said = tool["said_of"](household_vectors(kwh, tool["SETTINGS"]))
     assert said["mean"] == pytest.approx([kwh.mean()], rel=0.02)
     assert said["hours"] == pytest.approx(kwh.mean(axis=0).reshape(365, 24).mean(axis=0), rel=0.06)
+    days = kwh.mean(axis=0).reshape(365, 24).mean(axis=1)
+    months = np.array([day.month for day in tool["DAYS"]])
+    # Two waves a year leave the rest of a month to what homes do together.
+    assert said["months"] == pytest.approx([days[months == month].mean() for month in range(1, 13)], rel=0.1)
+    weekend = np.array([day.weekday() >= 5 for day in tool["DAYS"]])
+    assert said["weekends"] == pytest.approx(days[weekend].mean() / days[~weekend].mean(), rel=0.02)
     assert said["energy"] == pytest.approx(np.quantile(kwh.mean(axis=1), tool["HOUSEHOLD_QUANTILES"]), rel=0.08)
     assert len(said["peak"]) == len(tool["HOUSEHOLD_QUANTILES"]) and (np.diff(said["peak"]) > 0).all()
 

@@ -125,7 +125,7 @@ def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path,
     assert "cannot be used" in str(against(path, listed)[0])
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
     assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
-    assert ": a study would be empty, so look at this first:\nTo be checked: " in capsys.readouterr().out
+    assert ": a study would be empty; the reason is below.\nTo be checked: " in capsys.readouterr().out
     assert len(ingested(path, listed, meter_list=read_meter_list(listed["meters"])).readings)
 
 
@@ -404,6 +404,24 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
         assert words not in checked(tmp_path, capsys, tmp_path / "e.csv", export=missing)[1]
 
 
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("most", [0.9, 1])
+def test_meters_that_are_left_out_as_vacant_are_told(tmp_path, frame, capsys, listed, most):
+    """Two that are read at home one day in twenty, and one that is never read but zero, which is no second home."""
+    first, second, third, *_ = frame["meter_id"].unique()
+    day = frame["utc"].rank(method="dense").sub(1) // 48
+    away = frame["meter_id"].isin([first, second]) & (day % 20 > 0) | (frame["meter_id"] == third)
+    plain(frame).assign(kwh=frame["kwh"].where(~away, 0.0)).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    if listed:
+        (tmp_path / "list.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
+        export |= {"meters": str(tmp_path / "list.csv"), "first_day": "2025-03-10", "last_day": "2025-04-06"}
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, quality={"max_zero_share": most})[1]
+    words = "2 meters read zero more than 90% of the time on these days"
+    assert (words in said) == (most < 1)
+    assert ("and a release has the public default home instead" in said) == (listed and most < 1)
+
+
 @pytest.mark.parametrize("step", [0.1, 0.01])
 def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, capsys, step):
     coarse = plain(frame).assign(kwh=np.floor(frame["kwh"] * 0.4 / step) * step)
@@ -549,17 +567,17 @@ def test_meters_that_change_to_shorter_intervals_are_told_and_added_up(tmp_path,
         (
             "2025-06-30",
             92,
-            "no daylight-saving jump by the New Zealand rule, and the period cannot tell about others",
+            "no jump on the dates when New Zealand clocks change, and no other clock changes in the period",
         ),
         (
             "2025-07-30",
             61,
-            "no daylight-saving jump by the New Zealand rule, and the period cannot tell about others",
+            "no jump on the dates when New Zealand clocks change, and no other clock changes in the period",
         ),
         (
             "2025-03-01",
             30,
-            "no daylight-saving jump by the British and Irish or Central European or Eastern European or",
+            "no jump on the dates when British and Irish or Central European or Eastern European or",
         ),
         ("2025-06-30", 80, "the period has no daylight-saving change"),
         ("2025-01-01", 365, "no daylight-saving jump: standard time or UTC"),
@@ -697,9 +715,8 @@ def test_an_exchange_of_meters_says_why_their_column_matters(tmp_path, frame, ca
     assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
     of_point, other = ("mpan", "meter_no") if chosen == "mpan" else ("site", "site")
-    why = f"(export.meter_column): if '{of_point}' has several of 'meter_no' because meters"
-    assert f"meters are distinguished by '{chosen}'; '{other}' is possible, too (export.meter_column)" in said
-    assert (why in said) == ("makes two homes of one, each with a budget of its own" in said) == exchanged
+    assert f"meters are distinguished by '{chosen}'; '{other}' is possible, too: use the one that stays with" in said
+    assert (f"; some entries of '{of_point}' have several of 'meter_no', which would make" in said) == exchanged
 
 
 @pytest.mark.parametrize("other", ["m001", "M 001"])
@@ -1318,7 +1335,7 @@ def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_pat
     assert code == 0 and "have no reading" not in said and "100" not in said.replace(str(tmp_path), "")
     assert ("the first rows lie outside these days: only the whole export tells" in said) != by_month
     assert ("10 listed meters, 10 of them with readings" in said) == by_month and "a study can run" in said
-    assert "begin with readings outside" not in said
+    assert "begin outside the period" not in said
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *map(str, range(10))]))
     assert (
         "of 10 listed meters, 10 have no reading" in checked(tmp_path, capsys, tmp_path / "export", export=export)[1]
@@ -1349,7 +1366,7 @@ def test_the_last_day_is_left_open_where_later_days_follow(tmp_path, capsys, few
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
     assert main(["check", "--config", str(tmp_path / "my.yaml")]) == 0
     said = capsys.readouterr().out
-    assert ("2 of 3 files begin with readings outside" in said) == (files == 3)
+    assert ("3 files, 2 of which begin outside the period; " in said) == (files == 3)
 
 
 @pytest.mark.parametrize("name", ["%d-%b-%Y", "%Y-%m-%d"], ids=["months mixed", "in order"])

@@ -91,7 +91,7 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     sharp = Bounds.exact(privacy).naming(2)
     assert 0.5 < sharp < right and percent(sharp) in words
     assert f"For the board: {percent(right)}. It follows from ε and δ" in words
-    assert f"The {percent(sharp)} hold for any attacker, too" in words
+    assert f"That of {percent(sharp)} also holds for any attacker" in words
     assert "risk measure remaining risk" in words and "are those by ε and δ, as for the board" in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)

@@ -92,8 +92,8 @@ class Layout:
                 self.go_by_clock(other.zones)
 
     def tell_names(self, tables: Iterable[Table]) -> None:
-        """Say that another column may name meters, and why it matters where one of the two has several entries to an
-        entry of the other, as after an exchange of meters, in some rows.
+        """Say that another column may name meters, and which, in some rows, has several entries to an entry of the
+        other, as after an exchange of a meter or a move.
         """
         if self.names is None:
             return
@@ -101,12 +101,15 @@ class Layout:
         known = ([of[name] for name in self.names] for of in found if of.keys() >= {*self.names})
         pairs = {pair for entries in known for pair in zip(*entries, strict=True) if all(pair)}
         chosen, other = self.names
-        said = f"meters are distinguished by '{chosen}'; '{other}' is possible, too (export.meter_column)"
+        said = (
+            f"meters are distinguished by '{chosen}'; '{other}' is possible, too: use the one that stays with a home "
+            "when meters are exchanged and tenants move (export.meter_column)"
+        )
         few, many = sorted((0, 1), key=lambda at: len({pair[at] for pair in pairs}))
         if len({pair[few] for pair in pairs}) < len({pair[many] for pair in pairs}) == len(pairs):
             said += (
-                f": if '{self.names[few]}' has several of '{self.names[many]}' because meters were exchanged, "
-                f"'{self.names[many]}' makes two homes of one, each with a budget of its own"
+                f"; some entries of '{self.names[few]}' have several of '{self.names[many]}', which would make "
+                "several homes of each, with separate budgets"
             )
         self.to_check.append(said)
 

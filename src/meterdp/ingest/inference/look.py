@@ -43,6 +43,7 @@ from meterdp.ingest.inference.trial import (
     large_use,
     many_contradict,
     many_zeros,
+    nearly_all_zero,
     not_to_their_end,
     outside,
     remarks,
@@ -70,14 +71,15 @@ def looked_at(
     export: dict,
     scale: LogScale | None = None,
     most_missing: float = 1.0,
+    most_zero: float = 1.0,
     most_daily_kwh: float | None = None,
     plausible_power_kw: tuple[float, float] = (-np.inf, np.inf),
     last_days: int | None = None,
 ) -> Look:
     """Look at an export by the section ``export`` of a complete configuration, the scale its section ``profiles``
-    names, the share of its readings that a household of a study may lack, the most that feeder totals count of a
-    meter, if any are asked for, between which powers readings count, and how many days at the end of the period a
-    release is about, if it is not all of it.
+    names, the shares of its readings that a household of a study may lack and that may be zero, the most that feeder
+    totals count of a meter, if any are asked for, between which powers readings count, and how many days at the end
+    of the period a release is about, if it is not all of it.
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
@@ -92,11 +94,6 @@ def looked_at(
     by_itself = _by_itself(path, settings)
     odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
     odd += columns_not_read(path, settings)
-    if others := outside(settings, begun):
-        odd.append(
-            f"{others:,} of {files:,} files begin with readings outside export.first_day to export.last_day, which "
-            "do not count"
-        )
     otherwise = [*files_written_otherwise(path, settings, begun)]
     if meter_list is not None:
         trial = try_out(path, settings, *batches_of_days(path, settings, begun), meter_list=meter_list)
@@ -136,6 +133,7 @@ def looked_at(
         lost = (
             feed_in_lost(plausible, scale),
             many_zeros(plausible, scale),
+            nearly_all_zero(plausible, most_zero, meter_list),
             large_use(plausible, scale, most_daily_kwh),
         )
         odd += [words for words in lost if words]
@@ -170,7 +168,8 @@ def looked_at(
         odd.append(f"of {counted:,} {what}, {have(some)} fewer than {least}, and a study leaves {them} out")
     if settings.has_other_columns and (without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    meters = f"{begun.of:,} files; " if begun.of > 1 else ""
+    others = f", {others:,} of which begin outside the period" if (others := outside(settings, begun)) else ""
+    meters = f"{begun.of:,} files{others}; " if begun.of > 1 else ""
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
         where = "the export" if every else f"the {trial.part}"

@@ -627,6 +627,20 @@ def many_zeros(trial: Trial, scale: LogScale) -> str | None:
     )
 
 
+def nearly_all_zero(trial: Trial, most_zero: float, meter_list: MeterList | None) -> str | None:
+    """Say how many meters read zero so often that a quality rule leaves them out; None if none."""
+    read = ~np.isnan(trial.energy_kwh)
+    share = (trial.energy_kwh == 0).sum(axis=1) / np.maximum(read.sum(axis=1), 1)
+    if not (vacant := np.count_nonzero((share > most_zero) & (trial.energy_kwh > 0).any(axis=1))):
+        return None
+    meters, them = ("meters read", "them") if vacant > 1 else ("meter reads", "it")
+    in_release = ", and a release has the public default home instead" if meter_list is not None else ""
+    return (
+        f"{vacant:,} {meters} zero more than {most_zero:.0%} of the time on these days: where that is so over the "
+        f"whole period, a study leaves {them} out{in_release}. Second homes are kept with quality.max_zero_share: 1"
+    )
+
+
 def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str | None]:
     """Return a trial without the readings that quality rules take as missing, as their power is none of a home, and
     say how many there are, of how many meters; None if none.

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
+from meterdp.mechanisms.proven.domain import MOST_KWH, Ball, Domain, Loads
 from meterdp.mechanisms.proven.posterior import invertible, of_unit_scale, response, shape_of
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES, StackWeights
@@ -163,7 +163,7 @@ def energy_share(x: np.ndarray, domain: Loads) -> np.ndarray:
 
     Records are in log kWh and within the public bounds.
     """
-    return np.clip(domain.log_scale.kwh(x).mean(axis=-1) / domain.most_kwh, 0.0, 1.0)
+    return np.clip(domain.log_scale.kwh(x).mean(axis=-1) / MOST_KWH, 0.0, 1.0)
 
 
 def adapt(

@@ -26,7 +26,7 @@ from meterdp.mechanisms.proven.posterior import CovarianceRule, diagonal_covaria
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
 from meterdp.mixture.study import Prior
 
-# Mean energy of an hour above which a household counts with so much, for a public guess of half a kWh or less.
+# Mean energy of an hour above which a household counts with so much in a prior mixture's fit.
 MOST_KWH = 4.0
 # Share of the variance of household levels that start classes differ by.
 LEVEL_SHARE = 0.85
@@ -86,7 +86,6 @@ class Loads:
     level_log_kwh: float  # of a typical household
     hour_correlation: float  # of neighbouring hours
     log_scale: LogScale = PLAIN
-    most_kwh: float = MOST_KWH  # mean energy of an hour above which a household counts with so much
     # Of a round of EM.
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
     starts: ClassVar[Callable] = staticmethod(start_classes)
@@ -101,16 +100,10 @@ class Loads:
     }
 
     @classmethod
-    def of(
-        cls,
-        public: PublicSettings,
-        level_log_kwh: float = 0.0,
-        hour_correlation: float = 0.0,
-        most_kwh: float = MOST_KWH,
-    ) -> Loads:
+    def of(cls, public: PublicSettings, level_log_kwh: float = 0.0, hour_correlation: float = 0.0) -> Loads:
         """Return loads within the public bounds."""
         low, high = public.low_log_kwh, public.high_log_kwh
-        return cls(low, high, level_log_kwh, hour_correlation, public.log_scale, most_kwh)
+        return cls(low, high, level_log_kwh, hour_correlation, public.log_scale)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Clip every reading of records or means (..., d) to the bounds."""

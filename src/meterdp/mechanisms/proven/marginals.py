@@ -4,10 +4,10 @@ One measurement more (docs/proofs/sound.md, 2 and 6). A record enters by where i
 level u, the share of the mixture below it, of every hour, of the energy over all hours and of the largest hour. Means
 of cos(pi j u) over the records are zero if the mixture is right, and say otherwise where it is not.
 
-They become synthetic profiles by post-processing: the distribution nearest to the mixture that has the released means
-m of features f, by maximum entropy. Its density is that of the mixture times exp(t' f(x)), normalised: every profile
-is one the mixture could have made, only more or less often. So the dependence between hours stays and nothing leaves
-the public bounds. Exponents t are drawn towards zero by as much as the noise in m deserves.
+They become synthetic profiles, and a better mixture, by post-processing: the distribution nearest to the mixture that
+has the released means m of features f, by maximum entropy. Its density is that of the mixture times exp(t' f(x)),
+normalised: every profile is one the mixture could have made, only more or less often. So the dependence between hours
+stays and nothing leaves the public bounds. Exponents t are drawn towards zero by as much as the noise in m deserves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.mixture.density import class_log_densities, class_shares
 from meterdp.mixture.draws import FixedNumbers, Mixture, sample
+from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy.noise import NoiseSource
 
 # Public constants, tuned as docs/proofs/sound.md says. Cosines of an hour, of the energy and of the largest hour.
@@ -277,6 +279,28 @@ class Marginals:
         pool = self.reference.pool_features
         parts = getattr(self.reference, "parts", [slice(None)])
         return np.concatenate([fit_exponents(pool[:, part], self.means[part], self.noise_std) for part in parts])
+
+    def fitted(self, eigenvalue_floor: float) -> Mixture:
+        """Return a mixture of as many classes near the reweighted one, largest first: a step of EM on its pool.
+
+        To every class d profiles count that are as it was, so that one of few profiles keeps a covariance.
+        """
+        x, before = self.reference.pool, self.reference.mixture
+        shares = class_shares(class_log_densities(x, before)) * pool_weights(self.reference, self.exponents)
+        weights, squares = shares.sum(axis=1), (shares**2).sum(axis=1)
+        # As many equal profiles would have means as uncertain.
+        shares *= (weights / np.maximum(squares, 1e-300))[:, None]
+        kept = x.shape[1]
+        count = shares.sum(axis=1) + kept
+        means = (shares @ x + kept * before.means) / count[:, None]
+        covariances = np.empty_like(before.covariances)
+        for k, share in enumerate(shares):
+            residual, moved = x - means[k], before.means[k] - means[k]
+            old = before.covariances[k] + np.outer(moved, moved)
+            covariances[k] = ((share[:, None] * residual).T @ residual + kept * old) / count[k]
+        covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
+        order = np.argsort(-weights, kind="stable")
+        return Mixture(weights[order] / weights.sum(), means[order], covariances[order])
 
 
 def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.ndarray:

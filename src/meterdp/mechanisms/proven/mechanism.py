@@ -89,9 +89,7 @@ class Proven(Mechanism):
     def domain(self) -> Domain:
         """What is publicly known about the records."""
         settings = self.public.sound
-        return settings.ball or Loads.of(
-            self.public, settings.level_log_kwh, settings.hour_correlation, settings.most_kwh
-        )
+        return settings.ball or Loads.of(self.public, settings.level_log_kwh, settings.hour_correlation)
 
     @property
     def unit(self) -> str:

@@ -17,10 +17,10 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
+from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
 from meterdp.mechanisms.proven import marginals
 from meterdp.mechanisms.proven.adapt import STEP_SHARES, adapt_entries, adapt_plan, differences
-from meterdp.mechanisms.proven.domain import MOST_KWH, Ball, Loads
+from meterdp.mechanisms.proven.domain import Ball, Loads
 from meterdp.mechanisms.proven.marginals import Directions
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RADIUS_EDGES, StackWeights
@@ -115,8 +115,6 @@ class ProvenSettings:
     level_log_kwh: float = -1.2
     # Of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
     hour_correlation: float = 0.6
-    # Mean energy of an hour above which a household counts with so much in a prior mixture's fit, public knowledge.
-    most_kwh: float = MOST_KWH
     marginal_share: float = 0.0  # of mu^2, spent on marginals beside the mixture, in [0, 1); 0 releases none
     # Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise is
     # floating point.
@@ -139,7 +137,6 @@ class ProvenSettings:
             "classes": Number(1, closed="low", whole=True, optional=True),
             "rounds": Number(1, closed="low", whole=True, optional=True),
             "level_log_kwh": Number(),
-            "most_kwh": POSITIVE,
             "grid": Fits(self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "a power of two, or 0"),
             "hour_correlation": SHARE_BELOW_ONE,
             "marginal_share": SHARE_BELOW_ONE,

@@ -299,6 +299,45 @@ def test_exponents_that_favour_one_record_in_a_thousand_still_end(four_hours):
     assert (energy_kwh(x) >= np.quantile(four_hours.energy, 0.985)).all()
 
 
+def test_a_fitted_mixture_is_one_step_of_em_on_the_weighted_pool(four_hours):
+    """Oracle: densities by scipy and sums by hand, profile by profile and class by class."""
+    beside = Marginals(four_hours, four_hours.pool_features.mean(axis=0) + 0.1, 0.01)
+    fitted, before, x = beside.fitted(FLOOR), four_hours.mixture, four_hours.pool
+    z = four_hours.pool_features @ beside.exponents
+    weight = np.exp(np.minimum(z - np.quantile(z, 1 - marginals.CUT_SHARE), 0))
+    assert weight.std() > 0.1 * weight.mean()
+    density = np.array(
+        [
+            w * stats.multivariate_normal(m, c).pdf(x)
+            for w, m, c in zip(before.weights, before.means, before.covariances, strict=True)
+        ]
+    )
+    share = density / density.sum(axis=0) * weight
+    order = np.argsort(-share.sum(axis=1))
+    np.testing.assert_allclose(fitted.weights, share.sum(axis=1)[order] / share.sum(), rtol=1e-9)
+    for k, of in enumerate(order):
+        many = share[of].sum() ** 2 / (share[of] ** 2).sum()
+        # As many profiles that are as the class was: its moments about zero.
+        kept = x.shape[1] / (many + x.shape[1])
+        mean = (1 - kept) * np.average(x, axis=0, weights=share[of]) + kept * before.means[of]
+        square = (1 - kept) * np.einsum("n,ni,nj->ij", share[of] / share[of].sum(), x, x)
+        square += kept * (before.covariances[of] + np.outer(before.means[of], before.means[of]))
+        np.testing.assert_allclose(fitted.means[k], mean, rtol=1e-9)
+        np.testing.assert_allclose(fitted.covariances[k], square - np.outer(mean, mean), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0), (1 - 1e-7, 1e-7)])
+def test_a_class_that_hardly_any_profile_belongs_to_stays_as_it_was(weights):
+    before = Mixture(np.array(weights), np.array([[-1.0, -2.0], [0.5, 0.4]]), np.array([np.eye(2), 1e-3 * np.eye(2)]))
+    reference = Reference(before, LOW, HIGH)
+    fitted = Marginals(reference, reference.pool_features.mean(axis=0), 0.1).fitted(0.01)
+    np.testing.assert_allclose(fitted.weights, weights, atol=1e-4)
+    np.testing.assert_allclose(fitted.means, before.means, atol=0.05)
+    # Not below the floor, and near what it was otherwise.
+    np.testing.assert_allclose(fitted.covariances, [np.eye(2), 0.01 * np.eye(2)], atol=0.05)
+    assert np.linalg.eigvalsh(fitted.covariances).min() >= 0.01 * (1 - 1e-9)
+
+
 def test_of_neighbours_one_stays_and_the_sum_is_balanced():
     rng = np.random.default_rng(6)
     of = rng.normal(size=(500 * CANDIDATES, 7))
