@@ -1,6 +1,6 @@
 # From the distribution of the forecasts to class-based noise, its privacy curves and one file per household.
 # Needs:  private/{forecast_distributions,forecasts}.parquet.
-# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,hide_among}.parquet,
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,crosswalk}.parquet, study/{delta_curves,hide_among}.parquet,
 #         study/forecasts/<release id>.{parquet,json}. Study mode: seeded, not for release.
 
 
@@ -44,7 +44,6 @@ rule design_noise:
         graph=PRIVATE / "neighbour_graph.parquet",
     output:
         designs=PRIVATE / "noise_designs.parquet",
-        reports=STUDY / "noise_design_reports.parquet",
         comparison=STUDY / "design_comparison.parquet",
     log:
         PRIVATE / "logs/design_noise.log",
@@ -69,8 +68,6 @@ rule delta_curves:
         designs=PRIVATE / "noise_designs.parquet",
     output:
         curves=STUDY / "delta_curves.parquet",
-        priors=STUDY / "delta_under_prior.parquet",
-        worst_pairs=PRIVATE / "worst_pairs.parquet",
     log:
         PRIVATE / "logs/delta_curves.log",
     benchmark:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from meterdp.class_noise.curves import design_comparison_rows
-from meterdp.class_noise.study import design_all, design_columns, queries_of, report_columns, studied
-from meterdp.class_noise.tables import DESIGN_COMPARISON, NEIGHBOUR_GRAPH, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
+from meterdp.class_noise.study import design_all, design_columns, queries_of, studied
+from meterdp.class_noise.tables import DESIGN_COMPARISON, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
@@ -16,7 +16,6 @@ with job(snakemake.input, snakemake.log) as write:
     graph = read_table(snakemake.input.graph, NEIGHBOUR_GRAPH)
     noises = design_all(distributions, graph, settings)
     write(snakemake.output.designs, NOISE_DESIGNS, design_columns(distributions["household"].to_numpy(), noises))
-    write(snakemake.output.reports, NOISE_DESIGN_REPORTS, report_columns(noises))
     queries = {model: queries_of(distributions, graph, model) for model in settings["query_models"]}
     rows = design_comparison_rows(queries, noises, np.array(settings["epsilons"]), settings["accuracy_convention"])
     comparison = pd.DataFrame(rows, columns=DESIGN_COMPARISON.schema.names)

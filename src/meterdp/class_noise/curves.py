@@ -1,4 +1,4 @@
-"""delta(eps) curves of noise designs: the worst ordered pair of all neighbourhoods (Figs 2 and 4, Remark 1).
+"""delta(eps) curves of noise designs: the worst ordered pair of all neighbourhoods (Figs 2 and 4).
 
 Section VI of Ramakrishna et al. reports the one-sided probability; its Definition 1 is two-sided (defect R10). What a
 release may state is the hockey stick: the graph holds both orders of every pair, so its maximum is the
@@ -25,38 +25,27 @@ from meterdp.core.job import progress
 
 def curve_rows(distributions: ClassQueries, epsilon: np.ndarray, **key) -> list[dict]:
     """Return rows of table ``delta_curves`` for what one design releases at one budget; none without pairs."""
-    return [row for row, _ in judged(distributions, epsilon, **key)]
-
-
-def judged(distributions: ClassQueries, epsilon: np.ndarray, **key) -> list[tuple[dict, tuple[int, int]]]:
-    """Return the rows of ``delta_curves``, each with the positions (X, X') of its worst pair."""
     if len(distributions.pairs) == 0:
         return []
     losses = losses_of(distributions)
-    return _judged(distributions.pairs, losses, _worst(losses, epsilon), key)
+    return _rows(distributions.pairs, losses, _worst(losses, epsilon), key)
 
 
-def study_curves(
-    distributions: pa.Table, graph: pa.Table, designs: pa.Table, class_noise: Mapping
-) -> tuple[list[dict], ...]:
-    """Return the rows of the tables ``delta_curves``, ``worst_pairs`` and ``delta_under_prior``, none without pairs.
+def study_curves(distributions: pa.Table, graph: pa.Table, designs: pa.Table, class_noise: Mapping) -> list[dict]:
+    """Return the rows of the table ``delta_curves``, none without pairs.
 
     The tables are ``forecast_distributions``, ``neighbour_graph`` and ``noise_designs``, ``class_noise`` the section
     of the configuration.
     """
-    household = distributions["household"].to_numpy()
     queries = {model: queries_of(distributions, graph, model) for model in class_noise["query_models"]}
     epsilon = np.array(class_noise["epsilons"], dtype=float)
     curves: list[dict] = []
-    pairs: list[dict] = []
-    priors: list[dict] = []
     if graph.num_rows == 0:
-        return curves, pairs, priors
+        return curves
 
-    def found(released: ClassQueries) -> tuple[PairLosses, Mapping, dict[float, Worst]]:
+    def found(released: ClassQueries) -> tuple[PairLosses, Mapping]:
         losses = losses_of(released)
-        worst = _worst(losses, epsilon)
-        return losses, worst, {eps: of["one"] for eps, of in worst.items()}
+        return losses, _worst(losses, epsilon)
 
     @cache
     def unmoved(model: str) -> tuple:  # `none` releases the same at every budget
@@ -64,13 +53,9 @@ def study_curves(
 
     for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
         key = {"design": design, "query_model": model, "rho": float(rho)}
-        losses, worst, one_sided = unmoved(model) if noise.is_nothing else found(noise.released(queries[model]))
-        for row, (label, other) in _judged(queries[model].pairs, losses, worst, key):
-            curves.append(row)
-            where = {"household": int(household[label]), "neighbour": int(household[other])}
-            pairs.append({**key, "sides": row["sides"], "epsilon": row["epsilon"], "delta": row["delta"], **where})
-        priors += prior_rows(losses, epsilon, class_noise["prior_ratios"], one_sided, **key)
-    return curves, pairs, priors
+        losses, worst = unmoved(model) if noise.is_nothing else found(noise.released(queries[model]))
+        curves += _rows(queries[model].pairs, losses, worst, key)
+    return curves
 
 
 def losses_of(distributions: ClassQueries) -> PairLosses:
@@ -83,13 +68,13 @@ def _worst(losses: PairLosses, epsilon: np.ndarray) -> dict[float, dict[str, Wor
     return {eps: worst_pairs(losses, eps, ("one", "two", "hockey_stick")) for eps in map(float, epsilon)}
 
 
-def _judged(edges: np.ndarray, losses: PairLosses, worst: Mapping, key: Mapping) -> list[tuple]:
-    """As :func:`judged`, from what :func:`_worst` found."""
+def _rows(edges: np.ndarray, losses: PairLosses, worst: Mapping, key: Mapping) -> list[dict]:
+    """As :func:`curve_rows`, from what :func:`_worst` found."""
     once = np.unique(np.sort(edges, axis=1), axis=0, return_index=True)[1]  # a position of every unordered pair
     swaps = swap_losses(losses.take(once))
     rows = []
 
-    def add(side: str, epsilon: float, worst: Worst, bound: float | None, count: int, pair: np.ndarray) -> None:
+    def add(side: str, epsilon: float, worst: Worst, bound: float | None, count: int) -> None:
         row = {
             **key,
             "sides": side,
@@ -99,34 +84,13 @@ def _judged(edges: np.ndarray, losses: PairLosses, worst: Mapping, key: Mapping)
             "delta_chernoff": None if bound is None else float(bound),
             "pair_count": count,
         }
-        rows.append((row, (int(pair[0]), int(pair[1]))))
+        rows.append(row)
 
     for eps, found in worst.items():
         for side, one in found.items():
-            add(side, eps, one, None if side == "hockey_stick" else one.chernoff, len(edges), edges[one.pair])
+            add(side, eps, one, None if side == "hockey_stick" else one.chernoff, len(edges))
         swap = worst_pair(swaps, eps, "hockey_stick")
-        add("swap", eps, swap, None, once.size, edges[once[swap.pair]])
-    return rows
-
-
-def prior_rows(
-    losses: PairLosses, epsilon: np.ndarray, prior_ratios, known: dict[float, Worst] | None = None, **key
-) -> list[dict]:
-    """Return rows of table ``delta_under_prior``: Remark 1 for an analyst who holds X for ``ratio`` times as likely.
-
-    ``prior_ratios`` are public bounds on f(X)/f(X') over all pairs; (9) is largest at the bound. ``known`` has
-    one-sided worst pairs by epsilon and gets those that are computed.
-    """
-    known = {} if known is None else known
-    rows = []
-    for ratio in prior_ratios:
-        for eps in map(float, epsilon):
-            shifted = float(eps - np.log(ratio))
-            if shifted not in known:
-                known[shifted] = worst_pair(losses, shifted, "one")
-            worst = known[shifted]
-            numbers = {"delta": worst.delta, "delta_error": worst.error, "pair_count": len(losses.singular)}
-            rows.append({**key, "prior_ratio": float(ratio), "epsilon": eps, **numbers})
+        add("swap", eps, swap, None, once.size)
     return rows
 
 

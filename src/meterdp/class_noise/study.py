@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +36,6 @@ STUDIED = {
     "epsilons": (0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
     # How many times as likely as the other an analyst may think one household of a pair (Remark 1): nothing known,
     # a hint, nearly sure.
-    "prior_ratios": (1, 2, 10),
 }
 
 
@@ -152,15 +150,6 @@ def design_columns(household: np.ndarray, noises: Mapping[tuple[str, str, float]
             parts = (noise.covariance, noise.shift, noise.gain)
             rows.append((*key, int(h), *(None if part is None else part[i].ravel() for part in parts)))
     return {c.name: [row[i] for row in rows] for i, c in enumerate(NOISE_DESIGNS.columns)}
-
-
-def report_columns(noises: Mapping[tuple[str, str, float], Noise]) -> dict[str, list]:
-    """Columns of the table ``noise_design_reports``, one row per design, query model and rho."""
-    rows = [
-        {"design": design, "query_model": model, "rho": float(rho), **asdict(noise.report)}
-        for (design, model, rho), noise in noises.items()
-    ]
-    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def noises_of(designs: pa.Table) -> dict[tuple[str, str, float], tuple[np.ndarray, Noise]]:

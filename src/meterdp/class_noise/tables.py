@@ -66,24 +66,6 @@ NOISE_DESIGNS = Table(
     ),
 )
 
-NOISE_DESIGN_REPORTS = Table(
-    "noise_design_reports",
-    "study",
-    "How each noise design ended, and what the rescaling (50) does to the objective it optimised (defect R2).",
-    (
-        *_NOISE,
-        Column("iteration_count", COUNT, "1", "iterations of the descent"),
-        Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
-        Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
-        Column("stop_reason", TEXT, "", "why the descent ended"),
-        Column("surrogate_white", REAL, "1", "J of (47) at white noise, null for a closed form", nullable=True),
-        Column("surrogate_descended", REAL, "1", "J where the descent ended, null for a closed form", nullable=True),
-        Column("surrogate_released", REAL, "1", "J after the rescaling (50), null for a closed form", nullable=True),
-        Column("certified_gap", REAL, "1", "certified relative distance from the optimum, if any", nullable=True),
-        Column("sentence", TEXT, "", "what must be said wherever the design is reported, empty for most"),
-    ),
-)
-
 DELTA_CURVES = Table(
     "delta_curves",
     "study",
@@ -102,34 +84,6 @@ DELTA_CURVES = Table(
         _DELTA_ERROR,
         Column("delta_chernoff", REAL, "1", "Lemma 1 minimised over s, capped at 1, 'one' and 'two'", nullable=True),
         Column("pair_count", COUNT, "1", "pairs the maximum was taken over, for 'swap' not ordered"),
-    ),
-)
-
-WORST_PAIRS = Table(
-    "worst_pairs",
-    "private",
-    "The pair of households each value of delta_curves belongs to.",
-    (
-        *_NOISE,
-        Column("sides", TEXT, "", "as in delta_curves"),
-        _EPSILON,
-        Column("delta", REAL, "1", "as in delta_curves"),
-        Column("household", INT, "1", "label X"),
-        Column("neighbour", INT, "1", "label X'"),
-    ),
-)
-
-DELTA_UNDER_PRIOR = Table(
-    "delta_under_prior",
-    "study",
-    "delta(eps) of the posterior odds of two labels for an analyst with a prior (Remark 1 of Ramakrishna et al.).",
-    (
-        *_NOISE,
-        Column("prior_ratio", REAL, "1", "largest ratio f(X)/f(X') of the prior over all pairs; public"),
-        _EPSILON,
-        Column("delta", REAL, "1", "largest Pr(L + ln f(X)/f(X') > eps), (9)"),
-        _DELTA_ERROR,
-        Column("pair_count", COUNT, "1", "ordered pairs the maximum was taken over"),
     ),
 )
 

@@ -79,7 +79,7 @@ REMOVED = {
     "class_noise.stochastic_designs": "the designs of class_noise.designs but joint and transport",
     "class_noise.accuracy_convention": "rho is always the squared error of the whole forecast",
     "class_noise.epsilons": "privacy curves are drawn from 0.1 to 1",
-    "class_noise.prior_ratios": "delta is given for the ratios 1, 2 and 10",
+    "class_noise.prior_ratios": "studies have no delta under a prior",
     "class_noise.answers": "`meterdp ask` answers for any guarantee or error",
     "class_noise.file_rho": "the files have the first of class_noise.rhos",
     "hide_among": "the figure shows 2 to 100 households at epsilon 1 and delta 1e-5",

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import exact_tails
-from meterdp.class_noise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
+from meterdp.class_noise.curves import curve_rows, losses_of, study_curves
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.neighbourhoods import graph_columns
 from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.study import design_all, design_columns, queries_of
-from meterdp.class_noise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
+from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.privacy import gaussian
@@ -30,7 +30,6 @@ SETTINGS = {
     "rhos": [3.0],
     "accuracy_convention": "total",
     "epsilons": [0.1, 1.0],
-    "prior_ratios": [1, 4],
 }
 
 
@@ -68,12 +67,10 @@ def test_every_pair_is_judged():
     queries = synthetic(2)
     distributions = noise_design("white")(queries, Budget(2.0)).released(queries)
     tails = exact_tails(losses_of(distributions), EPSILON)
-    rows = judged(distributions, EPSILON, design="white", query_model="stochastic", rho=2.0)
+    rows = curve_rows(distributions, EPSILON, design="white", query_model="stochastic", rho=2.0)
     for side in ("one", "two", "hockey_stick"):
         value = tails.side(side)[0]
-        assert np.allclose([row["delta"] for row, _ in rows if row["sides"] == side], value.max(axis=0), rtol=1e-6)
-        worst = [tuple(distributions.pairs[i]) for i in value.argmax(axis=0)]
-        assert [pair for row, pair in rows if row["sides"] == side] == worst
+        assert np.allclose(deltas(rows, side), value.max(axis=0), rtol=1e-6)
 
 
 def test_more_white_noise_lowers_the_hockey_stick():
@@ -88,18 +85,6 @@ def test_without_pairs_there_is_no_curve():
     queries = synthetic(0)
     alone = ClassQueries(queries.mean_log_kwh, queries.covariance, np.empty((0, 2), dtype=np.int64))
     assert rows_of(alone, "white") == []
-
-
-def test_a_prior_moves_the_curve_by_its_logarithm():
-    """Oracle: Corollary 1, (33), at the shifted epsilon; without a prior it is the one-sided curve."""
-    distributions = ClassQueries(np.array([[0.0], [1.5]]), np.ones((2, 1, 1)), all_pairs(2))
-    rows = pd.DataFrame(
-        prior_rows(losses_of(distributions), EPSILON, [1, 3], design="white", query_model="deterministic", rho=1.0)
-    )
-    assert as_arrow(DELTA_UNDER_PRIOR, rows).num_rows == 6
-    for ratio, part in rows.groupby("prior_ratio"):
-        exact = norm.sf((EPSILON - np.log(ratio) - 1.5**2 / 2) / 1.5)
-        assert np.allclose(part["delta"], exact, rtol=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +107,8 @@ def study():
 def test_a_study_has_all_designs_and_agrees_with_closed_forms(study):
     """Oracle: Corollary 1 and the GDP curve for white noise on deterministic queries, with sqrt 2 for the swap."""
     distributions, graph, designs = study
-    curves, pairs, priors = (pd.DataFrame(rows) for rows in study_curves(distributions, graph, designs, SETTINGS))
-    for table, rows in ((DELTA_CURVES, curves), (WORST_PAIRS, pairs), (DELTA_UNDER_PRIOR, priors)):
-        as_arrow(table, rows)
-    assert len(curves) == len(pairs) == 2 * 2 * 2 * 4
-    assert len(priors) == 2 * 2 * 2 * 2
-    assert set(pairs["household"]) | set(pairs["neighbour"]) <= set(HOUSEHOLDS)
+    curves = pd.DataFrame(study_curves(distributions, graph, designs, SETTINGS))
+    assert as_arrow(DELTA_CURVES, curves).num_rows == 2 * 2 * 2 * 4
     queries = queries_of(distributions, graph, "deterministic")
     gap = queries.mean_log_kwh[queries.pairs[:, 0]] - queries.mean_log_kwh[queries.pairs[:, 1]]
     distance = np.linalg.norm(gap, axis=1).max()  # white noise of variance one an entry
@@ -137,7 +118,4 @@ def test_a_study_has_all_designs_and_agrees_with_closed_forms(study):
     assert white.loc["two", "delta"] == pytest.approx(exact + norm.cdf((-1 - distance**2 / 2) / distance), rel=1e-4)
     assert white.loc["hockey_stick", "delta"] == pytest.approx(gaussian.delta(distance, 1.0), rel=1e-4)
     assert white.loc["swap", "delta"] == pytest.approx(gaussian.delta(np.sqrt(2) * distance, 1.0), rel=1e-4)
-    worst = pairs.query("design == 'white' and query_model == 'deterministic' and epsilon == 1 and sides == 'one'")
-    found = tuple(np.searchsorted(HOUSEHOLDS, worst[["household", "neighbour"]].to_numpy()[0]))
-    assert np.linalg.norm(queries.mean_log_kwh[found[0]] - queries.mean_log_kwh[found[1]]) == pytest.approx(distance)
     assert np.all(curves.query("design == 'none' and query_model == 'deterministic'")["delta"] == 1)

@@ -17,10 +17,9 @@ from meterdp.class_noise.study import (
     design_columns,
     noises_of,
     pair_positions,
-    report_columns,
     study_neighbourhoods,
 )
-from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
+from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGNS
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
@@ -160,9 +159,9 @@ def test_designs_round_trip_and_keep_their_budget(distributions, graph):
         assert np.array_equal(household, HOUSEHOLDS)
         expected = 0.0 if design == "none" else rho
         assert np.allclose(np.trace(noise.covariance, axis1=1, axis2=2), expected)
-    reports = as_arrow(NOISE_DESIGN_REPORTS, report_columns(noises)).to_pylist()
-    assert {r["stop_reason"] for r in reports if r["design"] == "white"} == {"closed form"}
-    assert all((r["surrogate_white"] is None) == (r["design"] != "published") for r in reports)
+    reports = {key: noise.report for key, noise in noises.items()}
+    assert {report.stop_reason for (design, *_), report in reports.items() if design == "white"} == {"closed form"}
+    assert all((report.surrogate_white is None) == (key[0] != "published") for key, report in reports.items())
 
 
 def test_without_noise_random_queries_of_low_rank_are_told_apart_for_certain():
