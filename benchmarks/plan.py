@@ -124,7 +124,7 @@ def judge_mixture(
         beside = released.marginals
         drawn = sample_reweighted(beside.reference, beside.exponents, profiles, StudyNoise(SEED, "synthetic", number))
         kwh = SCALE.clipped_kwh(drawn)
-        fitted = MixtureDraws.single(beside.fitted(public.eigenvalue_floor))
+        fitted = MixtureDraws.single(mechanism.published(released))
         hours = average_profile_kwh(fitted, SCALE)[0] / mean, kwh.mean(axis=0) / mean
         ratios = (
             *hours,

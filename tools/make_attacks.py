@@ -99,7 +99,7 @@ def of_mixture(epsilon: float, meters: int) -> Attacked:
     return Attacked(
         lambda x, noise: mechanism.release(PrivateRecords(x), noise, 1),
         replay,
-        lambda released, x: _log_density(x, released.mixtures.draw(0)),
+        lambda released, x: _log_density(x, mechanism.published(released)),
         mechanism.mu,
     )
 

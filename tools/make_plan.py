@@ -31,7 +31,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
 from meterdp.evaluation.cost import average_profile_kwh
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.proven.marginals import CUT_SHARE, Marginals, features
+from meterdp.mechanisms.proven.marginals import Marginals, pool_weights
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.mixture.draws import FixedNumbers, Mixture, MixtureDraws, sample
@@ -48,7 +48,7 @@ HOURS = {12: 12, 24: 0}
 RECORDS = (100, 1000)
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 64, 256, 1024)
 # Synthetic utilities, and releases of each.
-UTILITIES, DRAWS = 20, 2
+UTILITIES, DRAWS = 20, 4
 # Compared with the prior mixture: the shares of its classes are Dirichlet with its own as mean; levels are e^-1.25 to
 # e^1.25 times and variances e^-0.75 to e^0.75 times as large, and every class has a level of its own beside (a
 # standard deviation). Days differ by an offset of so many log kWh in every hour (a standard deviation, of an
@@ -125,9 +125,7 @@ def of_profiles(energy_kwh: np.ndarray, weight: np.ndarray) -> dict[str, np.ndar
 
 def reweighted(beside: Marginals) -> tuple[np.ndarray, np.ndarray]:
     """Return the profiles of the pool (n, d), kWh, with the weights by which synthetic profiles are drawn of them."""
-    pool = beside.reference.pool
-    z = features(pool, beside.reference) @ beside.exponents
-    return SCALE.kwh(pool), np.exp(np.minimum(z - np.quantile(z, 1 - CUT_SHARE), 0.0))
+    return SCALE.kwh(beside.reference.pool), pool_weights(beside.reference, beside.exponents)
 
 
 def prior_profiles(start_hour: int, hours: int) -> tuple[np.ndarray, np.ndarray]:

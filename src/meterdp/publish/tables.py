@@ -32,7 +32,7 @@ RELEASED_MIXTURE = Table(
 RELEASED_PROFILES = Table(
     "released_profiles",
     "release",
-    "Synthetic load profiles sampled from the released mixture; as many as the configuration says.",
+    "Synthetic load profiles that follow what was released; as many as the configuration says.",
     (
         Column("profile", INT, "1", "synthetic profile, from 1; it is no real household"),
         Column("energy_kwh", VECTOR, "kWh", "energy per hour, an entry an hour, within the public bounds"),

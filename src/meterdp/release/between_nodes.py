@@ -148,7 +148,7 @@ def _released(
 
     released = release_at_node(sound, log_kwh, noise, total, finite_masks=False)
     last = next(step)
-    compare(links, released.mixtures.draw(0), last, settings.agreement.settings["largest_difference"])
+    compare(links, sound.published(released), last, settings.agreement.settings["largest_difference"])
     links.all_done(last, last=True)
     # What is left is for the ledger, whose files need the descriptors that connections take.
     links.end()

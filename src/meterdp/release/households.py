@@ -264,16 +264,16 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     """Return what the smallest of strata of so many meters is expected to be worth, over so many days; ``seasons`` if
     they are enough to tell them.
     """
-    meters = min(sizes)
+    meters, year = min(sizes), _SEASONS if seasons else _NO_SEASONS
     peaks = _PEAKS + ", and lower with strata" * (len(sizes) > 1)
     if least_common(epsilon, delta, sum(sizes), days) > _LEAST_COMMON:
         peaks += f"; {_NO_PEAKS}"
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
-    _, error, bound, _ = (f"{100 * share:.0f} %" for share in (0, *found["weekends"]))
-    year = (
-        f"{_SEASONS if seasons else _NO_SEASONS}; use at weekends, compared with working days, is off by {error} on "
-        f"average, by more than {bound} in one release of 20"
+    error, bound, guess = (f"{100 * share:.0f} %" for share in found["weekends"])
+    weekends = (
+        f"use at weekends, compared with working days, is off by {error} on average, above {bound} in one release of "
+        f"20 (a public guess: {guess})"
     )
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
@@ -293,7 +293,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED + of_smallest,
         again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes), seasons, days),
-        warnings=(peaks, year) if len(sizes) > 1 else (peaks, year, _BLENDED),
+        warnings=(peaks, year, weekends) if len(sizes) > 1 else (peaks, year, weekends, _BLENDED),
         absurd=found["absurd"][0],
         absurd_of="quantile",
     )
@@ -358,8 +358,8 @@ def _files(
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
             f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, within {low:g} to "
-            f"{high:g} kWh per hour, by their starts in UTC (the homes are in {calendar.time_zone}). The mean of so "
-            "few homes may be off by a tenth: `meterdp households draw` draws as many as you want, "
+            f"{high:g} kWh per hour, by their starts in UTC (the homes are in {calendar.time_zone}). The mean of "
+            "these few may be off by a tenth: `meterdp households draw` draws as many as you want, "
             f"for any year, of one stratum with `--stratum`, and numbers them from 1 again{weather}",
             "`manifest.json`: how the files were made, for experts and machines",
         ),

@@ -204,7 +204,7 @@ class Plan:
         """Say from which epsilon or size on a plan is good, in no words if none is."""
         epsilon, size = self._first(good)
         if (epsilon, size) == (self.epsilon, self.size):
-            return "these are the least epsilon and size"
+            return "hardly with a smaller epsilon or size"
         there = [] if epsilon is None else [f"epsilon {epsilon:g} or more with {self.size:,} {self.sized}"]
         there += [] if size is None else [f"{size:,} or more {self.sized} at epsilon {self.epsilon:g}"]
         return ", or ".join(there)

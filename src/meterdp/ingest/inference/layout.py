@@ -108,8 +108,8 @@ class Layout:
         few, many = sorted((0, 1), key=lambda at: len({pair[at] for pair in pairs}))
         if len({pair[few] for pair in pairs}) < len({pair[many] for pair in pairs}) == len(pairs):
             said += (
-                f"; some entries of '{self.names[few]}' have several of '{self.names[many]}', which would make "
-                "several homes of each, with separate budgets"
+                f"; some entries of '{self.names[few]}' have several of '{self.names[many]}': if these are one home, "
+                f"'{self.names[many]}' would make several of it, with separate budgets"
             )
         self.to_check.append(said)
 

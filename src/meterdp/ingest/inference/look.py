@@ -168,7 +168,7 @@ def looked_at(
         odd.append(f"of {counted:,} {what}, {have(some)} fewer than {least}, and a study leaves {them} out")
     if settings.has_other_columns and (without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    others = f", {others:,} of which begin outside the period" if (others := outside(settings, begun)) else ""
+    others = f", {outside_it:,} of which begin outside the period" if (outside_it := outside(settings, begun)) else ""
     meters = f"{begun.of:,} files{others}; " if begun.of > 1 else ""
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):

@@ -631,13 +631,18 @@ def nearly_all_zero(trial: Trial, most_zero: float, meter_list: MeterList | None
     """Say how many meters read zero so often that a quality rule leaves them out; None if none."""
     read = ~np.isnan(trial.energy_kwh)
     share = (trial.energy_kwh == 0).sum(axis=1) / np.maximum(read.sum(axis=1), 1)
-    if not (vacant := np.count_nonzero((share > most_zero) & (trial.energy_kwh > 0).any(axis=1))):
+    # What is zero in all of the period is left out whatever the rule.
+    some = (trial.energy_kwh > 0).any(axis=1) if trial.whole else read.any(axis=1)
+    if not (vacant := np.count_nonzero((share > most_zero) & some)):
         return None
     meters, them = ("meters read", "them") if vacant > 1 else ("meter reads", "it")
-    in_release = ", and a release has the public default home instead" if meter_list is not None else ""
+    in_release = ", and in released mixtures and households they count as the public default" * (
+        meter_list is not None
+    )
     return (
-        f"{vacant:,} {meters} zero more than {most_zero:.0%} of the time on these days: where that is so over the "
-        f"whole period, a study leaves {them} out{in_release}. Second homes are kept with quality.max_zero_share: 1"
+        f"{vacant:,} {meters} zero more than {most_zero:.0%} of the time on the days looked at: where that is so "
+        f"over the whole period, a study leaves {them} out{in_release}. "
+        "Second homes are kept with quality.max_zero_share: 1"
     )
 
 

@@ -137,8 +137,8 @@ class ClockEvidence:
             said.append(
                 "stamps show no daylight-saving jump: standard time or UTC"
                 if len(self.unlike_zones) == len(CLOCKS)
-                else f"stamps show no jump on the dates when {names} clocks change, and no other clock changes in "
-                "the period: they may be standard time, UTC or local time"
+                else f"stamps show no jump on the dates when {names} clocks change, and cannot tell about other "
+                "clocks: they may be standard time, UTC or local time"
             )
         else:
             period = "the period has" if whole else "the first rows have"

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.proven.domain import MOST_KWH, Ball, Domain, Loads
+from meterdp.mechanisms.proven.domain import LEAST_WEIGHT, MOST_KWH, Ball, Domain, Loads
 from meterdp.mechanisms.proven.posterior import invertible, of_unit_scale, response, shape_of
 from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.proven.stack import RECORDS_AT_ONCE, RECORDS_BYTES, StackWeights
@@ -28,9 +28,8 @@ from meterdp.solvers.svec import smat, svec
 
 # Public constants, chosen as docs/proofs/sound.md says.
 RADIUS = 1.1
-# A class has, by public knowledge, its weight in the prior mixture give or take so many times that weight, and at
-# least the other part of it.
-WEIGHT_SPREAD, LEAST_WEIGHT = 6.0, 0.1
+# A class has, by public knowledge, its weight in the prior mixture give or take so many times that weight.
+WEIGHT_SPREAD = 6.0
 # Standard deviations of what utilities differ by, in those of a class. Of a shift of all entries by the same, the
 # level, and of one along the cosine of j half turns over the record, by so much less as j + 1 is more.
 LEVEL_STD, SHIFT_STD = 0.9, 0.5

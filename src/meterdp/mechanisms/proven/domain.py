@@ -28,6 +28,8 @@ from meterdp.mixture.study import Prior
 
 # Mean energy of an hour above which a household counts with so much in a prior mixture's fit.
 MOST_KWH = 4.0
+# Share of the weight before that a class keeps whatever is measured.
+LEAST_WEIGHT = 0.1
 # Share of the variance of household levels that start classes differ by.
 LEVEL_SHARE = 0.85
 # Start classes of one level differ in scale between these factors of the pooled covariance.

@@ -22,6 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.mechanisms.proven.domain import LEAST_WEIGHT
 from meterdp.mixture.density import class_log_densities, class_shares
 from meterdp.mixture.draws import FixedNumbers, Mixture, sample
 from meterdp.mixture.gmm import raise_eigenvalues
@@ -283,7 +284,8 @@ class Marginals:
     def fitted(self, eigenvalue_floor: float) -> Mixture:
         """Return a mixture of as many classes near the reweighted one, largest first: a step of EM on its pool.
 
-        To every class d profiles count that are as it was, so that one of few profiles keeps a covariance.
+        To every class d profiles count that are as it was, so that one of few profiles keeps a covariance; its weight
+        is never below a tenth of what it was, as in the fit before.
         """
         x, before = self.reference.pool, self.reference.mixture
         shares = class_shares(class_log_densities(x, before)) * pool_weights(self.reference, self.exponents)
@@ -299,6 +301,7 @@ class Marginals:
             old = before.covariances[k] + np.outer(moved, moved)
             covariances[k] = ((share[:, None] * residual).T @ residual + kept * old) / count[k]
         covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
+        weights = np.maximum(weights / weights.sum(), LEAST_WEIGHT * before.weights)
         order = np.argsort(-weights, kind="stable")
         return Mixture(weights[order] / weights.sum(), means[order], covariances[order])
 

@@ -170,6 +170,12 @@ class Proven(Mechanism):
             for of, one, n in zip(references, noisy, released.records, strict=True)
         ]
 
+    def published(self, released: Released) -> Mixture:
+        """Return the mixture of the first draw, fitted to the marginals if they were measured: what a release has."""
+        if released.marginals is None:
+            return released.mixtures.draw(0)
+        return released.marginals.fitted(self.public.eigenvalue_floor)
+
     def reference(self, mixture: Mixture) -> Reference | LinearReference:
         """Return a released mixture as what marginals are measured beside."""
         public = self.public
