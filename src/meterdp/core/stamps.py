@@ -13,6 +13,9 @@ from zoneinfo import ZoneInfo, available_timezones
 import numpy as np
 import pyarrow as pa
 
+MINUTE_US, HOUR_US, DAY_US = 60_000_000, 3_600_000_000, 86_400_000_000
+DAY_MINUTES = 24 * 60
+
 
 def zone_hint(name) -> str:
     """Return what to write instead of a time zone that nobody knows."""

@@ -30,7 +30,7 @@ from scipy.special import ndtr
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
 from meterdp.core.log_scale import LogScale
 from meterdp.core.pieces import Pieces
-from meterdp.core.stamps import utc_offset_minutes
+from meterdp.core.stamps import DAY_MINUTES, utc_offset_minutes
 from meterdp.ingest.meter_list import LEAST_READ
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded, total_variation
@@ -545,7 +545,6 @@ def conditional(
 
 
 WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")
-_DAY_MINUTES = 24 * 60
 _EPOCH = date(1970, 1, 1)
 
 
@@ -569,7 +568,7 @@ class Window:
     @property
     def intervals_per_day(self) -> int:
         """Cells of a local day."""
-        return _DAY_MINUTES // self.interval_minutes
+        return DAY_MINUTES // self.interval_minutes
 
     @property
     def record_days(self) -> int:
@@ -617,7 +616,7 @@ class Window:
     def _cell(self, start_utc: np.ndarray) -> np.ndarray:
         """Return the cell of intervals that start at ``start_utc``, counted from the first day on, (n,) int64."""
         local = start_utc.astype("datetime64[m]").astype(np.int64) + utc_offset_minutes(start_utc, self.time_zone)
-        day, minute = np.divmod(local, _DAY_MINUTES)
+        day, minute = np.divmod(local, DAY_MINUTES)
         return (day - (self.first_day - _EPOCH).days) * self.intervals_per_day + minute // self.interval_minutes
 
 

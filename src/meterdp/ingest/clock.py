@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 import numba
 import numpy as np
 
+from meterdp.core.stamps import DAY_US
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, NO_SUCH_TIME, Batch
 from meterdp.ingest.settings import ExportSettings
 
@@ -30,7 +31,6 @@ FIRST_YEAR, END_YEAR = 1990, 2100
 _OUTSIDE = -1  # a stamp that is in no hour the clock repeats
 _STEP_DAYS = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings)
     """
     known = day_us != NO_STAMP
     local_us = np.where(known, day_us, 0)
-    begin, end = (midnights_us(local_us + days * _DAY_US, settings.time_zone) for days in (0, 1))
+    begin, end = (midnights_us(local_us + days * DAY_US, settings.time_zone) for days in (0, 1))
     start_us = begin + (number - 1) * settings.interval_us
     stamp_us = start_us + settings.interval_us if settings.stamps_are_ends else start_us
     return np.where(known, np.where(start_us < end, stamp_us, NO_SUCH_TIME), NO_STAMP)

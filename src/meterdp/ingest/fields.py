@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meterdp.core.stamps import DAY_US
 from meterdp.errors import InputError
 from meterdp.ingest.batch import (
     HEADER_REPEATED,
@@ -59,7 +60,6 @@ LONGEST_STAMP = 256
 # What stands behind the name of an hour if it is the second one of that name, when the clock is set back.
 REPEATED = r"[ _-]?(?:[A-Za-z]{1,3}|[*'])"
 NUMBER_OF_DAY = re.compile(rf"0*(\d{{1,3}})({REPEATED})?", re.ASCII)
-_DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,7 @@ class StampParser:
             cut, next_day = ends_of_days([_FINE.sub(r"\1", texts[i]) for i in some], self._format)
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True, cache=False)  # no word twice
             parsed_us = parsed.tz_localize(None).as_unit("us").asi8
-            stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + _DAY_US, parsed_us)
+            stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + DAY_US, parsed_us)
         return stamp_us, present, carries
 
     def all_alike(self, is_utc: np.ndarray) -> bool:

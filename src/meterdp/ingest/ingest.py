@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path, open_table, write_table
+from meterdp.core.stamps import DAY_US
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
@@ -44,7 +45,6 @@ from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import LONGEST_EXPORT_DAYS, ExportSettings
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
-_DAY_US = 24 * 3600 * 1_000_000
 MEMORY_BYTES = 2 << 30
 _ROWS_PER_WRITE = 1 << 19
 # Not how many: a log may not count.
@@ -240,7 +240,7 @@ def survey_export(
     if settings.period_us is not None:
         # A public period makes the grid, and so every household's record, independent of the other households.
         survey.anchor_us, survey.first_slot, survey.last_slot = _period_grid(settings, clock)
-    if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * _DAY_US:
+    if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * DAY_US:
         (one, first), (other, last) = survey.first_slot_at, survey.last_slot_at
         rows = f"rows {first} and {last}" if one == other else f"row {first} of {one} and row {last} of {other}"
         raise InputError(

@@ -26,7 +26,8 @@ from meterdp.ingest.inference.examine import (
 from meterdp.ingest.inference.listed import have
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.table import decoded
-from meterdp.ingest.inference.trial import first_batches, try_out
+from meterdp.ingest.inference.first_readings import first_batches
+from meterdp.ingest.inference.trial import try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
 from meterdp.ingest.settings import ExportSettings
@@ -1317,8 +1318,8 @@ def few_looked_at(monkeypatch):
     """Look at no more than the first three thousand of 5,376 readings."""
     monkeypatch.setattr("meterdp.ingest.inference.examine._FIRST_LOOK", 500)
     monkeypatch.setattr("meterdp.ingest.inference.examine.MOST_READINGS", 3000)
-    monkeypatch.setattr("meterdp.ingest.inference.trial.MOST_READINGS", 3000)
-    monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 15)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings.MOST_READINGS", 3000)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings.BATCH_BYTES", 1 << 15)
 
 
 @pytest.mark.parametrize("by_month", [False, True])
@@ -1396,7 +1397,7 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     tmp_path, capsys, few_looked_at, monkeypatch, begin, told
 ):
     """Of files by month, two are read as a whole, and of the others no more than where they begin."""
-    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", begin)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", begin)
     frame = plain(readings(minutes=60, days=122, start="2025-04-01", meters=2))
     day = frame["interval_start"].str[:10]
     (tmp_path / "export").mkdir()
@@ -1422,7 +1423,7 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
 def test_a_month_without_a_file_is_told_though_the_check_reads_not_all(
     tmp_path, capsys, few_looked_at, monkeypatch, left_out, last_day, told, order
 ):
-    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 2000)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 2000)
     frame = plain(readings(minutes=60, days=153, start="2025-03-01", meters=2)).sort_values(order)
     month = frame["interval_start"].str[:7]
     (tmp_path / "export").mkdir()
@@ -1459,8 +1460,8 @@ def test_the_last_month_is_looked_at_where_every_month_is_released(
     tmp_path, capsys, schema, few_looked_at, monkeypatch, what, first_day, told, orders, begun
 ):
     """Of five files by month the check reads two, those with the days that count, and misses half of the meters."""
-    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 2000)
-    monkeypatch.setattr("meterdp.ingest.inference.trial._MOST_FILES", begun)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 2000)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._MOST_FILES", begun)
     order = {"m": ["meter_id", "interval_start"], "t": ["interval_start", "meter_id"]}[orders[begun == 3]]
     frame = plain(readings(minutes=60, days=153, start="2025-03-01", meters=4)).sort_values(order, kind="stable")
     month = frame["interval_start"].str[:7]
@@ -1489,7 +1490,7 @@ def test_the_last_month_is_looked_at_where_every_month_is_released(
 
 
 def test_first_rows_without_a_reading_tell_no_days(tmp_path, capsys, few_looked_at, monkeypatch):
-    monkeypatch.setattr("meterdp.ingest.inference.trial._BEGIN_BYTES", 60)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 60)
     frame = plain(readings())
     (tmp_path / "export").mkdir()
     for number, rows in enumerate(np.array_split(np.arange(len(frame)), 4)):

@@ -50,7 +50,7 @@ def most_read(monkeypatch):
     read = module.FirstReadings.read
     monkeypatch.setattr(module.FirstReadings, "read", counted)
     monkeypatch.setattr(module, "_FIRST_LOOK", METERS * 400)
-    monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 12)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings.BATCH_BYTES", 1 << 12)
     return asked
 
 

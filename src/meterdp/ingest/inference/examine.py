@@ -15,39 +15,37 @@ import pyarrow as pa
 import yaml
 
 from meterdp.core.log_scale import SIGNED, LogScale
-from meterdp.core.stamps import local_text
+from meterdp.core.stamps import DAY_MINUTES, HOUR_US, local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import LAST_MARK, clock_changes
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import daily_kwh, likely_unit, only_rises, step_minutes, steps_minutes
+from meterdp.ingest.inference.first_readings import (
+    MOST_READINGS,
+    Beginnings,
+    FirstReadings,
+    begin_files,
+    read_strictly,
+)
 from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
 from meterdp.ingest.inference.listed import doubtful_ids, ids_of
 from meterdp.ingest.inference.quantities import SeveralRowsError, columns_not_read
-from meterdp.ingest.inference.stamps import first_and_last_us, stamp_evidence
-from meterdp.ingest.inference.table import HEAD_BYTES, kind_of, read_table, sample_of, samples_of, some_rows
-from meterdp.ingest.inference.trial import (
-    MOST_READINGS,
+from meterdp.ingest.inference.remarks import (
     NET_CLIP_KWH_PER_HOUR,
-    Beginnings,
-    FirstReadings,
-    Trial,
-    begin_files,
     clock_changes_in,
     contradicting_rows,
-    coverage,
     feed_in_lost,
-    first_refusal,
     go_by_clock,
-    goes_on,
     hours_without_column,
     implausible,
-    read_strictly,
     remarks,
     short_days,
-    try_out,
 )
+from meterdp.ingest.inference.stamps import first_and_last_us, stamp_evidence
+from meterdp.ingest.inference.table import HEAD_BYTES, kind_of, read_table, sample_of, samples_of, some_rows
+from meterdp.ingest.inference.trial import Trial, coverage, first_refusal, goes_on, try_out
 from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence, zones_of_empty_columns
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
@@ -58,7 +56,6 @@ from meterdp.ingest.streams import files_of, open_bytes
 # What the configuration has for them; a test compares.
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, PLAUSIBLE_POWER_KW = 0.1, (0.1, 1000.0), (-50.0, 80.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
-_HOUR_US, _MINUTES_PER_DAY = 3_600_000_000, 24 * 60
 _STEP_BATCHES = 8
 # What a row or column of sums is called where others name a meter.
 _TOTAL = re.compile(
@@ -164,7 +161,7 @@ def examine(
     findings = [*otherwise, *replace(trial, settings=strict).findings(path)] or first_refusal(path, trial)
     findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
     later = goes_on(trial, begun)
-    period = _best_period(trial, _MINUTES_PER_DAY // given["interval_minutes"], all_days=later)
+    period = _best_period(trial, DAY_MINUTES // given["interval_minutes"], all_days=later)
     plausible, not_plausible = implausible(trial, PLAUSIBLE_POWER_KW)
     lost = feed_in_lost(plausible, LogScale(low_kwh=0))
     if layout.by_clock is None and go_by_clock(trial) is None:
@@ -266,7 +263,7 @@ def _no_intervals(path, first: FirstReadings) -> bool:
     """Whether the first readings are those of registers, or sums of days, so that no other can mend it."""
     step = step_minutes(first.settings, first.batches)
     if step not in INTERVALS:
-        return step is not None and step >= _MINUTES_PER_DAY
+        return step is not None and step >= DAY_MINUTES
     try:
         trial = try_out(path, replace(first.settings, interval_minutes=int(step)), first.batches, False)
     except InputError:
@@ -389,7 +386,7 @@ def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> No
     inside = np.flatnonzero((changes.utc_us > first) & (changes.utc_us < last))
     if given.get("format") in SELF_DESCRIBED or not len(inside):
         return
-    hours = changes.offset_us[inside[0] : inside[0] + 2].min() / _HOUR_US
+    hours = changes.offset_us[inside[0] : inside[0] + 2].min() / HOUR_US
     if hours != int(hours):
         to_check.append("stamps are in standard time or UTC, not in local time: set export.stamp_time_zone")
         return
@@ -407,7 +404,7 @@ def _set_interval(path, given: dict, batches: list[Batch], to_check: list[str]) 
     step, steps = steps_minutes(settings, batches[:: -(-len(batches) // _STEP_BATCHES)])
     if step is None or (given.get("format") in ("nem12", "green_button") and step in INTERVALS):
         return
-    if step >= _MINUTES_PER_DAY:
+    if step >= DAY_MINUTES:
         raise InputError(
             "has readings a day or more apart: daily or monthly sums, not an interval export",
             file=path,

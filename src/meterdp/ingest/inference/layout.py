@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.stamps import MINUTE_US
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import NUMBER_OF_DAY, StampParser
@@ -47,7 +48,6 @@ from meterdp.ingest.settings import (
     measures_no_energy,
 )
 
-_MINUTE_US = 60_000_000
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
 _JOINED = 500
 # Columns that are times or numbers of intervals from here on make a day a row.
@@ -240,7 +240,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     if times:
         order = sorted(times.values())
         step = int(np.median(np.diff(order)))
-        out.settings["interval_minutes"] = step // _MINUTE_US
+        out.settings["interval_minutes"] = step // MINUTE_US
         if next(iter(times.values())) == step:
             out.settings["stamp"] = "end"
             out.said.append(ENDS_SAID[0])
@@ -252,7 +252,7 @@ def _days(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         cells = ((day, entry) for c in columns for day, entry in zip(date.entries, c.entries, strict=True))
         begin_us = None
         if repeated:
-            begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * _MINUTE_US
+            begin_us = (min(repeated.values()) - 1) * out.settings["interval_minutes"] * MINUTE_US
             names = ", ".join(f"'{table.header[position]}'" for position in repeated)
             out.said.append(f"{names} is the hour that the clock repeats, so the others follow the clock, too")
         _days_of_25_hours({day for day, entry in cells if re.search("[1-9]", entry)}, begin_us, out)

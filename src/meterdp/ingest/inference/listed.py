@@ -7,16 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from meterdp.core.stamps import local_text
+from meterdp.core.stamps import DAY_US, local_text
 from meterdp.ingest.batch import plain_id
 from meterdp.ingest.clock import midnights_us
+from meterdp.ingest.inference.first_readings import by_clock_us, names_in
 from meterdp.ingest.inference.quantities import columns_beside
-from meterdp.ingest.inference.trial import Trial, by_clock_us, names_in
+from meterdp.ingest.inference.trial import Trial
 from meterdp.ingest.meter_list import AS_TEXT, LEAST_READ, SCIENTIFIC, USABLE, MeterList, rounded
 from meterdp.ingest.streams import files_of
 from meterdp.privacy.meter_lists import plain_name, shorter
-
-_DAY_US = 24 * 3_600_000_000
 
 
 def meters_of(trial: Trial, meter_list: MeterList | None) -> tuple[int, int, str]:
@@ -109,8 +108,8 @@ def _of_last_days(trial: Trial, zone: str, last_days: int | None) -> np.ndarray:
     """Return which slots are of the last days of the period, (T,) bool; all of them if it is not said how many."""
     if last_days is None:
         return np.ones(len(trial.known), bool)
-    last_us = by_clock_us(trial.starts_us[-1:], zone) // _DAY_US * _DAY_US
-    return trial.starts_us >= midnights_us(last_us - (last_days - 1) * _DAY_US, zone)
+    last_us = by_clock_us(trial.starts_us[-1:], zone) // DAY_US * DAY_US
+    return trial.starts_us >= midnights_us(last_us - (last_days - 1) * DAY_US, zone)
 
 
 def _from_to(trial: Trial, slots: np.ndarray, zone: str) -> str:

@@ -14,6 +14,7 @@ from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
 from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
+from meterdp.ingest.inference.first_readings import batches_of_days, begin_files, begin_strictly, outside
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
 from meterdp.ingest.inference.listed import (
     doubtful_ids,
@@ -28,27 +29,19 @@ from meterdp.ingest.inference.listed import (
     written_otherwise,
 )
 from meterdp.ingest.inference.quantities import columns_not_read
-from meterdp.ingest.inference.stamps import evidence_against
-from meterdp.ingest.inference.table import head_of
-from meterdp.ingest.inference.trial import (
-    Trial,
-    batches_of_days,
-    begin_files,
-    begin_strictly,
+from meterdp.ingest.inference.remarks import (
     contradicting_rows,
-    coverage,
     feed_in_lost,
-    first_refusal,
     implausible,
     large_use,
     many_contradict,
     many_zeros,
     nearly_all_zero,
-    not_to_their_end,
-    outside,
     remarks,
-    try_out,
 )
+from meterdp.ingest.inference.stamps import evidence_against
+from meterdp.ingest.inference.table import head_of
+from meterdp.ingest.inference.trial import Trial, coverage, first_refusal, not_to_their_end, try_out
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.settings import ExportSettings
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meterdp.core.stamps import DAY_US, MINUTE_US
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
-
-_DAY_US, _MINUTE_US = 86_400_000_000, 60_000_000
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,9 @@ def _offsets(utc_us: np.ndarray, time_zone: str) -> np.ndarray:
 
 
 def _evidence(edges_us: np.ndarray, interval_minutes: int, column: str) -> StampEvidence | None:
-    first, last = edges_us % _DAY_US
+    first, last = edges_us % DAY_US
     named = re.search("start|begin|from", column, re.IGNORECASE)
-    if first == interval_minutes * _MINUTE_US and last == 0 and not named:
+    if first == interval_minutes * MINUTE_US and last == 0 and not named:
         return StampEvidence("end", True, "days run from the end of the first interval to midnight: stamps are ends")
     if last == 0 and first != 0 and not named:
         return StampEvidence("end", False, "the last stamp is midnight, so stamps are probably ends of intervals")

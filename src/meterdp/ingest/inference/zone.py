@@ -14,7 +14,7 @@ from zoneinfo import available_timezones
 
 import numpy as np
 
-from meterdp.core.stamps import utc_offset_minutes
+from meterdp.core.stamps import DAY_US, HOUR_US, utc_offset_minutes
 from meterdp.ingest.batch import NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, ClockChanges, clock_changes
 
@@ -29,7 +29,6 @@ CLOCKS = {
 }
 # More zones, of which offsets tell and changes of clocks alone do not.
 _BY_OFFSET = (*CLOCKS, "America/Denver", "America/Chicago", "America/New_York", "Australia/Brisbane", "Asia/Kolkata")
-_HOUR_US, _DAY_US = 3_600_000_000, 86_400_000_000
 # Hours since 1970 of the years in which changes of clocks are looked for, 1980 to 2199.
 _FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in ("1980", "2200"))
 # A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
@@ -161,7 +160,7 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
         is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
         # Where a row holds a whole day, the skipped hour is there and has no readings.
         used = (batch.stamp_us > LAST_MARK) & np.isfinite(batch.energy)
-        hour = (batch.stamp_us[used] - earlier_us) // _HOUR_US
+        hour = (batch.stamp_us[used] - earlier_us) // HOUR_US
         is_utc = is_utc[used]
         utc += int(is_utc.sum())
         if not is_utc.all():
@@ -203,7 +202,7 @@ def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
     changes, verdicts = _changes_between(zone, hours.first, hours.last), []
     for i, at in enumerate(changes.utc_us):
         before, after = changes.offset_us[i], changes.offset_us[i + 1]
-        begin, end = sorted((int(at + before) // _HOUR_US, int(at + after) // _HOUR_US))
+        begin, end = sorted((int(at + before) // HOUR_US, int(at + after) // HOUR_US))
         days = [d for d in (-24, 24) if hours.first <= begin + d and end + d <= hours.last]
         if not days:
             continue
@@ -240,7 +239,7 @@ def local_changes(zone: str, hours: np.ndarray) -> np.ndarray:
     if not len(hours):
         return np.empty(0, np.int64)
     changes = _changes_between(zone, int(hours.min()), int(hours.max()))
-    return (changes.utc_us + changes.offset_us[:-1]) // _HOUR_US
+    return (changes.utc_us + changes.offset_us[:-1]) // HOUR_US
 
 
 @dataclass(frozen=True)
@@ -265,7 +264,7 @@ class Offsets:
 
     def fit(self, zone: str, *, standard: bool) -> bool:
         """Whether they are those of the clock of a zone, or of its standard time all year."""
-        changes = _changes_between(zone, int(self.utc_us.min()) // _HOUR_US, int(self.utc_us.max()) // _HOUR_US)
+        changes = _changes_between(zone, int(self.utc_us.min()) // HOUR_US, int(self.utc_us.max()) // HOUR_US)
         at = np.searchsorted(changes.utc_us, self.utc_us, side="right")
         around = changes.offset_us[np.clip([at - 1, at, at + 1], 0, len(changes.offset_us) - 1)]
         right = self.offset_us == (around.min(axis=0) if standard else around[1])
@@ -313,7 +312,7 @@ def hours_by_clock(entries: Mapping[int, Counter]) -> dict[str, bool]:
         for i, at in enumerate(changes.utc_us):
             offsets = changes.offset_us[i : i + 2]
             begin = int(at + offsets.min()) if offsets[1] < offsets[0] else int(at + offsets[0])
-            day, hour = begin - begin % _DAY_US, begin % _DAY_US // _HOUR_US + 1
+            day, hour = begin - begin % DAY_US, begin % DAY_US // HOUR_US + 1
             if (there := entries.get(day)) is None:
                 continue
             if offsets[1] < offsets[0]:
@@ -337,7 +336,7 @@ def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str
     def fits(zone: str) -> bool:
         changes = clock_changes(zone)
         begin = (changes.utc_us + changes.offset_us[1:])[np.diff(changes.offset_us) < 0]
-        days = begin - begin % _DAY_US if repeated_us is None else begin - repeated_us
+        days = begin - begin % DAY_US if repeated_us is None else begin - repeated_us
         return bool(np.isin(day_us, days).all())
 
     return tuple(zone for zone in CLOCKS if len(day_us) and fits(zone))

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meterdp.core.stamps import DAY_US
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, STAMP_UNREADABLE, Batch
 from meterdp.ingest.clock import elapsed_us, midnights_us
 from meterdp.ingest.fields import Field, Rejects, keys, numbers
@@ -26,7 +27,6 @@ from meterdp.ingest.settings import ExportSettings
 
 METER, CODE, ENERGY = COLUMNS = ("meter", "day and time code", "kWh")
 _DAY_0 = np.datetime64("2008-12-31", "us").astype(np.int64)
-_DAY_US = 24 * 3600 * 1_000_000
 # On the day the clock is set forward.
 _SKIPPED = (2, 3)
 _TOO_MANY = 99
@@ -79,14 +79,14 @@ def _stamps(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndar
         "correct the code, or set export.format to what the file is",
     )
     code = pc.if_else(good, texts, "00000").cast(pa.int64()).to_numpy()
-    day_us = np.where(known, _DAY_0 + code // 100 * _DAY_US, NO_STAMP)
+    day_us = np.where(known, _DAY_0 + code // 100 * DAY_US, NO_STAMP)
     return elapsed_us(day_us, _since_midnight(day_us, code % 100, settings.time_zone), settings)
 
 
 def _since_midnight(day_us: np.ndarray, number: np.ndarray, time_zone: str) -> np.ndarray:
     """Return half-hours since local midnight from the count of the files, one too many where that is skipped."""
     local_us = np.where(day_us == NO_STAMP, _DAY_0, day_us)
-    length_us = midnights_us(local_us + _DAY_US, time_zone) - midnights_us(local_us, time_zone)
-    forward = length_us < _DAY_US
+    length_us = midnights_us(local_us + DAY_US, time_zone) - midnights_us(local_us, time_zone)
+    forward = length_us < DAY_US
     skipped = forward & np.isin(number, _SKIPPED)
     return np.where(skipped, _TOO_MANY, np.where(forward & (number > max(_SKIPPED)), number - len(_SKIPPED), number))

@@ -28,6 +28,7 @@ from string import ascii_uppercase, digits
 import numpy as np
 
 from meterdp.core.regular import empty
+from meterdp.core.stamps import DAY_US, MINUTE_US
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, nothing_but
 from meterdp.ingest.fields import number_words
@@ -44,8 +45,6 @@ UNITS = {"kwh": (1, 1), "wh": (1, 1000), "mwh": (1000, 1)}
 SIGNS = {"consumption": {"E": 1}, "net": {"E": 1, "B": -1}}
 INTERVAL_MINUTES = (5, 10, 15, 30, 60)
 
-_MINUTE_US = 60_000_000
-_DAY_US = 1440 * _MINUTE_US
 _SUFFIX = re.compile(r"[A-Z][0-9A-Z]")
 _REGISTERS = [letter + other for letter in ascii_uppercase for other in digits + ascii_uppercase]
 _NO_REGISTER = "?"  # behind a letter: one that has no readings that can be used
@@ -163,7 +162,7 @@ class _Block:
     configured: frozenset[str]
     sign: int = 0
     kwh_per_unit: tuple[int, int] = (1, 1)
-    length_us: int = _DAY_US
+    length_us: int = DAY_US
     problem: str | None = None
 
 
@@ -270,7 +269,7 @@ class _File:
             problem = "row_malformed", "IntervalLength", f"is not one of {allowed} minutes", "correct the record"
         else:
             block.sign, block.kwh_per_unit = SIGNS[self._settings.flow][suffix[0]], UNITS[unit]
-            block.length_us = int(minutes) * _MINUTE_US
+            block.length_us = int(minutes) * MINUTE_US
             return block
         block.problem, *details = problem
         self._out.reject(block.problem, row, *details, 0)
@@ -280,7 +279,7 @@ class _File:
         """Read a 300 record."""
         self._any_reading = True
         block, value = self._block, None
-        count = _DAY_US // block.length_us if block is not None else 0
+        count = DAY_US // block.length_us if block is not None else 0
         if 2 + count < len(fields) and _QUALITY.fullmatch(_at(fields, 2 + count)):
             value = _numbers(fields[2 : 2 + count], self._settings.missing_words)
         # A quality is no number, so the first one stands behind the numbers.
@@ -323,7 +322,7 @@ class _File:
         if self._settings.period_us is None:
             return True
         begin, end = self._settings.period_us
-        return begin - 2 * _DAY_US < start_us < end + _DAY_US
+        return begin - 2 * DAY_US < start_us < end + DAY_US
 
     def _event(self, row: int, fields: list[str]) -> None:
         """Read a 400 record: the quality of a range of intervals of the day above."""
@@ -396,7 +395,7 @@ class _File:
         def of_day(at: np.ndarray) -> np.ndarray:
             """Return the rows of ``need`` of the days that instants lie in, the first of them for no day."""
             day = np.searchsorted(days, at, side="right") - 1
-            return need[np.where(at < days[day] + _DAY_US, day, 0)]
+            return need[np.where(at < days[day] + DAY_US, day, 0)]
 
         def required(starts_us: np.ndarray) -> np.ndarray:
             return of_day(starts_us) | of_day(starts_us + self._settings.interval_us - 1)
@@ -426,7 +425,7 @@ def _day_start_us(text: str) -> int | None:
         day = date(int(text[:4]), int(text[4:6]), int(text[6:]))
     except ValueError:
         return None
-    return (day.toordinal() - date(1970, 1, 1).toordinal()) * _DAY_US - MARKET_OFFSET_HOURS * 60 * _MINUTE_US
+    return (day.toordinal() - date(1970, 1, 1).toordinal()) * DAY_US - MARKET_OFFSET_HOURS * 60 * MINUTE_US
 
 
 def _numbers(cells: list[str], missing_words: tuple[str, ...]) -> np.ndarray | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from meterdp.core.stamps import DAY_US
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, NO_SUCH_TIME, Batch, plain_id
 from meterdp.ingest.clock import clock_time_us, elapsed_us
 from meterdp.ingest.fields import (
@@ -43,7 +44,6 @@ _LIKE_A_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?.{0,6}")
 # No clock change is longer.
 _LONGEST_CHANGE_HOURS = 2
 _SECOND_US = 1_000_000
-_DAY_US = 24 * 3600 * _SECOND_US
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -97,7 +97,7 @@ def _numbered_us(date_us: np.ndarray, number: np.ndarray, given: np.ndarray, set
     say so; ``given`` marks readings.
     """
     stamp_us = elapsed_us(date_us, number, settings)
-    behind = (stamp_us == NO_SUCH_TIME) & (number <= _DAY_US // settings.interval_us)
+    behind = (stamp_us == NO_SUCH_TIME) & (number <= DAY_US // settings.interval_us)
     if not behind.any():
         return stamp_us
     for later in (1, 0):  # the next number is the end; where both leave their columns empty, numbers are of starts
@@ -121,7 +121,7 @@ def _times(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
 
 
 def _numbers(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
-    per_day = _DAY_US // settings.interval_us
+    per_day = DAY_US // settings.interval_us
     numbered = numbered_columns(rows.header, per_day, per_day * _LONGEST_CHANGE_HOURS // 24)
     if numbered is None:
         raise rows.refuse_header(
@@ -136,7 +136,7 @@ def interval_columns(header: list[str], settings: ExportSettings) -> set[int]:
     """Return the positions of columns that are taken for intervals of a day."""
     if settings.wide_columns == "times":
         return {*times_of_day_us(header, ends=settings.stamp == "end")}
-    per_day = _DAY_US // settings.interval_us
+    per_day = DAY_US // settings.interval_us
     numbered = numbered_columns(header, per_day, per_day * _LONGEST_CHANGE_HOURS // 24) or {}
     return {*numbered, *repeated_columns(header, numbered)}
 
@@ -192,9 +192,9 @@ def times_of_day_us(header: list[str], *, ends: bool) -> dict[int, int]:
             continue
         hours, minutes, seconds = (int(part or 0) for part in match.groups())
         time_us = (hours * 3600 + minutes * 60 + seconds) * _SECOND_US
-        if hours > 24 or minutes > 59 or seconds > 59 or time_us > _DAY_US:
+        if hours > 24 or minutes > 59 or seconds > 59 or time_us > DAY_US:
             continue
-        times[position] = _DAY_US if ends and time_us == 0 and times else time_us
+        times[position] = DAY_US if ends and time_us == 0 and times else time_us
     return times
 
 
