@@ -30,7 +30,7 @@ from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
 from meterdp.evaluation.cost import average_profile_kwh
-from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.configured import MARGINAL_SHARE, public_settings
 from meterdp.mechanisms.proven.marginals import Marginals, pool_weights
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
@@ -52,10 +52,11 @@ UTILITIES, DRAWS = 20, 4
 # Compared with the prior mixture: the shares of its classes are Dirichlet with its own as mean; levels are e^-1.25 to
 # e^1.25 times and variances e^-0.75 to e^0.75 times as large, and every class has a level of its own beside (a
 # standard deviation). Days differ by an offset of so many log kWh in every hour (a standard deviation, of an
-# autoregression over the hours), and homes differ from their class as Student's t does. So wide that the bounds
-# cover Swiss and Australian homes.
+# autoregression over the hours), and homes differ from their class as Student's t does. In every other utility up to
+# MOST_EMPTY of the homes stand empty, with a base load of so many kWh per hour.
 CONCENTRATION, LEVEL_LOG, SPREAD_LOG, CLASS_LEVEL_STD = 2.0, 1.25, 0.75, 0.4
 SHAPE_STD, HOUR_CORRELATION, FREEDOM = 0.4, 0.8, 4
+MOST_EMPTY, BASE_KWH, BASE_STD_LOG = 0.3, (0.01, 0.1), 0.3
 SEED, EPSILON, DELTA = 3001, 1.0, 1e-5
 
 
@@ -77,7 +78,7 @@ class Cell:
         """
         sound = {**CONFIG["mechanisms"]["sound"], "prior_mixture": SHIPPED if self.prior_mixture else None}
         profiles = {**CONFIG["profiles"], "hours": self.hours, "start_hour": HOURS[self.hours]}
-        mu = gaussian.mu_for(EPSILON, DELTA) * math.sqrt(1 - sound["marginal_share"])
+        mu = gaussian.mu_for(EPSILON, DELTA) * math.sqrt(1 - MARGINAL_SHARE)
         households = max(round(self.signal * self.hours / mu), CONFIG["mixture"]["classes"])
         sections = {"sound": sound}, CONFIG["mixture"], profiles
         whole = Proven.calibrate(public_settings(EPSILON, DELTA, (households, self.hours), *sections))
@@ -93,19 +94,20 @@ class Cell:
         prior_mixture = read_prior_mixture(SHIPPED, start, self.hours).mixture
         noise = StudyNoise(SEED, "homes of a made-up utility", number)  # words: keep
         usable = math.ceil(USABLE * self.records)
-        energy = SCALE.clipped_kwh(SCALE.log(np.exp(homes(utility(prior_mixture, number), usable, noise))))
+        log_kwh = homes(utility(prior_mixture, number), usable, share_empty(number), noise)
+        energy = SCALE.clipped_kwh(SCALE.log(np.exp(log_kwh)))
         missing = np.full((self.records - usable, self.hours), CONFIG["profiles"]["default_kwh_per_hour"])
         x = SCALE.log(np.vstack([energy, missing]))
         measure = measure_with(noise, noise.grid)
-        released, beside = mechanism.run_whole(x, measure, DRAWS)
+        _, beside = mechanism.run_whole(x, measure, DRAWS)
         real, guess = of_profiles(energy, np.ones(len(energy))), of_profiles(*prior_profiles(start, self.hours))
         fitted = [MixtureDraws.single(one.fitted(mechanism.public.eigenvalue_floor)) for one in beside]
-        found, without = {}, [released.mixtures.slice(draw, draw + 1) for draw in range(DRAWS)]
-        for mixtures, beside_it in ((fitted, ""), (without, "_without_marginals")):
-            ratio = np.concatenate([average_profile_kwh(one, SCALE) for one in mixtures]) / real["hours"]
-            absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
-            found[f"hours_of_mixture{beside_it}"] = np.abs(ratio - 1).mean(axis=1), off(guess["hours"], real["hours"])
-            found[f"absurd{beside_it}"] = absurd.astype(float), 0.0
+        ratio = np.concatenate([average_profile_kwh(one, SCALE) for one in fitted]) / real["hours"]
+        absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
+        found = {
+            "hours_of_mixture": (np.abs(ratio - 1).mean(axis=1), off(guess["hours"], real["hours"])),
+            "absurd": (absurd.astype(float), 0.0),
+        }
         profiles = [of_profiles(*reweighted(one)) for one in beside]
         for name in real:
             error = np.array([off(one[name], real[name]) for one in profiles])
@@ -138,12 +140,23 @@ def off(found: np.ndarray, real: np.ndarray) -> float:
     return float(np.abs(found / real - 1).mean())
 
 
-def homes(utility: Mixture, n: int, noise: StudyNoise) -> np.ndarray:
-    """Return log energies of homes, (n, d): as far from their class as Student's t has it, with its covariance."""
+def share_empty(number: int) -> float:
+    """Return which share of homes of a utility stands empty: none in every other utility."""
+    return number % 2 * keyed_generator(SEED, "empty homes of a utility", number).uniform(0, MOST_EMPTY)
+
+
+def homes(utility: Mixture, n: int, share_empty: float, noise: StudyNoise) -> np.ndarray:
+    """Return log energies of homes, (n, d): as far from their class as Student's t has it, with its covariance.
+
+    A share of them stand empty, each with a base load of its own.
+    """
     x, component = sample(utility, n, noise)
     squares = (noise.normal((n, FREEDOM)) ** 2).sum(axis=1)
     middle = utility.means[component - 1]
-    return middle + (x - middle) * np.sqrt((FREEDOM - 2) / squares)[:, None]
+    lived_in = middle + (x - middle) * np.sqrt((FREEDOM - 2) / squares)[:, None]
+    base = np.log(BASE_KWH[0] + (BASE_KWH[1] - BASE_KWH[0]) * noise.uniform((n, 1)))
+    empty = base + BASE_STD_LOG * noise.normal(x.shape)
+    return np.where(noise.uniform((n, 1)) < share_empty, empty, lived_in)
 
 
 def utility(prior_mixture: Mixture, number: int) -> Mixture:

@@ -79,7 +79,7 @@ def ours(adjacency: str, **choices) -> Source:
             drawn = sample_reweighted(beside.reference, beside.exponents, rows_of(cell), numbers)
         found = mechanism.public.sound.prior_mixture
         prior = "no prior mixture" if found is None else f"prior mixture of {found.classes}"
-        words = f"{prior}, {mechanism.plan.classes} components, marginal_share {sound['marginal_share']:g}"
+        words = f"{prior}, {mechanism.plan.classes} components"
         return Outcome(drawn, time.process_time() - begin, words)
 
     return run

@@ -73,7 +73,6 @@ LATER = {
         "mixture",
         {
             "profiles": {"vector": "mean", "start_hour": 0, "hours": 24},
-            "mechanisms": {"sound": {"marginal_share": 0.25}},
             "release": {"epsilon": 2.5, "delta": 1e-6, "synthetic_profiles": 77},
         },
     ),

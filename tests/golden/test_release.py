@@ -43,7 +43,7 @@ LIST = "meter_id,circuit,secondary_substation_id,lv_feeder_id\n" + "".join(
     f"m{i:02d},c{i % 3},s,f{i % 3}\n" for i in range(60)
 )
 PERIOD = {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "Europe/London", "interval_minutes": 30}
-SOUND = {"prior_mixture": None, "marginal_share": 0.2}
+SOUND = {"prior_mixture": None}
 CASES = {
     "mixture": {"release": {"what": ["mixture"], "synthetic_profiles": 20}},
     "mixture without prior mixture": {

@@ -109,9 +109,11 @@ def _compare(arguments: argparse.Namespace) -> int:
     elif arguments.unless_read is None:
         if look.coverage:
             print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
-        study = f"a study can run{', but look at this first:' if odd else '.'}"
-        study = study if look.somebody else "a study would be empty; the reason is below."
-        print(f"The settings describe {path} ({look.meters}): {study}")
+        if look.somebody:
+            study = f"a study can run{', but look at this first:' if odd else '.'}"
+            print(f"The settings describe {path} ({look.meters}): {study}")
+        else:
+            print(f"By these settings a study of {path} ({look.meters}) would be empty; the reason is below.")
         if listed:
             for sentence in _of_list(export["meters"]):
                 print(sentence)

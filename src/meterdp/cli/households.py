@@ -22,7 +22,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import draw_years
     from meterdp.households.released import FILE
     from meterdp.publish.kinds import KINDS, kind_of
-    from meterdp.publish.received import passed_on, read_manifest
+    from meterdp.publish.received import before_use, passed_on, read_manifest
 
     if arguments.n < 1:
         raise InputError("is not one or more", field="--n", hint="write e.g. --n 500")
@@ -32,7 +32,8 @@ def _draw(arguments: argparse.Namespace) -> int:
         raise InputError("must end in .parquet", file=arguments.to, hint="name a new file such as homes.parquet")
     if arguments.to.exists():
         raise InputError("already exists", file=arguments.to, hint="name a new file")
-    declared = read_manifest(arguments.folder)[1]["sha256"].keys()
+    manifest = read_manifest(arguments.folder)[1]
+    declared = manifest["sha256"].keys()
     if FILE not in declared:
         kind = kind_of(declared)
         other = f"is a release of {KINDS[kind].holds}, and households are drawn from a release of households"
@@ -51,6 +52,8 @@ def _draw(arguments: argparse.Namespace) -> int:
         passed_on(arguments.folder),
     )
     print(f"{arguments.to}: readings of {arguments.n:,} synthetic households")
+    for sentence in before_use(manifest):
+        print(f"- {sentence}")
     if without_seasons:
         print(without_seasons)
     return 0

@@ -10,6 +10,9 @@ from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.proven.plan import ALONE, ProvenSettings, Shares
 from meterdp.mechanisms.proven.prior_mixture import AUTO, HOURS, SHIPPED, read_prior_mixture
 
+# Of the budget, mu^2, for the marginals that a mixture is fitted to.
+MARGINAL_SHARE = 0.25
+
 
 def public_settings(
     epsilon: float,
@@ -31,7 +34,7 @@ def public_settings(
     scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
     name = choices.pop("prior_mixture", None)
-    sound = ProvenSettings(**choices)
+    sound = ProvenSettings(**choices, marginal_share=MARGINAL_SHARE)
     if name == AUTO:
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words
         name = SHIPPED if covered else None

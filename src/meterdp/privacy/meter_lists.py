@@ -20,6 +20,8 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _SHORTEST_NAME = 6
+# In front of a number, which a spreadsheet drops.
+_MOST_ZEROS = 8
 _SIGNS = re.compile(r"[\W_]")
 _UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
 
@@ -60,7 +62,7 @@ def spellings(meter: str) -> set[str]:
     in front that a spreadsheet drops.
     """
     bare = _SIGNS.sub("", meter)
-    zeros = {"0" * count + meter for count in (1, 2, 3)} if len(meter) >= _SHORTEST_NAME else set()
+    zeros = {"0" * count + meter for count in range(1, _MOST_ZEROS + 1)} if len(meter) >= _SHORTEST_NAME else set()
     return (shorter(meter) | zeros | ({bare} if len(bare) >= _SHORTEST_NAME else set())) - {meter}
 
 

@@ -32,7 +32,15 @@ from meterdp.core.tables import Table
 from meterdp.errors import InputError, unwritable
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.profiles.vector import is_working_day
-from meterdp.publish.received import MANIFEST, RELEASED, checked, expected_error, read_manifest, read_passed_on
+from meterdp.publish.received import (
+    MANIFEST,
+    RELEASED,
+    before_use,
+    checked,
+    expected_error,
+    read_manifest,
+    read_passed_on,
+)
 from meterdp.publish.tables import (
     RELEASED_FEEDERS,
     RELEASED_FORECASTS,
@@ -514,7 +522,10 @@ def converted(profiles: LoadProfiles, tool: Tool) -> Files:
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
     error = expected_error(manifest)
-    expected = f"**Expected error:** {error}.\n\n" if error else ""
+    first = "".join(f"- {sentence}\n" for sentence in before_use(manifest))
+    expected = (f"**Before you use them:**\n{first}\n" if first else "") + (
+        f"**Expected error:** {error}.\n\n" if error else ""
+    )
     are = "drawn from released households" if profiles.drawn else "the released ones in other units"
     circuits = f"`{CIRCUITS}` names the circuit of each.\n\n" if profiles.circuits else ""
     page = f"""# Load profiles for {tool.title}

@@ -236,7 +236,7 @@ def _which(of: Signing, found: Tried) -> str:
     if found.epsilon == of.privacy["epsilon"]:
         return "the one nearest to this release"
     if found.epsilon > of.privacy["epsilon"]:
-        return "the nearest one that had less noise than this release (a larger ε)"
+        return "the one closest to this release that had less noise (a larger ε)"
     return "the one with the least noise, which is still more than this release has (a smaller ε)"
 
 
@@ -251,17 +251,17 @@ def _spoken(of: Signing) -> list[str]:
         ]
     promised, nearer = bound(stated.naming(2)), bound(sharp.naming(2))
     by_noise = "" if of.exact is None else f", and by the exact noise at most {nearer}"
-    sharper = f" That of {nearer} also holds for any attacker, and is nearer to what can happen." if by_noise else ""
-    tried = " The second table says how well those attackers did that were tried." if of.tried else ""
+    sharper = f" The {nearer} also holds for any attacker, and is closer to what can happen." if by_noise else ""
+    tried = " The second table says how well the attackers that were tried did." if of.tried else ""
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "
         f"{promised} of the time{by_noise}; without the release, 50 % of the time.",
         f"For the board: {promised}. It follows from ε and δ, which are what is promised, limited and charged, so it "
         f"can be compared with the limit and with other releases, and holds for any attacker.{sharper}{tried}",
-        "A yes-or-no property of one household, such as whether somebody is at home at noon, is no easier to "
-        "guess than that. What is true of most households can be learnt from the release, whether or not any one of "
-        "them is in it.",
+        "A yes-or-no question about one household, such as whether somebody is at home at noon, can be answered "
+        "no better than that. What is true of most households can be learnt from the release, whether or not any one "
+        "of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{significant(1000 * stated.hitting(RARE), 2)} times in 1,000 with it"
         + (

@@ -73,6 +73,13 @@ def expected_error(manifest: Mapping, brief: bool = False) -> str | None:
     return (words.partition(". ")[0] if brief else words) + more
 
 
+def before_use(manifest: Mapping) -> list[str]:
+    """Return what a manifest says that whoever uses the release should know before any number, as sentences."""
+    stated = manifest.get("expected_error")
+    first = stated.get("first") if isinstance(stated, dict) else None
+    return [f"{words}." for words in first if isinstance(words, str)] if isinstance(first, list) else []
+
+
 def read_manifest(folder) -> tuple[bytes, dict]:
     """Return the manifest of a released folder, as it is and as JSON that may be printed and written into scripts.
 

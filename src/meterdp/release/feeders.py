@@ -272,8 +272,8 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         again=again,
         difference=difference if public.feeders > 1 else None,
         useless=_same_days(mechanism),
-        assumed=f"a meter uses {_daily_range(public)} kWh a day on average (half to twice "
-        "release.feeder_typical_daily_kwh)",
+        assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice the public guess of "
+        f"{public.typical_daily_kwh:g}",
     )
 
 
@@ -388,7 +388,7 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
-    median = " for at least half of the feeders" if many else ""
+    median = ", for a typical feeder" if many else ""
     several = (
         "Those of several feeders cancel only in part: the error of their sum is smaller than the sum of the errors, "
         "and larger than the root of the sum of their squares. "
@@ -431,7 +431,8 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
         "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
         "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-        "charge cars at night, nights are too low and days too high, even for all feeders together"
+        "charge cars at night, nights are too low and days too high, even for all feeders together. Nor do they "
+        "include what happens on one feeder alone, such as an outage, which hardly shows"
     )
 
 

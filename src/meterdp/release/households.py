@@ -82,8 +82,9 @@ _NO_PEAKS = (
     "with so few meters at this epsilon noise may hide what homes do at the same time, so size no cable or "
     "transformer by that peak"
 )
-# A tenth of the share of a home's variance that simulated homes do together in the mean of a day (0.11; Swiss: 0.35).
-_LEAST_COMMON = 0.01
+# Share of a home's variance that homes do together in the mean of a day: simulated homes have 0.11, Swiss ones 0.35,
+# and homes on which the weather tells little have less.
+_LEAST_COMMON = 0.005
 _SEASONS = "seasons come out weaker than they are, the more so the fewer homes there are"
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons: what is drawn for other times of the year "
@@ -94,7 +95,7 @@ _BLENDED = (
     f"into the rest unless they are a stratum of {FEWEST_OF_STRATUM} meters or more, or released from a separate list"
 )
 _ALONE = (
-    "Noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "
+    "noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "
     "trusted, and no cable or transformer should be sized by it"
 )
 
@@ -339,8 +340,10 @@ def _files(
     what = (
         "a statistical model of how households use electricity over a whole period, and synthetic homes drawn from it"
     )
-    wrong, alone = _contradicted(vectors, settings), [_ALONE] if public.days and common is None else []
-    stated = made_by.plan.stated(wrong, alone)
+    wrong, plan = _contradicted(vectors, settings), made_by.plan
+    if public.days and common is None:
+        plan = replace(plan, warnings=(_ALONE, *plan.warnings[1:]))  # in place of what it says of peaks
+    stated = plan.stated(wrong)
     manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {"expected_error": stated}
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     (first, last), calendar, (low, high) = service.period, settings.calendar, settings.reading_kw
@@ -358,12 +361,12 @@ def _files(
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
             f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, within {low:g} to "
-            f"{high:g} kWh per hour, by their starts in UTC (the homes are in {calendar.time_zone}). The mean of "
+            f"{high:g} kWh per hour, by their starts in UTC (local time is {calendar.time_zone}). The mean of "
             "these few may be off by a tenth: `meterdp households draw` draws as many as you want, "
             f"for any year, of one stratum with `--stratum`, and numbers them from 1 again{weather}",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=made_by.plan.points(alone),
+        expected=plan.points(),
         contradicted=wrong,
         guarantee=guarantee,
         hides=HIDES,

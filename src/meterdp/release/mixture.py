@@ -6,7 +6,6 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import ClassVar
@@ -26,7 +25,7 @@ from meterdp.mechanisms.proven.marginals import (
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 from meterdp.mechanisms.proven.prior_mixture import AUTO, SHIPPED
-from meterdp.mixture.draws import Mixture, sample
+from meterdp.mixture.draws import Mixture
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.profiles.tables import PROFILES
@@ -61,9 +60,8 @@ SHARED_NOISE = "docs/proofs/shared_noise.md"
 # A synthetic profile whose hours differ less from the public default, as a root mean square of logarithms, is one of
 # a meter without usable readings: no home uses as much in every hour.
 _LIKE_THE_DEFAULT = 0.2
-# Between these means of energy in an hour the plan holds: where homes use less, noise hides more of it; where they
-# use more and no marginals show it, homes that are all alike, as with electric heating, come out too high.
-LEAST_TRIED_KWH, MOST_TRIED_KWH = 0.25, 1.5
+# From this mean energy of an hour the plan holds: where homes use less, noise hides more of it.
+LEAST_TRIED_KWH = 0.25
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (
@@ -159,17 +157,12 @@ def plan_of(public: PublicSettings) -> Plan:
     """Return what a mixture with these public settings is expected to be worth."""
     found, hours = tried(public), public.dimension
     low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
-    absurd, said = "absurd_without_marginals", {"hours_of_mixture_without_marginals": "mean energy of an hour"}
-    if public.sound.marginal_share:
-        absurd, said = (
-            "absurd",
-            {
-                "hours_of_mixture": "mean energy of an hour, mixture",
-                "hours": "mean energy of an hour, profiles",
-                "energy": f"energy in {hours} hours, mean of profiles",
-                "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
-            },
-        )
+    said = {
+        "hours_of_mixture": "mean energy of an hour, mixture",
+        "hours": "mean energy of an hour, profiles",
+        "energy": f"energy in {hours} hours, mean of profiles",
+        "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
+    }
     return Plan(
         what="mixture",
         setting="epsilon",
@@ -179,21 +172,18 @@ def plan_of(public: PublicSettings) -> Plan:
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED,
         again=lambda epsilon, meters: plan_of(replace(public, epsilon=epsilon, records=meters)),
-        absurd=found[absurd][0],
+        absurd=found["absurd"][0],
         assumed="" if public.sound.prior_mixture is None else f"homes use {_tried_kwh(public)} on average",
     )
 
 
 def _tried_kwh(public: PublicSettings) -> str:
-    low, high = (hourly * public.dimension for hourly in (LEAST_TRIED_KWH, MOST_TRIED_KWH))
-    within = f"at least {low:g}" if public.sound.marginal_share else f"{low:g} to {high:g}"
-    return f"{within} kWh in {public.dimension} hours"
+    return f"at least {LEAST_TRIED_KWH * public.dimension:g} kWh in {public.dimension} hours"
 
 
 def _contradicted(energy_kwh: np.ndarray, public: PublicSettings) -> str | None:
-    """Say that the plan does not hold, if by the released profiles (n, d) homes use less or more than that."""
-    most = math.inf if public.sound.marginal_share else MOST_TRIED_KWH
-    if public.sound.prior_mixture is None or LEAST_TRIED_KWH <= energy_kwh.mean() <= most:
+    """Say that the plan does not hold, if by the released profiles (n, d) homes use less than that."""
+    if public.sound.prior_mixture is None or energy_kwh.mean() >= LEAST_TRIED_KWH:
         return None
     return (
         f"By the released profiles homes use {energy_kwh.sum(axis=1).mean():.2g} kWh in {public.dimension} hours, "
@@ -229,10 +219,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
     metadata = {"guarantee": sentence(guarantee), **service.metadata}
     n = service.config["release"]["synthetic_profiles"]
-    if beside is None:
-        profiles, _ = sample(mixture, n, FreshNumbers())
-    else:
-        profiles = sample_reweighted(beside.reference, beside.exponents, n, FreshNumbers())
+    profiles = sample_reweighted(beside.reference, beside.exponents, n, FreshNumbers())
     energy_kwh = scale.clipped_kwh(profiles)
     differs = np.sqrt(((profiles - rules.default_record) ** 2).mean(axis=1))
     wrong = mostly_default(np.mean(differs < _LIKE_THE_DEFAULT), rules.default_kwh_per_hour)
@@ -275,13 +262,12 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
         manifest["privacy"]["proof"].append(SHARED_NOISE)
         if shared.holders == "nodes":
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
-    if beside is not None:
-        manifest["marginals"] = {
-            "what": "means over all meters of functions of single hours, of the energy of all hours and of the "
-            "largest hour, measured with noise after a mixture was. The released mixture and the synthetic profiles "
-            "follow them. The epsilon and delta above cover both",
-            "share_of_mu_squared": mechanism.public.sound.marginal_share,
-        }
+    manifest["marginals"] = {
+        "what": "means over all meters of functions of single hours, of the energy of all hours and of the "
+        "largest hour, measured with noise after a mixture was. The released mixture and the synthetic profiles "
+        "follow them. The epsilon and delta above cover both",
+        "share_of_mu_squared": mechanism.public.sound.marginal_share,
+    }
     return service.folder(files, manifest, _page(mixture, rules, made_by, wrong), made_by)
 
 
@@ -306,8 +292,6 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
         "mean": f"on the days from {period[0]} to {period[1]}, averaged",
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]
-    share = mechanism.public.sound.marginal_share
-    follow = " and the noisy distributions of single hours, energy and peak" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     large = sorted((share for share in mixture.weights if share >= SHOWN_SHARE), reverse=True)
     shares = ", ".join(f"{100 * share:.0f} %" for share in large)
@@ -327,7 +311,8 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
-            f"which follow the mixture{follow}. None of them is a real one",
+            "which follow the mixture and the noisy distributions of single hours, energy and peak. None of them is "
+            "a real one",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(),

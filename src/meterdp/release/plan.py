@@ -88,7 +88,7 @@ class Plan:
         how = "worse" if self._worse else "better" if self._better else "hardly better"
         why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
         if not self._tells_apart:
-            why += ", and does not tell feeders apart"
+            why += f", {'and' if self.useless or self._worse else 'but'} does not tell feeders apart"
         if self._how_often:
             allowed = f", where {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
             why += f", with some {self.absurd_of} {self._how_often}{allowed}"
@@ -142,25 +142,22 @@ class Plan:
     def basis(self) -> str:
         return f"This follows from public numbers alone ({self.found}), and holds if {holds_if(USABLE, self.assumed)}"
 
-    def stated(self, contradicted: str | None = None, more: Sequence[str] = ()) -> dict:
-        """Return what a manifest says; ``contradicted`` is what the release itself says against it, and ``more``
-        what else to know before any number.
-        """
-        first = [*self.first, *more]
+    def stated(self, contradicted: str | None = None) -> dict:
+        """Return what a manifest says; ``contradicted`` is what the release itself says against it."""
         return {
             "quantities": [asdict(one) for one in self.expected],
             "absurd": self.absurd,
             "usable_share": USABLE,
             "found": self.found,
             **({"assumed": self.assumed} if self.assumed else {}),
-            **({"first": first} if first else {}),
+            **({"first": self.first} if self.first else {}),
             **({"contradicted": contradicted} if contradicted else {}),
             "in_words": self.sentence,  # words: keep
         }
 
-    def points(self, more: Sequence[str] = ()) -> list[str]:
+    def points(self) -> list[str]:
         """Return the same for readers, a sentence each."""
-        return [*self.first, *more, *self.said, self.basis, "A public guess is made without any readings"]
+        return [*self.first, *self.said, self.basis, "A public guess is made without any readings"]
 
     def refusals(self, config: Mapping) -> Iterator[InputError]:
         """Yield why a release is not worth its epsilon, if it is not and release.allow lacks poor.

@@ -491,9 +491,9 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
 
 @pytest.mark.parametrize(
     ("known", "now"),
-    [("ES0021{:06d}AB", "ES0021{:06d}AB1P"), ("ES0021{:06d}AB", "00ES0021{:06d}AB"), ("0042{:08d}", "42{:08d}"),
+    [("ES0021{:06d}AB", "ES0021{:06d}AB1P"), ("ES0021{:06d}AB", "00ES0021{:06d}AB"), ("0042{:08d}", "42{:08d}"), ("0000042{:04d}", "42{:04d}"),
      ("ES0021{:06d}AB", "ES-0021-{:06d}-AB")],
-    ids=["longer", "longer in front", "without zeros", "with signs"],
+    ids=["longer", "longer in front", "without zeros", "without many zeros", "with signs"],
 )  # fmt: skip
 def test_meters_under_other_ids_are_refused_unless_allowed(homes, check, known, now):
     """Else each has a budget of its own."""

@@ -52,6 +52,7 @@ def folder(tmp_path_factory):
         "population": "town",
         "period": ["2025-01-06", "2025-03-02"],
         "simulated_data": True,
+        "expected_error": {"first": ["no cable should be sized by it"]},
         "sha256": checksums(files),
     }
     for name, data in {**files, "manifest.json": as_json(manifest)}.items():
@@ -86,7 +87,7 @@ def test_a_stratum_and_a_year_can_be_asked_for(folder, tmp_path, capsys):
     words = ["households", "draw", str(folder), "--n", "3", "--stratum", "house", "--year", "2027", "--to"]
     assert main([*words, str(tmp_path / "houses.parquet")]) == 0
     said = capsys.readouterr().out
-    assert "readings of 3 synthetic households" in said
+    assert "readings of 3 synthetic households\n- no cable should be sized by it.\n" in said
     assert "covers 6 January to 2 March, too short a period to tell seasons: other days of 2027 carry none" in said
     houses, calendar = read_years(tmp_path / "houses.parquet", "UTC")
     assert houses.shape == (3, 365 * 24) and calendar.days[0].year == calendar.days[-1].year == 2027

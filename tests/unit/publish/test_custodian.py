@@ -91,7 +91,7 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     sharp = Bounds.exact(privacy).naming(2)
     assert 0.5 < sharp < right and percent(sharp) in words
     assert f"For the board: {percent(right)}. It follows from ε and δ" in words
-    assert f"That of {percent(sharp)} also holds for any attacker" in words
+    assert f"The {percent(sharp)} also holds for any attacker" in words
     assert "risk measure remaining risk" in words and "are those by ε and δ, as for the board" in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
@@ -108,8 +108,8 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
 @pytest.mark.parametrize(
     ("epsilon", "which", "quoted"),
     [
-        (0.5, "the nearest one that had less noise than this release (a larger ε)", 1),
-        (2, "the nearest one that had less noise than this release (a larger ε)", 4),
+        (0.5, "the one closest to this release that had less noise (a larger ε)", 1),
+        (2, "the one closest to this release that had less noise (a larger ε)", 4),
         (8, "the one with the least noise, which is still more than this release has (a smaller ε)", 4),
     ],
 )

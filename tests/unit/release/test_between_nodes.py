@@ -103,7 +103,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
 
 
 def test_other_public_settings_end_the_run_before_anybody_is_charged(tmp_path, exports, repository):
-    other = {"C02": {"mechanisms": {"sound": {"marginal_share": 0.1}}}}
+    other = {"C02": {"mechanisms": {"sound": {"level_log_kwh": -1.0}}}}
     ended = run(make(tmp_path, exports, other.items()), repository)
     assert all(code != 0 for _, code in ended)
     assert any("would release with other public settings" in said for said, _ in ended)

@@ -99,7 +99,7 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
     """Meters use 15 kWh a day; noise is small enough that totals show it."""
     files = call(feeder_typical_daily_kwh=480, feeder_epsilon=19.0, cap_epsilon=20.0)
     page = files["README.md"].decode()
-    assert "a meter uses 240 to 960 kWh a day on average (half to twice release.feeder_typical_daily_kwh)" in page
+    assert "a meter uses 240 to 960 kWh a day on average, half to twice the public guess of 480" in page
     contradicted = r"By the released totals a meter uses [\d.]+ kWh a day, not 240 to 960: "
     for name in ("README.md", "manifest.json", "index.html", "custodian.html"):
         assert "240 to 960 kWh a day on average" in files[name].decode()

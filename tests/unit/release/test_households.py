@@ -24,6 +24,7 @@ from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.privacy.noise import GRID
 from meterdp.publish.kinds import DESCRIPTIONS, KINDS
+from meterdp.publish.received import before_use
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release import households
 from tests.unit.release.charged import service, spent
@@ -141,6 +142,7 @@ def test_a_release_of_homes_that_were_hardly_read_says_so_first(town, monkeypatc
     for name in ("README.md", "index.html", "custodian.html", "manifest.json"):
         assert said in files[name].decode()
         assert "the peak of many of them cannot be trusted" in files[name].decode()
+        assert "up to a seventh too low" not in files[name].decode(), "one sentence on peaks"
     assert files["README.md"].decode().index(said) < files["README.md"].decode().index("## What is in it")
 
 
@@ -153,6 +155,9 @@ def test_a_released_folder_is_written_for_tools_of_power_flow_as_it_is(town, tmp
     assert main(["release", "convert", str(folder), "--as", "pandapower", "--to", str(tmp_path / "out")]) == 0
     loads = pd.read_csv(tmp_path / "out/loads.csv")
     assert len(loads) == 40
+    for sentence in before_use(json.loads(files["manifest.json"])):
+        assert f"- {sentence}\n" in (tmp_path / "out/README.md").read_text()
+    assert "up to a seventh too low" in (tmp_path / "out/README.md").read_text()
     (folder / "household_readings.parquet").write_bytes(files["household_vectors.parquet"])
     assert main(["release", "convert", str(folder), "--as", "pandapower", "--to", str(tmp_path / "two")]) == 1
 
@@ -245,7 +250,7 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
-@pytest.mark.parametrize(("meters", "epsilon", "hidden"), [(400, 1.7, True), (400, 8, False), (5000, 1, False)])
+@pytest.mark.parametrize(("meters", "epsilon", "hidden"), [(400, 1.7, True), (820, 2, True), (400, 8, False), (5000, 1, False)])
 def test_a_plan_says_where_noise_hides_what_homes_do_together(meters, epsilon, hidden):
     said = " ".join(households.plan_of(epsilon, 1e-5, (meters,)).first)
     assert ("size no cable or transformer by that peak" in said) == hidden

@@ -8,39 +8,41 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.cost import average_profile_kwh
+from meterdp.mechanisms.configured import MARGINAL_SHARE
+from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.publish.kinds import DESCRIPTIONS, KINDS
+from meterdp.release.mixture import configured
 from tests.unit.release.charged import DEFAULTS, release_mixture, service
 
 
 @pytest.fixture
 def release(tmp_path):
-    """A call that releases the mixture of 80 made-up households with a share of the budget for marginals."""
+    """A call that releases the mixture of 80 made-up households."""
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 24))
 
-    def call(share, x=x, **profiles):
-        sound = DEFAULTS["mechanisms"]["sound"] | {"marginal_share": share}
-        sections = {"profiles": profiles, "mechanisms": {"sound": sound}}
-        town = service(tmp_path, sections=sections, synthetic_profiles=50)
+    def call(x=x, **profiles):
+        town = service(tmp_path, sections={"profiles": profiles}, synthetic_profiles=50)
         return release_mixture(x, town), Ledger(tmp_path / "ledger.sqlite"), town.config
 
     return call
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25])
-def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(release, share):
-    files, ledger, config = release(share)
+def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(release):
+    files, ledger, config = release()
     assert set(files) == {*KINDS["mixture"].files, *DESCRIPTIONS}
     manifest = json.loads(files["manifest.json"])
     (charged,) = [e for e in ledger.events() if e["kind"] == "charged"]
     epsilon, delta = config["release"]["epsilon"], config["release"]["delta"]
     assert (manifest["privacy"]["epsilon"], manifest["privacy"]["delta"]) == (epsilon, delta)
     assert charged["mu"] == pytest.approx(gaussian.mu_for(epsilon, delta), rel=1e-3)
-    assert ("marginals" in manifest) == (share > 0)
-    assert ("follow the mixture and the noisy distributions" in files["README.md"].decode()) == (share > 0)
+    assert manifest["marginals"]["share_of_mu_squared"] == MARGINAL_SHARE
+    assert "follow the mixture and the noisy distributions" in files["README.md"].decode()
 
 
 SIGNED = {"clip_kwh_per_hour": [-8, 30], "log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.2}}
@@ -51,7 +53,7 @@ def test_on_a_signed_scale_it_is_told_and_energies_keep_their_bounds(release):
     generator = np.random.default_rng(4)
     # So many that the noise cannot hide either half.
     energy = np.where(np.arange(4000)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (4000, 24))
-    files, _, _ = release(0.25, np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
+    files, _, _ = release(np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
     manifest, values = json.loads(files["manifest.json"]), json.loads(files["mixture.json"])
     stated = manifest["log_scale"]
     assert "bounds -8 and 30 kWh per hour" in manifest["privacy"]["readings"]
@@ -68,14 +70,18 @@ def test_the_mixture_has_the_hours_of_the_profiles(release):
     """Homes of two levels that no public mixture has: without a fit to the marginals it would miss their hours."""
     generator = np.random.default_rng(5)
     energy = np.where(np.arange(4000)[:, None] % 4, 0.2, 3.0) * generator.gamma(2.0, 0.5, (4000, 24))
-    missed = {}
-    for share in (0.0, 0.25):
-        files, _, _ = release(share, np.log(energy))
-        values = json.loads(files["mixture.json"])
-        mixture = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
-        assert (np.diff(mixture.weights) <= 0).all() and mixture.weights.sum() == pytest.approx(1)
-        scale = LogScale.from_config(DEFAULTS["profiles"])
-        missed[share] = average_profile_kwh(MixtureDraws.single(mixture), scale)[0] / energy.mean(axis=0) - 1
+    files, _, config = release(np.log(energy))
+    values = json.loads(files["mixture.json"])
+    mixture = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
+    assert (np.diff(mixture.weights) <= 0).all() and mixture.weights.sum() == pytest.approx(1)
+    unfitted = Proven.calibrate(configured(config, len(energy))).release(
+        PrivateRecords(np.log(energy)), StudyNoise(6, "unfitted"), 1
+    )
+    scale = LogScale.from_config(DEFAULTS["profiles"])
+    missed, missed_before = (
+        np.abs(average_profile_kwh(mixtures, scale)[0] / energy.mean(axis=0) - 1).mean()
+        for mixtures in (MixtureDraws.single(mixture), unfitted.mixtures)
+    )
     profiles = np.array(pq.read_table(io.BytesIO(files["synthetic_profiles.parquet"]))["energy_kwh"].to_pylist())
     assert profiles.shape == (50, 24)
-    assert np.abs(missed[0.25]).mean() < 0.8 * np.abs(missed[0.0]).mean()
+    assert missed < 0.8 * missed_before

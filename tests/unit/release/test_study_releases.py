@@ -23,10 +23,7 @@ PROFILES = {"clip_kwh_per_hour": [0.01, 100]}
 MECHANISMS = {
     "epsilons": [1, 4],
     "delta": 1e-5,
-    "sound": {
-        "level_log_kwh": -1.2,
-        "marginal_share": 0.25,
-    },
+    "sound": {"level_log_kwh": -1.2},
 }
 
 

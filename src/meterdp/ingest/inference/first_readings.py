@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.stamps import DAY_US, HOUR_US, MINUTE_US, utc_offset_minutes
+from meterdp.core.stamps import DAY_US, MINUTE_US, utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex, plain_id
 from meterdp.ingest.clock import LAST_MARK, Clock
@@ -162,17 +162,6 @@ def _mostly_unusable(
     rows = {reason: n for reason, n in zip(REASONS, counts.tolist(), strict=True) if reason not in _NOT_ASKED_FOR}
     bad = {reason: n for reason, n in rows.items() if reason not in INNOCENT | passed_over}
     return max(bad, key=bad.get) if 2 * sum(bad.values()) > sum(rows.values()) else None
-
-
-def outside(settings: ExportSettings, begun: Beginnings) -> int:
-    """Return how many files begin with readings outside the days of the settings; of files in order of time, as those
-    of earlier months are kept, only behind them.
-    """
-    if settings.period_us is None:
-        return 0
-    begin_us, end_us = settings.period_us[0] - SOME_HOURS * HOUR_US, settings.period_us[1] + SOME_HOURS * HOUR_US
-    early = len(begun.starts) < 2
-    return sum((early and last < begin_us) or first >= end_us for first, last in begun.spans_us)
 
 
 def _limit(settings: ExportSettings) -> Limit:

@@ -14,7 +14,7 @@ from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
 from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
-from meterdp.ingest.inference.first_readings import batches_of_days, begin_files, begin_strictly, outside
+from meterdp.ingest.inference.first_readings import batches_of_days, begin_files, begin_strictly
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
 from meterdp.ingest.inference.listed import (
     doubtful_ids,
@@ -161,8 +161,7 @@ def looked_at(
         odd.append(f"of {counted:,} {what}, {have(some)} fewer than {least}, and a study leaves {them} out")
     if settings.has_other_columns and (without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    others = f", {outside_it:,} of which begin outside the period" if (outside_it := outside(settings, begun)) else ""
-    meters = f"{begun.of:,} files{others}; " if begun.of > 1 else ""
+    meters = f"{begun.of:,} files; " if begun.of > 1 else ""
     meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
     if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
         where = "the export" if every else f"the {trial.part}"
