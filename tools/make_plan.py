@@ -1,9 +1,10 @@
 """Make the table of what a mixture is expected to be worth: ``python tools/make_plan.py [PROCESSES]``.
 
 The release is tried on synthetic utilities: homes sampled from the shipped prior mixture, with its classes in other
-shares, at other levels and with other spreads. What counts is N mu / d, the households per hour in units of
-the noise of the mixture, and, where they are few, how many there are. ``resources/plan.csv`` has for every such
-pair, with the prior mixture and without one, how far what is released is off; no real record is looked at.
+shares, at other levels and with other spreads, and homes that stand empty. What counts is N mu / d, the households
+per hour in units of the noise of the mixture, and, where they are few, how many there are. ``resources/plan.csv`` has
+for every such pair, with the prior mixture and without one, how far what is released is off; no real record is looked
+at.
 
 What is finished is kept in results/plan until the code of the mechanism changes, so that a run that was stopped goes
 on where it was. On two cores it takes a quarter of an hour.
@@ -145,7 +146,7 @@ def share_empty(number: int) -> float:
     return number % 2 * keyed_generator(SEED, "empty homes of a utility", number).uniform(0, MOST_EMPTY)
 
 
-def homes(utility: Mixture, n: int, share_empty: float, noise: StudyNoise) -> np.ndarray:
+def homes(utility: Mixture, n: int, empty_share: float, noise: StudyNoise) -> np.ndarray:
     """Return log energies of homes, (n, d): as far from their class as Student's t has it, with its covariance.
 
     A share of them stand empty, each with a base load of its own.
@@ -156,7 +157,7 @@ def homes(utility: Mixture, n: int, share_empty: float, noise: StudyNoise) -> np
     lived_in = middle + (x - middle) * np.sqrt((FREEDOM - 2) / squares)[:, None]
     base = np.log(BASE_KWH[0] + (BASE_KWH[1] - BASE_KWH[0]) * noise.uniform((n, 1)))
     empty = base + BASE_STD_LOG * noise.normal(x.shape)
-    return np.where(noise.uniform((n, 1)) < share_empty, empty, lived_in)
+    return np.where(noise.uniform((n, 1)) < empty_share, empty, lived_in)
 
 
 def utility(prior_mixture: Mixture, number: int) -> Mixture:

@@ -20,7 +20,6 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.marginals import sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Proven
-from meterdp.mixture.draws import sample
 
 from .apart import run_apart
 from .grid import BOUNDS_KWH, DELTA, START_HOUR, Cell
@@ -73,10 +72,7 @@ def ours(adjacency: str, **choices) -> Source:
         noise = StudyNoise(SEED, "peers", split, cell.n, cell.d)
         released = mechanism.release(PrivateRecords(x), noise, 1)
         numbers, beside = StudyNoise(SEED, "peers sample", split, cell.n, cell.d), released.marginals
-        if beside is None:
-            drawn, _ = sample(released.mixtures.draw(0), rows_of(cell), numbers)
-        else:
-            drawn = sample_reweighted(beside.reference, beside.exponents, rows_of(cell), numbers)
+        drawn = sample_reweighted(beside.reference, beside.exponents, rows_of(cell), numbers)
         found = mechanism.public.sound.prior_mixture
         prior = "no prior mixture" if found is None else f"prior mixture of {found.classes}"
         words = f"{prior}, {mechanism.plan.classes} components"

@@ -164,7 +164,7 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
     """
     from meterdp.core.config import looked_through
     from meterdp.ingest.meter_list import read_meter_list
-    from meterdp.release.asked import plans_of_list
+    from meterdp.release.asked import plans, size_of_list
     from meterdp.release.feeders import most_daily_kwh
     from meterdp.release.plan import lines
     from meterdp.simulate.parameters import describe_simulated
@@ -175,8 +175,14 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
         if simulated:
             describe_simulated(config)
         if simulated or config["release"]["budget_period"] is not None:  # else the list is for a study alone
-            for line in lines(plans_of_list(config, simulated)):
-                print(line)
+            with suppress(InputError):  # of a list that cannot be read, which is said below
+                if size := size_of_list(config, simulated):
+                    try:
+                        said = lines(plans(config, *size))
+                    except InputError as error:
+                        said = [f"To be checked: a release would be refused: {error}"]
+                    for line in said:
+                        print(line)
         if not simulated and config["export"]["meters"] is not None:
             with suppress(InputError):  # said by `meterdp release check`
                 return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))

@@ -481,7 +481,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     """Check every file of the folder and print the guarantee."""
     from meterdp.publish.crate import covered_days
     from meterdp.publish.kinds import CRATE, README
-    from meterdp.publish.received import MANIFEST, expected_error, released_folders, verify
+    from meterdp.publish.received import MANIFEST, before_use, expected_error, released_folders, verify
 
     received = [verify(folder) for folder in released_folders(arguments.folder)]
     for one in received:
@@ -494,6 +494,8 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(f"  {guarantee}")
         if error := expected_error(manifest, brief=True):
             print("  expected error: " + error.replace("; ", ";\n    "))
+        for words in before_use(manifest):
+            print(f"  {words}")
         if later := [other.folder for other in received if _takes_place(other.manifest, manifest)]:
             print(f"  {later[-1]} takes its place")
         for other in manifest.get("replaces", ()):

@@ -28,7 +28,7 @@ REMOVED = {
     "forecast.compare: pooled_ridge": "gradient_boosting is trained across homes, too, and forecasts better",
     "release.insist": "release.allow names what is allowed: poor, repeat, ids",
     "release.forecast_groups: assigned": "a group of everybody (one) is worth more, or write circuit",
-    "mechanisms.sound.marginal_share": "it is 0.25",
+    "mechanisms.sound.marginal_share": "it is 0.25, and a mixture of another share would be charged again",
     "mechanisms.sound.library": "mechanisms.sound.prior_mixture takes the same values",
     "export.register_column": "write export.keep_rows with entries of columns, such as {OBIS: ['1-1:1.8.0']}",
     "export.register": "write it as export.keep_rows",

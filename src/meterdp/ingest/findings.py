@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from meterdp.core.stamps import DAY_MINUTES
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
@@ -33,7 +34,6 @@ _TYPICAL_DAILY_KWH = 10.0
 _MOST_METERS = 200
 _STEP_READINGS = 1 << 17
 _LONGEST_US = (1 << 43) - 1  # more than three months, so that meter and step are one number
-_MINUTES_PER_DAY = 24 * 60
 _OFTEN = 20
 # A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
 _RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
@@ -102,9 +102,9 @@ def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
     if usual == 1 or count.max() < 0.5 * len(gaps) or ((values == 1).any() and count[0] > 0.02 * len(gaps)):
         return
     minutes = usual * settings.interval_minutes
-    if minutes >= _MINUTES_PER_DAY:
+    if minutes >= DAY_MINUTES:
         yield InputError(
-            f"has readings {minutes // _MINUTES_PER_DAY} days apart: daily or monthly sums, not an interval export",
+            f"has readings {minutes // DAY_MINUTES} days apart: daily or monthly sums, not an interval export",
             file=path,
             hint="ask for the readings of every quarter, half or whole hour",
         )
@@ -152,7 +152,7 @@ def daily_kwh(energy_kwh: np.ndarray, interval_minutes: int) -> float:
     if not some.any():
         return np.nan
     means = np.nansum(energy_kwh[some], axis=1) / given[some].sum(axis=1)
-    return float(np.median(means)) * _MINUTES_PER_DAY / interval_minutes
+    return float(np.median(means)) * DAY_MINUTES / interval_minutes
 
 
 def likely_unit(daily: float, settings: ExportSettings) -> str:

@@ -16,11 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.parquet import read_row_groups, read_table
-from meterdp.core.stamps import utc_offset_minutes
+from meterdp.core.stamps import DAY_MINUTES, utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.tables import READINGS
-
-DAY_MINUTES = 24 * 60
 
 
 @dataclass(frozen=True)

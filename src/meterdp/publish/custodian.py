@@ -234,7 +234,7 @@ def _with_limits(right: float, low: float, high: float) -> str:
 def _which(of: Signing, found: Tried) -> str:
     """Say how a case stands to this release by its epsilon."""
     if found.epsilon == of.privacy["epsilon"]:
-        return "the one nearest to this release"
+        return "the one closest to this release"
     if found.epsilon > of.privacy["epsilon"]:
         return "the one closest to this release that had less noise (a larger ε)"
     return "the one with the least noise, which is still more than this release has (a smaller ε)"
@@ -470,6 +470,9 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     except (ValueError, AttributeError):  # simulated households may have no period, or one of another name
         return rows
     begins = (end + timedelta(days=1)).isoformat()
-    said = f"the full limit: a budget belongs to the days of the readings, and this period ends on {end.isoformat()}"
+    said = (
+        "the full limit, less what was released from them before: a budget belongs to the days of the readings, and "
+        f"this period ends on {end.isoformat()}"
+    )
     rows.append((f"next release from readings of {begins} or later", said))
     return rows

@@ -32,6 +32,7 @@ BESIDE = (MANIFEST, README, *DESCRIPTIONS)
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 # Of a file with data; of a manifest, which has two lines for every household; of the other files beside the data.
 MOST_BYTES, MOST_BYTES_OF = 2**32, {MANIFEST: 2**30, README: 2**20, **dict.fromkeys(DESCRIPTIONS, 2**20)}
+_MOST_SENTENCES = 20  # a release has fewer
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 # The ways in which pages and metadata state a guarantee.
 _STATED = [
@@ -67,17 +68,18 @@ def expected_error(manifest: Mapping, brief: bool = False) -> str | None:
     words = stated.get("in_words") if isinstance(stated, dict) else None  # words: keep
     if not isinstance(words, str):
         return None
-    contradicted = stated.get("contradicted")
-    more = f". {contradicted}" if isinstance(contradicted, str) else ""
     words = words.removeprefix("expected to be off by: ")
-    return (words.partition(". ")[0] if brief else words) + more
+    return words.partition(". ")[0] if brief else words
 
 
 def before_use(manifest: Mapping) -> list[str]:
     """Return what a manifest says that whoever uses the release should know before any number, as sentences."""
     stated = manifest.get("expected_error")
-    first = stated.get("first") if isinstance(stated, dict) else None
-    return [f"{words}." for words in first if isinstance(words, str)] if isinstance(first, list) else []
+    if not isinstance(stated, dict):
+        return []
+    first = stated.get("first")
+    said = [stated.get("contradicted"), *(first if isinstance(first, list) else [])]
+    return [f"{words}." for words in said[:_MOST_SENTENCES] if isinstance(words, str) and words]
 
 
 def read_manifest(folder) -> tuple[bytes, dict]:

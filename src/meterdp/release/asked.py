@@ -64,8 +64,11 @@ def run(module: ModuleType, files: Mapping, config: Mapping, simulated: bool, fo
     mechanisms = module.mechanisms(service.listed, service)
     records = module.records(files, config, service.listed)
     files, release_ids = service.release(mechanisms, records, folder)
-    if wrong := json.loads(files[MANIFEST]).get("expected_error", {}).get("contradicted"):
-        print(f"{Path(folder).name}: {wrong}.", file=sys.stderr)
+    stated = json.loads(files[MANIFEST]).get("expected_error", {})
+    planned = [words for one in mechanisms if one.plan is not None for words in one.plan.first]
+    unplanned = [words for words in stated.get("first", []) if words not in planned]
+    for words in [*filter(None, [stated.get("contradicted")]), *unplanned]:
+        print(f"{Path(folder).name}: {words}.", file=sys.stderr)
     return release_ids
 
 

@@ -19,9 +19,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.proven.marginals import (
-    sample_reweighted,
-)
+from meterdp.mechanisms.proven.marginals import sample_reweighted
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 from meterdp.mechanisms.proven.prior_mixture import AUTO, SHIPPED

@@ -7,10 +7,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from meterdp.core.stamps import utc_offset_minutes
+from meterdp.core.stamps import DAY_MINUTES, utc_offset_minutes
 from meterdp.groupforecast.mechanism import GroupRelease
 from meterdp.groupforecast.plan import HOURS, cells_of
-from meterdp.profiles.grid import DAY_MINUTES
 from meterdp.publish.forecast_files import Forecasts, Intervals
 from meterdp.publish.tables import FORECAST_QUANTILES
 

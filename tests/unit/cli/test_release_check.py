@@ -189,6 +189,15 @@ def test_a_refusal_about_the_smallest_stratum_names_what_is_joined(tmp_path, hom
     assert "'other' joins E (175), F (175), G (175) and H (175)" in said
 
 
+def test_the_check_of_an_export_says_that_a_release_of_its_list_would_be_refused(tmp_path, homes, capsys):
+    (tmp_path / "list.csv").write_text("meter_id,tariff\n" + "".join(f"M{n},{'AB'[n < 200]}\n" for n in range(480)))
+    homes["release"] |= {"what": ["households"], "household_strata": ["tariff"]}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(homes))
+    main(["check", "--config", str(tmp_path / "own.yaml")])
+    said = capsys.readouterr().out
+    assert "To be checked: a release would be refused: " in said and "all listed meters into one stratum" in said
+
+
 def test_where_the_grid_takes_less_than_was_set_aside_both_epsilons_are_said(homes, check):
     homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10, "feeder_window": "average_day"}
     homes["release"] |= {"feeder_epsilon": 18, "cap_epsilon": 20}
@@ -491,10 +500,14 @@ def test_the_same_days_in_a_longer_period_are_a_repeat(homes, check):
 
 @pytest.mark.parametrize(
     ("known", "now"),
-    [("ES0021{:06d}AB", "ES0021{:06d}AB1P"), ("ES0021{:06d}AB", "00ES0021{:06d}AB"), ("0042{:08d}", "42{:08d}"), ("0000042{:04d}", "42{:04d}"),
-     ("ES0021{:06d}AB", "ES-0021-{:06d}-AB")],
-    ids=["longer", "longer in front", "without zeros", "without many zeros", "with signs"],
-)  # fmt: skip
+    [
+        pytest.param("ES0021{:06d}AB", "ES0021{:06d}AB1P", id="longer"),
+        pytest.param("ES0021{:06d}AB", "00ES0021{:06d}AB", id="longer in front"),
+        pytest.param("0042{:08d}", "42{:08d}", id="without zeros"),
+        pytest.param("0000042{:04d}", "42{:04d}", id="without many zeros"),
+        pytest.param("ES0021{:06d}AB", "ES-0021-{:06d}-AB", id="with signs"),
+    ],
+)
 def test_meters_under_other_ids_are_refused_unless_allowed(homes, check, known, now):
     """Else each has a budget of its own."""
     ids = [known.format(n) for n in range(1000)]

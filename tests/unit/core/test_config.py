@@ -135,6 +135,10 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
             r"'mechanisms.sound.library': is no longer a setting; leave it out: mechanisms.sound.prior_mixture takes",
         ),
         (
+            {"mechanisms": {"sound": {"marginal_share": 0}}},
+            r"'mechanisms.sound.marginal_share': is no longer a setting; leave it out: it is 0.25, and a mixture of",
+        ),
+        (
             {"forecast": {"compare": ["pooled_ridge"]}},
             r"'forecast.compare\[0\]': is 'pooled_ridge', .*; leave it out: gradient",
         ),

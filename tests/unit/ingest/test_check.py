@@ -1338,6 +1338,7 @@ def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_pat
     assert code == 0 and "have no reading" not in said and "100" not in said.replace(str(tmp_path), "")
     assert ("the first rows lie outside these days: only the whole export tells" in said) != by_month
     assert ("10 listed meters, 10 of them with readings" in said) == by_month and "a study can run" in said
+    assert ("(2 files; " in said) == by_month
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *map(str, range(10))]))
     assert (
         "of 10 listed meters, 10 have no reading" in checked(tmp_path, capsys, tmp_path / "export", export=export)[1]

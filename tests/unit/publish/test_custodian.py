@@ -96,7 +96,7 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)
     assert (
-        f"{found.meters} simulated meters with default settings. Of several such tests it is the one nearest to"
+        f"{found.meters} simulated meters with default settings. Of several such tests it is the one closest to"
         in words
     )
     assert f"right on simulated households, at ε = {found.epsilon:g} and δ = 10⁻⁵ attack" in words
@@ -153,7 +153,7 @@ def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(file
     assert f"limit for all releases about a meter {limit}" in words
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
     assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
-    assert "readings of 2026-01-01 or later the full limit" in words
+    assert "readings of 2026-01-01 or later the full limit, less what was released from them before" in words
     alone = "the numbers here are of this period alone"
     assert f"spent in other budget periods nothing by this ledger when this was drawn; {alone}" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)

@@ -308,4 +308,5 @@ def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys
     rewritten(release / "mixture", lambda manifest: manifest.update(expected_error=words))
     out, err = said(capsys, release / "mixture")
     assert not err and all(c.isprintable() or c == "\n" for c in out)
-    assert "  town\\n\\x1b[2Jall is well, readings of 2025-01-01" in out and "error: all\\r\\x9b1A. \\x1b[1m\n" in out
+    assert "  town\\n\\x1b[2Jall is well, readings of 2025-01-01" in out
+    assert "error: all\\r\\x9b1A\n  \\x1b[1m.\n" in out

@@ -17,7 +17,7 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED
 from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, KINDS, check_files
-from meterdp.publish.received import expected_error
+from meterdp.publish.received import before_use
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
 from tests.unit.release.charged import service, spent
@@ -104,7 +104,7 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
     for name in ("README.md", "manifest.json", "index.html", "custodian.html"):
         assert "240 to 960 kWh a day on average" in files[name].decode()
         assert re.search(contradicted, files[name].decode())
-    assert re.search(contradicted, expected_error(json.loads(files["manifest.json"])))
+    assert re.search(contradicted, before_use(json.loads(files["manifest.json"]))[0])
     public = FeederPublic(1, 1e-5, (0, 1, 2), 3, intervals_per_day=4, days=1, typical_daily_kwh=12)
     for kwh, words, holds in (
         (0.0, "larger than", False),

@@ -250,7 +250,9 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
 
 
-@pytest.mark.parametrize(("meters", "epsilon", "hidden"), [(400, 1.7, True), (820, 2, True), (400, 8, False), (5000, 1, False)])
+@pytest.mark.parametrize(
+    ("meters", "epsilon", "hidden"), [(400, 1.7, True), (820, 2, True), (400, 8, False), (5000, 1, False)]
+)
 def test_a_plan_says_where_noise_hides_what_homes_do_together(meters, epsilon, hidden):
     said = " ".join(households.plan_of(epsilon, 1e-5, (meters,)).first)
     assert ("size no cable or transformer by that peak" in said) == hidden

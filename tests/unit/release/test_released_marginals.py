@@ -53,7 +53,8 @@ def test_on_a_signed_scale_it_is_told_and_energies_keep_their_bounds(release):
     generator = np.random.default_rng(4)
     # So many that the noise cannot hide either half.
     energy = np.where(np.arange(4000)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (4000, 24))
-    files, _, _ = release(np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
+    x = np.log(0.2) + np.arcsinh(energy / 0.4)
+    files, _, config = release(x, **SIGNED)
     manifest, values = json.loads(files["manifest.json"]), json.loads(files["mixture.json"])
     stated = manifest["log_scale"]
     assert "bounds -8 and 30 kWh per hour" in manifest["privacy"]["readings"]
@@ -64,6 +65,9 @@ def test_on_a_signed_scale_it_is_told_and_energies_keep_their_bounds(release):
     made_up = np.array(pq.read_table(io.BytesIO(files["synthetic_profiles.parquet"]))["energy_kwh"].to_pylist())
     assert made_up.min() >= -8 and made_up.max() <= 30
     assert 0 < (made_up.sum(axis=1) < 0).mean() < 1
+    mechanism = Proven.calibrate(configured(config, len(x)))
+    ranked_by = mechanism.release(PrivateRecords(x), StudyNoise(7, "signed"), 1).marginals.reference
+    assert (ranked_by.energy < 0).mean() == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_mixture_has_the_hours_of_the_profiles(release):

@@ -13,10 +13,7 @@ from meterdp.core.stamps import DAY_US, MINUTE_US, utc_offset_minutes
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch, NameIndex, plain_id
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import (
-    REASONS,
-    count_reasons,
-)
+from meterdp.ingest.dense import REASONS, count_reasons
 from meterdp.ingest.findings import INNOCENT
 from meterdp.ingest.ingest import left_out_of
 from meterdp.ingest.members import Member, label
@@ -31,8 +28,6 @@ MOST_READINGS = 2_000_000
 _MOST_FILES, _BEGIN_BYTES = 200, 1 << 16
 _NO_LINK = {"meter_missing", "reading_type_missing"}
 _NOT_ASKED_FOR = {"meter_not_listed", "other_register", "stamp_outside_period", "header_repeated"}
-# Stamps as written are not farther than this from UTC, and the end of an interval from its start.
-SOME_HOURS = 24
 
 
 def by_clock_us(utc_us: np.ndarray, time_zone: str) -> np.ndarray:

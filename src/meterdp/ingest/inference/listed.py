@@ -41,8 +41,8 @@ def ids_of(path, trial: Trial) -> tuple[set[str], bool]:
         return {plain_id(file.meter_id) for file in files_of(path)}, True
     half = len(trial.batches) // 2
     before, after = names_in(trial.batches[:half]), names_in(trial.batches[half:])
-    every = not trial.cut and ((len(after) > 1 and after <= before) or _go_on_as_before(trial))
-    return before | after, trial.whole or every
+    every = trial.whole or (not trial.cut and ((len(after) > 1 and after <= before) or _go_on_as_before(trial)))
+    return before | after, every
 
 
 def _go_on_as_before(trial: Trial) -> bool:

@@ -22,7 +22,9 @@ class StampEvidence:
 
 def first_and_last_us(batches: Iterable[Batch]) -> np.ndarray | None:
     """Return the first and the last stamp, (2,) int64; None if none can be used."""
-    stamps = np.concatenate([batch.stamp_us[batch.stamp_us != NO_STAMP] for batch in batches])
+    stamps = np.concatenate(
+        [np.zeros(0, np.int64), *(batch.stamp_us[batch.stamp_us != NO_STAMP] for batch in batches)]
+    )
     return np.array([stamps.min(), stamps.max()]) if len(stamps) else None
 
 

@@ -12,13 +12,10 @@ from meterdp.core.stamps import DAY_MINUTES, HOUR_US, MINUTE_US, utc_offset_minu
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import (
-    BETWEEN,
-    REASONS,
-)
+from meterdp.ingest.dense import BETWEEN, REASONS
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
-from meterdp.ingest.inference.first_readings import SOME_HOURS, Beginnings, by_clock_us, names_in, read_strictly
+from meterdp.ingest.inference.first_readings import Beginnings, by_clock_us, names_in, read_strictly
 from meterdp.ingest.inference.zone import ClockEvidence, clock_evidence
 from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.ingest.members import label, places_of
@@ -27,6 +24,8 @@ from meterdp.ingest.settings import ExportSettings
 
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 FEWEST_GAPS = 20
+# Stamps as written are not farther than this from UTC, and the end of an interval from its start.
+_SOME_HOURS = 24
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def goes_on(trial: Trial, begun: Beginnings) -> bool:
     """
     if trial.whole:
         return False
-    end_us = trial.starts_us[-1] + SOME_HOURS * HOUR_US
+    end_us = trial.starts_us[-1] + _SOME_HOURS * HOUR_US
     if any(last > end_us for _, last in begun.spans_us):
         return True
     of_last = [batch for batch in trial.batches if batch.place == trial.batches[-1].place]
