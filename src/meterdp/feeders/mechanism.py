@@ -179,9 +179,10 @@ class FeederTotals:
                 plan.mean_std[at],
             )
         total = devices[:, None] * public.centre_kwh + mean @ plan.basis
-        beside = devices * (level * plan.unmeasured_std) ** 2
+        differ = spread(devices) * (level * plan.unmeasured_std) ** 2
         clipped = devices * expected_excess(level, plan.level_limit) * public.centre_kwh.mean()
-        error = np.sqrt(variance.sum(axis=1) / public.intervals + beside + clipped**2)
+        together = devices * plan.unmeasured_mean_std
+        error = np.sqrt(variance.sum(axis=1) / public.intervals + differ + together**2 + clipped**2)
         return FeederRelease(np.maximum(total, 0.0), devices, error)
 
     def _devices(self, common: float, own: np.ndarray) -> np.ndarray:

@@ -201,10 +201,13 @@ class FeederPlan:
         Public distribution of the coefficients: between meters, and of the mean of all around the public centre, kWh.
     block : (K,) int64
         LEVEL, SHAPE (means over the days) or DAY (differences between them).
-    unmeasured_std : float
-        Root mean square over the intervals of what the distribution says of a meter beside the K coefficients, kWh.
+    unmeasured_std, unmeasured_mean_std : float
+        Root mean squares over the intervals of what the distribution says beside the K coefficients, kWh: of the
+        differences between meters, and of the mean of all around the public centre.
     error_kwh : float
         Root mean square over the intervals of the expected error of a feeder of mean size, by the same distribution.
+    errors_kwh : (F,) float64
+        The same of every feeder, by its size.
     """
 
     mu: float
@@ -216,7 +219,9 @@ class FeederPlan:
     mean_std: np.ndarray
     block: np.ndarray
     unmeasured_std: float
+    unmeasured_mean_std: float
     error_kwh: float
+    errors_kwh: np.ndarray
 
     @property
     def tells_days(self) -> bool:
@@ -339,9 +344,11 @@ def make_plan(public: FeederPublic) -> FeederPlan:
             narrower = choices[choices.coefficients <= common.coefficients]
             both = (common, common_std[number]), (narrower, own_std[number])
             errors = predicted_error(public, distribution, *both)
-            found.append((errors.min(), COMMON_SHARES[number], common, narrower[errors.argmin()]))
-    error, share, common, own = min(found, key=itemgetter(0))
-    k = common.coefficients
+            found.append((errors.min(), number, common, narrower[errors.argmin()]))
+    error, number, common, own = min(found, key=itemgetter(0))
+    share, k = COMMON_SHARES[number], common.coefficients
+    measured = (common, common_std[number]), (own, own_std[number])
+    errors = predicted_error(public, distribution, *measured, meters=public.listed)
     return FeederPlan(
         mu=mu,
         common=_measurement("common", common, public, distribution, mu * math.sqrt(share)),
@@ -352,7 +359,9 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         mean_std=distribution.mean[:k],
         block=distribution.block[:k],
         unmeasured_std=math.sqrt((distribution.household[k:] ** 2).sum() / public.intervals),
+        unmeasured_mean_std=math.sqrt((distribution.mean[k:] ** 2).sum() / public.intervals),
         error_kwh=math.sqrt(error / public.intervals),
+        errors_kwh=np.sqrt(errors / public.intervals),
     )
 
 
@@ -387,31 +396,45 @@ Measured = tuple[Choice, float]
 
 
 def predicted_error(
-    public: FeederPublic, distribution: Distribution, common: Measured, own: Measured | None
+    public: FeederPublic,
+    distribution: Distribution,
+    common: Measured,
+    own: Measured | None,
+    meters: np.ndarray | None = None,
 ) -> float | np.ndarray:
     """Return the squared error of a feeder's totals that the public distribution predicts, summed over intervals,
     kWh^2.
 
-    Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured. ``common``
-    and ``own`` are what is measured of all meters together and of each feeder's. One of them may be C choices at
-    once, those of ``common`` of the same number of coefficients, for S standard deviations (S, 1) of its noise.
+    Of a feeder of mean size, or of feeders of so many ``meters`` (F,) beside others of mean size: noise after
+    shrinkage, what clipping takes away, and what is not measured. ``common`` and ``own`` are what is measured of all
+    meters together and of each feeder's. One of them may be C choices at once, those of ``common`` of the same number
+    of coefficients, for S standard deviations (S, 1) of its noise.
     """
     choice, std = common
     k, feeders = np.max(choice.coefficients), public.feeders
-    n = len(public.feeder) / feeders
+    mean_size = len(public.feeder) / feeders
+    n = mean_size if meters is None else meters
     household, mean = distribution.household[:k], distribution.mean[:k]
     precision = np.zeros(k)
     if own is not None:
         measured = (own[0].weights(distribution.household, public.unit_kwh) / own[1]) ** 2
         precision = np.concatenate([measured, np.zeros((*measured.shape[:-1], k - measured.shape[-1]))], axis=-1)
     sum_variance = (np.asarray(std)[..., None] / choice.weights(distribution.household, public.unit_kwh)) ** 2
-    # As in posterior.conditional, for feeders of one size.
-    sampling = spread(n) * household**2
-    left = 1 / (1 + sampling * precision)
-    alone = sampling * left
-    shared = (n * left) ** 2 / (feeders * n**2 * precision * left + 1 / mean**2)
-    with_all = alone + feeders * shared
-    variance = alone + shared - with_all**2 / (feeders * with_all + sum_variance)
+
+    # As in posterior.conditional, where all other feeders are of mean size.
+    def feeder_of(count: float | np.ndarray) -> tuple[np.ndarray, ...]:
+        sampling = spread(count) * household**2
+        left = 1 / (1 + sampling * precision)
+        return sampling * left, count * left, count**2 * precision * left, left
+
+    alone, along, _, left = one = feeder_of(np.asarray(n)[..., None])
+    alone_of_all, along_of_all, from_feeders, _ = (
+        its_own + (feeders - 1) * other for its_own, other in zip(one, feeder_of(mean_size), strict=True)
+    )
+    theta_variance = 1 / (from_feeders + 1 / mean**2)
+    with_all = alone + along * theta_variance * along_of_all
+    of_all = alone_of_all + along_of_all**2 * theta_variance + sum_variance
+    variance = alone + along**2 * theta_variance - with_all**2 / of_all
     typical = public.unit_kwh * math.exp(TAIL_STD_LOG**2 / 2)
     level_loss = lost_share(choice.level_limit, 0.0) * typical
     # The square of a shape's size has mean one.

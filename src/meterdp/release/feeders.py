@@ -219,13 +219,17 @@ def configured(config: Mapping, feeder_of: tuple[int, ...], feeders: int) -> Fee
 
 
 def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan | None:
-    """None if a list does not name feeders, for which a release is refused."""
+    """None if a list does not name feeders, for which a release is refused; of equal feeders if others are wanted
+    than those of the list."""
+    feeder_of = on_equal_feeders(meters, feeders)
     if listed is not None:
         try:
-            Feeders.of_meter_list(listed)
+            of_list = Feeders.of_meter_list(listed)
         except InputError:
             return None
-    return plan_of(FeederTotals.calibrate(configured(config, on_equal_feeders(meters, feeders), feeders)))
+        if len(of_list.name) == feeders:
+            feeder_of = of_list.feeder_of
+    return plan_of(FeederTotals.calibrate(configured(config, feeder_of, feeders)))
 
 
 def most_daily_kwh(config: Mapping, listed: MeterList) -> float | None:
@@ -272,6 +276,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         again=again,
         difference=difference if public.feeders > 1 else None,
         useless=_same_days(mechanism),
+        warnings=_by_size(mechanism),
         assumed=f"a meter uses {_daily_range(public)} kWh a day on average, half to twice the public guess of "
         f"{public.typical_daily_kwh:g}",
     )
@@ -285,6 +290,20 @@ def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
     return (
         f"all {days} days have the same totals at this epsilon, those of an average day, so peaks are too low",
         "set release.feeder_window to average_day, which tells you just as much",
+    )
+
+
+def _by_size(mechanism: FeederTotals) -> tuple[str, ...]:
+    """Say how far totals of the smallest and the largest feeder are expected to be off, if sizes differ much."""
+    listed, typical_kwh = mechanism.public.listed, mechanism.public.centre_kwh.mean()
+    if listed.max() <= 1.5 * listed.min() or not listed.all():
+        return ()
+    least, most = listed.argmin(), listed.argmax()
+    share = mechanism.plan.errors_kwh[[least, most]] / (listed[[least, most]] * typical_kwh)
+    on_least, on_most = (f"{100 * one:.0f} %" for one in share)
+    return (
+        f"expect errors of {on_least} on the smallest feeder, of {listed[least]:,} meters, and of {on_most} on the "
+        f"largest, of {listed[most]:,}",
     )
 
 

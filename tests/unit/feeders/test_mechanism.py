@@ -1,6 +1,7 @@
 """The feeder totals: what a record can move, what becomes of bad ones, and totals without noise."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from scipy.special import ndtri
 from meterdp.audit.cases.interface import replayed
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.feeders.mechanism import FeederRecords, filled, lost_by_feeders
-from meterdp.feeders.plan import GUESS_FACTOR, TAIL_STD_LOG
+from meterdp.feeders.mechanism import FeederRecords, FeederTotals, filled, lost_by_feeders
+from meterdp.feeders.plan import GUESS_FACTOR, TAIL_STD_LOG, cosines, public_distribution, spread
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
@@ -122,6 +123,27 @@ def test_more_budget_gives_a_smaller_error_and_the_standard_error_follows():
         stated.append(np.mean([r.error_kwh for r in released]))
     assert errors == sorted(errors, reverse=True) and stated == sorted(stated, reverse=True)
     assert all(0.3 < error / said < 3 for error, said in zip(errors, stated, strict=True))
+
+
+def test_the_standard_error_has_what_nobody_measured():
+    """Oracle: towns drawn from the public distribution, less what a few coefficients tell of their feeders."""
+    mechanism, rng, n = calibrate(1.0), np.random.default_rng(6), METERS / FEEDERS
+    plan, distribution = mechanism.plan, public_distribution(mechanism.public)
+    assert len(plan.basis) < T / 2
+
+    def squared(**changed):
+        sums = mechanism.sums(FeederRecords(np.tile(mechanism.public.centre_kwh, (METERS, 1))))
+        exactly = FeederTotals(mechanism.public, replace(plan, **changed)).run(sums, lambda step, exact: exact)
+        return (exactly.error_kwh**2).mean()
+
+    rows = np.kron(cosines(DAYS), cosines(PER_DAY))[distribution.number]
+    for setting, std in (
+        ("unmeasured_mean_std", n * distribution.mean),
+        ("unmeasured_std", np.sqrt(spread(n)) * distribution.household),
+    ):
+        feeders = rng.normal(size=(4000, T)) * std @ rows
+        left = feeders - feeders @ plan.basis.T @ plan.basis
+        assert squared() - squared(**{setting: 0.0}) == pytest.approx((left**2).mean(), rel=0.1)
 
 
 def test_the_planned_error_holds_at_half_to_twice_the_guess_and_not_far_from_it():

@@ -96,9 +96,28 @@ def test_the_predicted_error_is_that_of_the_posterior_and_of_what_is_lost():
     shape = lost_share(1.0, -1.0) ** 2 * (distribution.mean[1:6] ** 2).sum()
     shape += (lost_share(2.0, -1.0) * distribution.mean[1] * own_share) ** 2
     expected = variance[0].sum() + n**2 * (level**2 + shape) + rest
-    assert predicted_error(given, distribution, (common, stds[0]), (own, stds[1])) == pytest.approx(
-        expected, rel=1e-12
-    )
+    measured = (common, stds[0]), (own, stds[1])
+    assert predicted_error(given, distribution, *measured) == pytest.approx(expected, rel=1e-12)
+    of_each = predicted_error(given, distribution, *measured, meters=count)
+    assert of_each == pytest.approx([expected] * given.feeders, rel=1e-12)
+
+
+@pytest.mark.parametrize("own_std", [0.5, 4.0, 100.0])
+def test_the_predicted_error_of_a_feeder_follows_its_size(own_std, monkeypatch):
+    """Oracle: the variance that the posterior gives a feeder of another size, with nothing clipped or unmeasured."""
+    monkeypatch.setattr(rules, "lost_share", lambda *_: 0.0)
+    given = public()
+    distribution, t = public_distribution(given), given.intervals
+    stds, choice = (3.0, own_std), Choice(t, 6.0, 1.0, 0.5)
+    weights = choice.weights(distribution.household, given.unit_kwh)
+    mean = METERS / given.feeders
+    for size in (1, 7, 40, 300):
+        count = np.array([size, *[mean] * (given.feeders - 1)])
+        seen = Observed(np.zeros((len(count), t)), (weights / stds[1]) ** 2, np.zeros(t), (stds[0] / weights) ** 2)
+        _, _, variance = conditional(seen, count, spread(count), distribution.household, distribution.mean)
+        measured = ((choice, std) for std in stds)
+        (found,) = predicted_error(given, distribution, *measured, meters=np.array([size]))
+        assert found == pytest.approx(variance[0].sum(), rel=1e-12)
 
 
 def test_a_public_guess_knows_how_much_a_typical_meter_uses_and_not_when():

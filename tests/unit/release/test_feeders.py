@@ -116,6 +116,26 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
         assert (feeders._contradicted(released, public) is None) == holds
 
 
+def test_errors_of_the_smallest_and_largest_feeder_are_said_where_sizes_differ(call, tmp_path):
+    """In the plan of a list and in the folder; a list whose feeders are of one size says nothing of it."""
+    rows = [f"m{i:02d},001,{10 + (i >= 10)}" for i in range(N)]
+    files = call(path=meter_list_file(tmp_path, rows=rows))
+    (of_small, of_large) = map(
+        int,
+        re.search(
+            r"Expect errors of (\d+) % on the smallest feeder, of 10 meters, and of (\d+) % on the largest, of 50",
+            files["README.md"].decode(),
+        ).groups(),
+    )
+    assert of_small > of_large > 0
+    assert "smallest feeder, of" not in call(path=meter_list_file(tmp_path))["README.md"].decode()
+    export = {"last_day": "2025-03-30", "time_zone": "Europe/London", "interval_minutes": 30}
+    config = service(tmp_path, "03", sections={"export": export}, what=["feeders"], feeder_days=DAYS).config
+    listed = read_meter_list(meter_list_file(tmp_path, rows=rows))
+    (said,) = feeders.plan(config, N, 2, listed).warnings
+    assert said.startswith(f"expect errors of {of_small} % on the smallest feeder")
+
+
 def test_totals_are_those_of_the_meters_when_the_budget_is_large(call):
     """Oracle: plain sums in Wh. Noise is fresh: of 354 releases a feeder was off by 0.09 as a standard deviation."""
     totals = table(call(feeder_epsilon=19.0, cap_epsilon=20.0), "feeders.parquet")
