@@ -7,7 +7,8 @@ folder of real homes (``ch_bamberg_15min`` and ``au_nsw_30min``), the mixture of
 totals of a week of them, and the mixture of 500 Australian household-days. One row per case in
 results/benchmarks/plan.parquet: ``ours_s`` is seconds per release, ``other_s`` those of the plan. As quality: the
 verdict of the plan; for every quantity its error beside the planned one, and how many of the releases were within the
-bound that 19 of 20 are planned to be within; and in how many some mean hour is off by more than a factor of two. At
+bound that 19 of 20 are planned to be within; of feeders errors over the standard errors that were stated; and in how
+many some mean hour is off by more than a factor of two. At
 last it prints what share of all quantities of mixtures were within their bounds, by whose homes they are of
 (docs/howto/epsilon.md).
 """
@@ -92,6 +93,7 @@ class Judged:
     errors: np.ndarray
     absurd: np.ndarray
     seconds: tuple[float, float]  # of a release, and of its plan
+    to_stated: float | None = None  # root mean square of errors over standard errors that the releases state
 
     @property
     def within(self) -> np.ndarray:
@@ -105,7 +107,8 @@ class Judged:
             f"{one.of} {error:.0%} ({one.error:.0%} planned), {share} within {one.error_q95:.0%}"
             for one, error, share in zip(self.plan.expected, self.errors.mean(axis=0), bounds, strict=True)
         ]
-        return "; ".join([self.plan.verdict, *said, f"{self.absurd.sum()} absurd"])
+        stated = [] if self.to_stated is None else [f"{self.to_stated:.2f} times the standard errors"]
+        return "; ".join([self.plan.verdict, *said, *stated, f"{self.absurd.sum()} absurd"])
 
 
 def judge_mixture(
@@ -150,13 +153,15 @@ def judge_feeders(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEAS
     plan = feeders.plan_of(mechanism)
     planned = time.perf_counter() - begin
     exact = np.stack([energy_kwh[np.array(feeder) == f].sum(axis=0) for f in range(FEEDERS)])
-    begin, errors = time.perf_counter(), []
+    begin, errors, stated = time.perf_counter(), [], []
     for number in range(releases):
-        noise = StudyNoise(SEED, "feeders", number, repr(epsilon))
-        off = mechanism.release(FeederRecords(energy_kwh), noise).total_kwh - exact
-        errors += (np.sqrt((off**2).mean(axis=1)) / exact.mean(axis=1)).tolist()
+        released = mechanism.release(FeederRecords(energy_kwh), StudyNoise(SEED, "feeders", number, repr(epsilon)))
+        off = np.sqrt(((released.total_kwh - exact) ** 2).mean(axis=1))
+        errors += (off / exact.mean(axis=1)).tolist()
+        stated += (off / released.error_kwh).tolist()
     seconds = (time.perf_counter() - begin) / releases, planned
-    return Judged(plan, np.array(errors)[:, None], np.zeros(len(errors), dtype=bool), seconds)
+    to_stated = float(np.sqrt(np.square(stated).mean()))
+    return Judged(plan, np.array(errors)[:, None], np.zeros(len(errors), dtype=bool), seconds, to_stated)
 
 
 def cases(data: str | None):

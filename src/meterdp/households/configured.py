@@ -16,6 +16,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS, block_deviations
+from meterdp.households.marginal import mean_bounds_kw
 from meterdp.households.mechanism import HouseholdRecords, deviation_sum
 from meterdp.households.tables import HOUSEHOLD_DEVIATIONS, HOUSEHOLD_VECTORS
 from meterdp.households.vector import VectorSettings, household_vectors
@@ -35,6 +36,7 @@ def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSett
         calendar,
         days_off(config["release"]["household_holidays"], days[0], days[-1]),
         low_kwh < 0,
+        mean_bounds_kw(config),
         typical_kw=config["profiles"]["default_kwh_per_hour"],
         # What is at a lower bound above zero counts as zero.
         reading_kw=(min(low_kwh, 0.0), high_kwh),

@@ -6,6 +6,7 @@ r is large against the public c, linear around zero, so that zeros and feed-in h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +23,18 @@ SCORES = np.linspace(-4.8, 4.8, 481)
 SCORE_STEP = SCORES[1] - SCORES[0]
 # Largest reading, in multiples of the mean size.
 LARGEST = 100.0
+# Default of profiles.default_kwh_per_hour, and bounds of a home's mean power that go with it, kW.
+USUAL_KWH_PER_HOUR, MEAN_KW = 0.5, (0.05, 15.0)
+
+
+def mean_bounds_kw(config: Mapping) -> tuple[float, float]:
+    """Return the public bounds of a home's mean power: lower where the public guess of it is below the usual one.
+
+    Both in proportion, so that noise stays as it is beside what homes use. Net load has the usual ones.
+    """
+    guess = config["profiles"]["default_kwh_per_hour"]
+    small = config["profiles"]["clip_kwh_per_hour"][0] >= 0 and 0 < guess < USUAL_KWH_PER_HOUR
+    return tuple(bound * (guess / USUAL_KWH_PER_HOUR if small else 1) for bound in MEAN_KW)
 
 
 def signed_log(ratio):

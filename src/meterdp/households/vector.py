@@ -142,7 +142,7 @@ class VectorSettings:
     calendar: Calendar
     days_off: tuple[date, ...] = ()
     feed_in: bool = False
-    mean_kw: tuple[float, float] = (0.05, 15.0)
+    mean_kw: tuple[float, float] = marginal.MEAN_KW
     typical_kw: float | None = None  # of a home that is not known; by default what lies between the bounds
     # What every reading was clipped to before anything was computed, at least from zero on.
     reading_kw: tuple[float, float] = (-np.inf, np.inf)

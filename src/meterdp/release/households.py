@@ -15,6 +15,7 @@ from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import bytes_of_pieces, read_table, table_bytes
 from meterdp.households.columns import LEAST_DAYS_OF_SEASONS
 from meterdp.households.common import BLOCKS
+from meterdp.households.marginal import USUAL_KWH_PER_HOUR, mean_bounds_kw
 from meterdp.households.mechanism import (
     COMMON_SHARE,
     FEWEST_OF_STRATUM,
@@ -37,7 +38,7 @@ from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import refused
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_READINGS
-from meterdp.release.plan import Expected, Plan, mostly_default
+from meterdp.release.plan import MOST_DEFAULT, Expected, Plan, mostly_default
 from meterdp.release.service import (
     HIDES,
     SEVERAL_METERS,
@@ -64,8 +65,6 @@ DOES_NOT_HIDE = (
     "what is true of the population: how much households use, when, and how much they differ",
     SEVERAL_METERS,
 )
-# Default of profiles.default_kwh_per_hour, which is no parameter of a request.
-USUAL_KWH_PER_HOUR = 0.5
 # Synthetic households whose readings are released, too.
 _READ = 100
 # Of what a stratum joins so much is named.
@@ -73,6 +72,8 @@ _JOINED = 6
 # A synthetic vector that differs less from the public default, as a root mean square of half widths, is one of a home
 # without usable readings: others differ by twice as much and more, with and without noise.
 _LIKE_THE_DEFAULT = 0.08
+# A home that uses less than so many times the least that a release can tell probably uses less than that.
+_NEAR_THE_LEAST = 1.5
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
     "these numbers do not say when many homes peak together, and how high: in trials with a thousand homes at "
@@ -118,7 +119,8 @@ class ReleasedPopulation(Calibrated):
     def plan(self) -> Plan:
         """That of the smallest stratum."""
         public = self.mechanism.public
-        return plan_of(public.epsilon, public.delta, public.sizes, self.settings.columns.seasons, public.days)
+        planned = plan_of(public.epsilon, public.delta, public.sizes, self.settings.columns.seasons, public.days)
+        return replace(planned, assumed=_assumed(self.service.config))
 
     @property
     def remark(self) -> str | None:
@@ -258,7 +260,14 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
     days = [date.fromisoformat(day) for day in named if day is not None]
     count = (days[1] - days[0]).days + 1 if len(days) == 2 else _YEAR
     planned = plan_of(release["household_epsilon"], release["delta"], sizes, count >= LEAST_DAYS_OF_SEASONS, count)
-    return planned if len(days) == 2 else replace(planned, assumed="the period is a year")
+    of_a_year = "" if len(days) == 2 else " and the period is a year"
+    return replace(planned, assumed=_assumed(config) + of_a_year)
+
+
+def _assumed(config: Mapping) -> str:
+    """Say between which daily energies of a home the plan holds."""
+    low, high = (f"{24 * bound:.3g}" for bound in mean_bounds_kw(config))
+    return f"a home uses {low} to {high} kWh a day"
 
 
 def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = True, days: int = _YEAR) -> Plan:
@@ -301,10 +310,20 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
 
 
 def _contradicted(vectors: np.ndarray, settings: VectorSettings) -> str | None:
-    """Say how many of the synthetic vectors, (n, d), are those of homes without usable readings, if many are."""
+    """Say how many of the synthetic vectors, (n, d), are those of homes without usable readings, or use the least
+    that can be told, if many are."""
     differs = settings.in_half_widths(vectors) - settings.in_half_widths(settings.typical[None])
     like = np.sqrt((differs**2).mean(axis=1)) < _LIKE_THE_DEFAULT
-    return mostly_default(like.mean(), math.exp(settings.typical[0]))
+    least_kw = settings.mean_kw[0]
+    if said := mostly_default(like.mean(), math.exp(settings.typical[0])):
+        return said
+    if (share := (vectors[:, 0] < math.log(_NEAR_THE_LEAST * least_kw)).mean()) <= MOST_DEFAULT:
+        return None
+    return (
+        f"{100 * share:.0f} % of the synthetic households use less than {24 * _NEAR_THE_LEAST * least_kw:.2g} kWh a "
+        f"day, where {24 * least_kw:.2g} is the least that this release can tell: real ones probably use less, and "
+        "the errors stated here do not hold"
+    )
 
 
 def _files(

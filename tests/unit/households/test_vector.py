@@ -54,6 +54,16 @@ def test_mean_quantiles_and_zeros_are_those_of_the_readings_that_are_there(homes
         assert parts["zero_share"] == pytest.approx((known == 0).mean())
 
 
+def test_homes_that_use_a_twentieth_differ_in_their_mean_alone(homes, vectors):
+    """With public bounds in proportion; with the usual ones they would all use the least that counts."""
+    small = replace(SETTINGS, mean_kw=tuple(bound / 20 for bound in SETTINGS.mean_kw))
+    found = household_vectors(homes / 20, small)
+    assert found[:, 0] == pytest.approx(vectors[:, 0] - np.log(20), abs=1e-9)
+    assert np.allclose(found[:, 1:], vectors[:, 1:], atol=1e-9)
+    assert np.allclose(small.in_half_widths(found), SETTINGS.in_half_widths(vectors), atol=1e-9)
+    assert (household_vectors(homes / 200, SETTINGS)[:, 0] == np.log(SETTINGS.mean_kw[0])).any()
+
+
 def test_coefficients_are_those_of_least_squares(homes, vectors):
     """Oracle: numpy's lstsq on rows with a reading while somebody is at home, with the penalty as further rows."""
     columns = SETTINGS.columns

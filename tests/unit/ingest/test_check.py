@@ -433,6 +433,23 @@ def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, cap
     assert code == 0 and (words in said) == (step == 0.1) == (share > 0.1)
 
 
+@pytest.mark.parametrize(
+    ("scale", "low", "told"), [("log", 0.01, True), ("log", 0.0001, False), ("offset", 0, False)]
+)
+def test_energy_that_a_lower_bound_takes_for_zero_is_told(tmp_path, frame, capsys, scale, low, told):
+    small = plain(frame).assign(kwh=frame["kwh"] / 40)
+    lost = (small["kwh"] > 0) & (small["kwh"] <= low / 2)
+    small.to_csv(tmp_path / "e.csv", index=False)
+    profiles = {"clip_kwh_per_hour": [low, 2], "log_scale": {"kind": scale, "offset_kwh_per_hour": 0.01}}
+    export = {"time_zone": ZONE, "interval_minutes": 30}
+    said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, profiles=profiles)[1]
+    words = (
+        f"{lost.mean():.0%} of readings, with {small['kwh'][lost].sum() / small['kwh'].sum():.0%} of the energy, are "
+        "above zero and at most 0.01 kWh an hour"
+    )
+    assert (words in said) == told == ("'Homes that use little' in config/README.md" in said)
+
+
 @pytest.mark.parametrize("name", ["corrections.csv", "z.csv"])
 def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, frame, capsys, name):
     """The order of names decides, and corrections need not come last in it."""

@@ -17,6 +17,7 @@ from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.households.common import BLOCKS
 from meterdp.households.configured import calendar_of, settings_of
+from meterdp.households.marginal import USUAL_KWH_PER_HOUR
 from meterdp.households.mechanism import MEASURED, HouseholdRecords, directions_of
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.vector import VectorSettings
@@ -186,12 +187,40 @@ def test_what_an_unread_home_uses_is_part_of_the_request_unless_it_is_the_defaul
     """Ledgers of earlier versions do not name it; the default stands in the schema."""
     given = town()
     (usual,) = households.mechanisms(given.listed, given)
-    assert given.config["profiles"]["default_kwh_per_hour"] == households.USUAL_KWH_PER_HOUR
+    assert given.config["profiles"]["default_kwh_per_hour"] == USUAL_KWH_PER_HOUR
     assert "default_kwh_per_hour" not in usual.parameters["profiles"]
     given.config["profiles"]["default_kwh_per_hour"] = 0.3
     (other,) = households.mechanisms(given.listed, given)
     assert other.parameters["profiles"]["default_kwh_per_hour"] == 0.3
     assert np.exp(settings_of(given.config).typical[0]) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("default", "low", "bounds"),
+    [(0.5, 0.01, (0.05, 15.0)), (2.0, 0.01, (0.05, 15.0)), (0.02, 0.0, (0.002, 0.6)), (0.02, -1.0, (0.05, 15.0))],
+)
+def test_homes_that_use_little_have_lower_bounds(town, default, low, bounds):
+    """Where the public guess says so; a plan says what it takes, of a list and of a number alone."""
+    given = town()
+    given.config["profiles"] |= {"default_kwh_per_hour": default, "clip_kwh_per_hour": [low, 20.0]}
+    assert settings_of(given.config).mean_kw == pytest.approx(bounds, rel=1e-12)
+    said = f"a home uses {24 * bounds[0]:.3g} to {24 * bounds[1]:.3g} kWh a day"
+    (released,) = households.mechanisms(given.listed, given)
+    assert released.plan.assumed == said
+    assert households.plan(given.config, N, 1).assumed == said
+    given.config["export"]["last_day"] = None
+    assert households.plan(given.config, N, 1).assumed == f"{said} and the period is a year"
+
+
+def test_homes_below_the_least_that_a_release_tells_contradict_it(town):
+    given = town()
+    settings, x = settings_of(given.config), vectors(given)
+    assert "the least that this release can tell" not in released(given, x)["README.md"].decode()
+    x.vectors[: N // 2, settings.names.index("log_mean_kw")] = np.log(settings.mean_kw[0])
+    page = released(town(household_epsilon=0.9), x)["README.md"].decode()
+    assert (
+        "use less than 1.8 kWh a day, where 1.2 is the least that this release can tell: real ones probably" in page
+    )
 
 
 def test_strata_are_asked_for_by_some_of_their_words(town):

@@ -34,6 +34,7 @@ from meterdp.ingest.inference.remarks import (
     feed_in_lost,
     implausible,
     large_use,
+    little_use,
     many_contradict,
     many_zeros,
     nearly_all_zero,
@@ -126,6 +127,7 @@ def looked_at(
         lost = (
             feed_in_lost(plausible, scale),
             many_zeros(plausible, scale),
+            little_use(plausible, scale),
             nearly_all_zero(plausible, most_zero, meter_list),
             large_use(plausible, scale, most_daily_kwh),
         )

@@ -42,6 +42,8 @@ _HARDLY_ANY, _MOST_OF = 0.1, 0.8
 _MANY_ZEROS = 0.1
 # Share of readings below zero that is no fault of a few meters.
 _NOTICEABLE = 0.001
+# What share of the energy has to be in readings below the lower bound of a scale.
+_LOST_AT_THE_BOUND = 0.01
 _NOTICEABLE_ENERGY = 0.01
 _NEARLY_SAME = 0.001
 # What homes with panels take and give in an hour, where nothing is known of them.
@@ -141,6 +143,22 @@ def many_zeros(trial: Trial, scale: LogScale) -> str | None:
         f"{zero / given:.0%} of readings are zero, for which the plain logarithm has no room: they become the lower "
         "bound of profiles.clip_kwh_per_hour, and means of released profiles and forecasts may be too high; if homes "
         "really use nothing, or meters count in large steps, see profiles.log_scale"
+    )
+
+
+def little_use(trial: Trial, scale: LogScale) -> str | None:
+    """Say how much energy is in readings so small that the lower bound of a scale takes them for zero; None if hardly
+    any is.
+    """
+    low, hours = scale.bounds_kwh[0], trial.settings.interval_minutes / 60
+    small = (trial.energy_kwh > 0) & (trial.energy_kwh <= low * hours)
+    lost = trial.energy_kwh[small].sum() / max(np.nansum(np.maximum(trial.energy_kwh, 0)), 1e-9)
+    if lost <= _LOST_AT_THE_BOUND:
+        return None
+    return (
+        f"{np.count_nonzero(small) / np.count_nonzero(~np.isnan(trial.energy_kwh)):.0%} of readings, with {lost:.0%} "
+        f"of the energy, are above zero and at most {low:g} kWh an hour (profiles.clip_kwh_per_hour), which a study "
+        "counts as zero and feeder totals as that much: see 'Homes that use little' in config/README.md"
     )
 
 
