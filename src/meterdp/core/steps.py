@@ -86,6 +86,7 @@ class StepReport(logging.Handler):
         self._steps = sum(jobs.values())
         self._trust_s = min(_TRUST_S, 0.1 * sum(count * self._seconds[rule] for rule, count in jobs.items()))
         self._worked_s, self._start, self._said = 0.0, clock(), -every_s
+        self._stopped: Callable[[], bool] = lambda: False
 
     def emit(self, record: logging.LogRecord) -> None:
         event = _event(record)
@@ -119,6 +120,8 @@ class StepReport(logging.Handler):
         return self._worked_s + self._begun_s() >= _FIRST_SHARE * (self._worked_s + left_s)
 
     def say(self) -> None:
+        if self._stopped():
+            return
         names = [name for _, name, _ in self._running.values()]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         done = self._steps - sum(self._left.values())
@@ -130,18 +133,26 @@ class StepReport(logging.Handler):
         self._said = self._clock()
 
     def listen(
-        self, logger: logging.Logger, instead: bool = False, refused: Callable[[], bool] = lambda: False
+        self,
+        logger: logging.Logger,
+        instead: bool = False,
+        refused: Callable[[], bool] = lambda: False,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """Follow Snakemake's logger until the process ends.
 
         With ``instead`` this stands on the terminal instead of what Snakemake counts. Once a job has ``refused`` its
-        input the terminal gets its sentence, and none of Snakemake's traces.
+        input the terminal gets its sentence, and none of Snakemake's traces. Once the run is ``stopped`` it gets
+        nothing more: jobs that were ended are no errors.
         """
+        self._stopped = stopped
         for handler in logger.handlers:
             if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
                 handler.addFilter(
                     lambda record: (
-                        not (instead and _counts(record)) and not (record.levelno >= logging.ERROR and refused())
+                        not stopped()
+                        and not (instead and _counts(record))
+                        and not (record.levelno >= logging.ERROR and refused())
                     )
                 )
         logger.addHandler(self)

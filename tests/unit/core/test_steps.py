@@ -109,6 +109,21 @@ def test_snakemakes_own_counting_stays_off_the_terminal_only(tmp_path):
     assert (tmp_path / "log").read_text() == "x\nSelect jobs to execute...\nNothing to be done\n"
 
 
+def test_a_stopped_run_says_no_more_on_the_terminal(tmp_path):
+    run, stopped = Run({"fit": 1}, lambda rule: 1.0), []
+    terminal, file = logging.StreamHandler((tmp_path / "terminal").open("w")), logging.FileHandler(tmp_path / "log")
+    run.logger.addHandler(terminal)
+    run.logger.addHandler(file)
+    run.report.listen(run.logger, stopped=lambda: bool(stopped))
+    run.logger.error("a job that failed by itself")
+    stopped.append(True)
+    run.start(1, "fit")
+    run.logger.error("a job that was ended")
+    terminal.flush()
+    assert (tmp_path / "terminal").read_text() == "a job that failed by itself\n" and run.lines == []
+    assert (tmp_path / "log").read_text() == "a job that failed by itself\nx\na job that was ended\n"
+
+
 def touch(folder, name):
     (folder / name).write_text(str(os.getpid()))
 
