@@ -259,7 +259,8 @@ def _highest(found: Consumption) -> np.ndarray:
 
 
 def _group_use(found: Consumption) -> Rows:
-    most, hour, each = _highest(found), found.calendar.minute_of_day // 60, found.each
+    most, each = _highest(found), found.each
+    minutes, slot = np.unique(found.calendar.minute_of_day, return_inverse=True)
     at = np.searchsorted(found.households, each["household"])
     rows = []
     for (column, entry), kw in zip(found.entries, found.entry_kw, strict=True):
@@ -267,7 +268,8 @@ def _group_use(found: Consumption) -> Rows:
         if not (own.any() and np.isfinite(kw[most]).any()):
             continue
         known = np.isfinite(kw)
-        by_hour = np.bincount(hour[known], kw[known], 24) / np.maximum(np.bincount(hour[known], minlength=24), 1)
+        count = np.bincount(slot[known], minlength=len(minutes))
+        by_slot = np.bincount(slot[known], kw[known], len(minutes)) / np.maximum(count, 1)
         rows.append(
             {
                 "list_column": column,
@@ -277,7 +279,7 @@ def _group_use(found: Consumption) -> Rows:
                 "median_kw": float(np.median(each["mean_kw"][own])),
                 "mean_kw": float(kw[known].mean()),
                 "at_peak_kw": float(np.nanmean(kw[most])),
-                "peak_hour_local": int(by_hour.argmax()),
+                "peak_minute_of_day_local": int(minutes[by_slot.argmax()]),
             }
         )
     return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}
