@@ -28,6 +28,7 @@ from meterdp.consumption.tables import (
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.together import group_peaks
 
 # Households of a group that peaks together; groups of a size share no household. Beside them stand single households.
 GROUP_SIZES = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -35,7 +36,7 @@ GROUPS = 20
 # Shares of the households of which quantiles are kept: enough for a histogram.
 SHARES = np.linspace(0, 1, 501)
 EXAMPLES = 6
-# An example, and a group in an interval, should have been read for the most part.
+# An example should have been read for the most part.
 READ = 0.8
 PEAK_SHARE = 0.01
 # A column of the list of meters with more entries, such as an address, makes no groups.
@@ -157,9 +158,7 @@ def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) ->
 
 
 def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
-    """Return the peaks of groups; intervals in which too few of one were read do not count, groups without any go."""
-    enough = count >= max(READ * size, 1)
-    peaks = np.where(enough, total / _MILLIWATTS / np.maximum(count, 1), -np.inf).max(axis=1)
+    peaks = group_peaks(total / _MILLIWATTS, count, size)
     return peaks[np.isfinite(peaks)]
 
 
