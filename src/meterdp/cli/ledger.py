@@ -26,7 +26,12 @@ def opened(path: Path):
 
     ledger = Ledger(path)
     if ledger.begins:
-        raise InputError("does not exist", file=path, hint="give the path of the ledger; the first release makes it")
+        raise InputError(
+            "does not exist",
+            file=path.absolute(),
+            hint="give the path of the ledger, as in release.ledger of the configuration, after the command; the "
+            "first release makes it",
+        )
     if not is_ledger(path):
         raise InputError("is not a ledger, or is damaged", file=path, hint="give the path of the ledger")
     return ledger

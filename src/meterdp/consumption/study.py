@@ -28,6 +28,7 @@ from meterdp.consumption.tables import (
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.together import group_peaks
 
 # Households of a group that peaks together; groups of a size share no household. Beside them stand single households.
 GROUP_SIZES = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -35,7 +36,7 @@ GROUPS = 20
 # Shares of the households of which quantiles are kept: enough for a histogram.
 SHARES = np.linspace(0, 1, 501)
 EXAMPLES = 6
-# An example, and a group in an interval, should have been read for the most part.
+# An example should have been read for the most part.
 READ = 0.8
 PEAK_SHARE = 0.01
 # A column of the list of meters with more entries, such as an address, makes no groups.
@@ -157,9 +158,7 @@ def _of_each(household: np.ndarray, power_kw: np.ndarray, calendar: Calendar) ->
 
 
 def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
-    """Return the peaks of groups; intervals in which too few of one were read do not count, groups without any go."""
-    enough = count >= max(READ * size, 1)
-    peaks = np.where(enough, total / _MILLIWATTS / np.maximum(count, 1), -np.inf).max(axis=1)
+    peaks = group_peaks(total / _MILLIWATTS, count, size)
     return peaks[np.isfinite(peaks)]
 
 
@@ -259,7 +258,8 @@ def _highest(found: Consumption) -> np.ndarray:
 
 
 def _group_use(found: Consumption) -> Rows:
-    most, hour, each = _highest(found), found.calendar.minute_of_day // 60, found.each
+    most, each = _highest(found), found.each
+    minutes, slot = np.unique(found.calendar.minute_of_day, return_inverse=True)
     at = np.searchsorted(found.households, each["household"])
     rows = []
     for (column, entry), kw in zip(found.entries, found.entry_kw, strict=True):
@@ -267,7 +267,8 @@ def _group_use(found: Consumption) -> Rows:
         if not (own.any() and np.isfinite(kw[most]).any()):
             continue
         known = np.isfinite(kw)
-        by_hour = np.bincount(hour[known], kw[known], 24) / np.maximum(np.bincount(hour[known], minlength=24), 1)
+        count = np.bincount(slot[known], minlength=len(minutes))
+        by_slot = np.bincount(slot[known], kw[known], len(minutes)) / np.maximum(count, 1)
         rows.append(
             {
                 "list_column": column,
@@ -277,7 +278,7 @@ def _group_use(found: Consumption) -> Rows:
                 "median_kw": float(np.median(each["mean_kw"][own])),
                 "mean_kw": float(kw[known].mean()),
                 "at_peak_kw": float(np.nanmean(kw[most])),
-                "peak_hour_local": int(by_hour.argmax()),
+                "peak_minute_of_day_local": int(minutes[by_slot.argmax()]),
             }
         )
     return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}

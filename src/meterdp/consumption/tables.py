@@ -74,7 +74,12 @@ GROUP_USE = Table(
         Column("median_kw", REAL, "kW", "mean power of the household in the middle"),
         Column("mean_kw", REAL, "kW", "mean power of a household"),
         Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
-        Column("peak_hour_local", INT, "h", "local hour of the day in which their mean load is highest"),
+        Column(
+            "peak_minute_of_day_local",
+            INT,
+            "min",
+            "local minute of the day at which the interval starts in which their mean load is highest",
+        ),
     ),
 )
 

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO, TypeVar
@@ -173,10 +173,14 @@ def progress(
 # To jobs for clearing up, then to Snakemake for clearing up after them.
 GRACE_S = 4.0
 EXIT_STATUS = 128 + signal.SIGTERM
+STOPPED = "Stopped. Finished steps are kept: run the same command to go on from there."
 
 
-def stop_on_sigterm() -> None:
-    """Make SIGTERM end the jobs of this process, then the process; call it when Snakemake has set its own handler."""
+def stop_on_sigterm() -> Callable[[], bool]:
+    """Make SIGTERM end the jobs of this process, then the process; call it when Snakemake has set its own handler.
+
+    Returns what tells whether that has begun.
+    """
     graceful = signal.getsignal(signal.SIGTERM)
     begun = threading.Event()
 
@@ -189,9 +193,11 @@ def stop_on_sigterm() -> None:
             threading.Thread(target=_end, daemon=True).start()
 
     signal.signal(signal.SIGTERM, handler)
+    return begun.is_set
 
 
 def _end() -> None:
+    print(f"\n{STOPPED}", file=sys.stderr, flush=True)
     _signal_children(signal.SIGTERM)
     end = time.monotonic() + GRACE_S
     while time.monotonic() < end and _children():

@@ -36,10 +36,10 @@ TYPICAL_S = {
     "simulate": 5,
 }
 OTHERWISE_S = 2.0
-# No estimate before this share of the work is done: it would not know the machine.
-_FIRST_SHARE = 0.05
-# The typical seconds are believed as if so many of them had been watched, or a tenth of all if that is less.
-_TRUST_S = 30.0
+# No estimate before this share of the work has ended: it would know neither the machine nor the size of the export.
+_FIRST_SHARE = 0.1
+# The typical seconds are believed as if so many of them had been watched, or this share of all if that is less.
+_TRUST_S, _TRUST_SHARE = 20.0, 0.06
 _MOST_NAMES = 4
 
 
@@ -84,8 +84,11 @@ class StepReport(logging.Handler):
         self._cores, self._write, self._clock, self._every_s = min(cores, 4), write, clock, every_s
         self._running: dict[int, tuple[str, str, float]] = {}
         self._steps = sum(jobs.values())
-        self._trust_s = min(_TRUST_S, 0.1 * sum(count * self._seconds[rule] for rule, count in jobs.items()))
-        self._worked_s, self._start, self._said = 0.0, clock(), -every_s
+        self._trust_s = min(_TRUST_S, _TRUST_SHARE * sum(count * self._seconds[rule] for rule, count in jobs.items()))
+        # Typical seconds of the jobs that have ended, and those they took.
+        self._worked_s = self._took_s = 0.0
+        self._start, self._said = clock(), -every_s
+        self._stopped: Callable[[], bool] = lambda: False
 
     def emit(self, record: logging.LogRecord) -> None:
         event = _event(record)
@@ -93,32 +96,44 @@ class StepReport(logging.Handler):
             words = getattr(record, "rule_msg", None) or record.rule_name
             self._running[record.jobid] = (record.rule_name, words[0].lower() + words[1:], self._clock())
         elif event in ("JOB_FINISHED", "JOB_ERROR"):
-            rule, _, _ = self._running.pop(getattr(record, "job_id", getattr(record, "jobid", None)), (None,) * 3)
+            rule, _, since = self._running.pop(getattr(record, "job_id", getattr(record, "jobid", None)), (None,) * 3)
             if event == "JOB_FINISHED" and rule in self._left:
                 self._left[rule] -= 1
                 self._worked_s += self._seconds[rule]
+                self._took_s += self._clock() - since
                 if not any(self._left.values()):
                     self._write(f"[{time.strftime('%H:%M:%S')}] all {self._steps} steps are done")
         if event and self._running and self._clock() - self._said >= self._every_s:
             self.say()
 
     def left_s(self) -> float:
-        """Return the seconds that may be left: typical work that remains, at the speed of this run so far."""
-        now = self._clock()
-        begun_s, all_s = self._begun_s(), sum(count * self._seconds[rule] for rule, count in self._left.items())
-        speed = (self._worked_s + begun_s + self._trust_s) / (now - self._start + self._trust_s / self._cores)
-        return max(all_s - begun_s, 0.0) / speed
+        """Return the seconds that may be left: typical work that remains, as slow as that of this run so far.
 
-    def _begun_s(self) -> float:
-        """Return the typical seconds of running jobs that are behind them, never quite all."""
+        A job that runs for longer than it would then have taken shows how slow the run is, too.
+        """
         now = self._clock()
-        return sum(min(now - since, 0.9 * self._seconds.get(rule, 0.0)) for rule, _, since in self._running.values())
+        running = [(self._seconds.get(rule, 0.0), now - since) for rule, _, since in self._running.values()]
+        worked_s, took_s = self._worked_s + self._trust_s, self._took_s + self._trust_s
+        late = [(typical, took) for typical, took in running if took > typical * took_s / worked_s]
+        slowness = (took_s + sum(took for _, took in late)) / (worked_s + sum(typical for typical, _ in late))
+        # Never quite all of a running job is behind it.
+        begun = [(slowness * typical, min(took, 0.9 * slowness * typical)) for typical, took in running]
+        own_s = [whole - behind for whole, behind in begun]
+        busy_s = self._took_s + sum(took for _, took in running)
+        at_once = (busy_s + self._trust_s) / (now - self._start + self._trust_s / self._cores)
+        left_s = slowness * self._typical_left_s() - sum(behind for _, behind in begun)
+        # Not before the longest of the running jobs ends.
+        return max(left_s / at_once, *own_s, 0.0)
+
+    def _typical_left_s(self) -> float:
+        return sum(count * self._seconds[rule] for rule, count in self._left.items())
 
     def _known(self) -> bool:
-        left_s = sum(count * self._seconds[rule] for rule, count in self._left.items())
-        return self._worked_s + self._begun_s() >= _FIRST_SHARE * (self._worked_s + left_s)
+        return self._worked_s >= _FIRST_SHARE * (self._worked_s + self._typical_left_s())
 
     def say(self) -> None:
+        if self._stopped():
+            return
         names = [name for _, name, _ in self._running.values()]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         done = self._steps - sum(self._left.values())
@@ -130,18 +145,26 @@ class StepReport(logging.Handler):
         self._said = self._clock()
 
     def listen(
-        self, logger: logging.Logger, instead: bool = False, refused: Callable[[], bool] = lambda: False
+        self,
+        logger: logging.Logger,
+        instead: bool = False,
+        refused: Callable[[], bool] = lambda: False,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """Follow Snakemake's logger until the process ends.
 
         With ``instead`` this stands on the terminal instead of what Snakemake counts. Once a job has ``refused`` its
-        input the terminal gets its sentence, and none of Snakemake's traces.
+        input the terminal gets its sentence, and none of Snakemake's traces. Once the run is ``stopped`` it gets
+        nothing more: jobs that were ended are no errors.
         """
+        self._stopped = stopped
         for handler in logger.handlers:
             if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
                 handler.addFilter(
                     lambda record: (
-                        not (instead and _counts(record)) and not (record.levelno >= logging.ERROR and refused())
+                        not stopped()
+                        and not (instead and _counts(record))
+                        and not (record.levelno >= logging.ERROR and refused())
                     )
                 )
         logger.addHandler(self)

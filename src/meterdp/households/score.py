@@ -19,6 +19,7 @@ from meterdp.households.closeness import membership_odds, nearest
 from meterdp.households.columns import Columns
 from meterdp.households.correlations import lag_products, lags_of
 from meterdp.households.vector import VectorSettings, household_vectors
+from meterdp.profiles.together import group_peaks
 
 QUANTILES = (0.1, 0.5, 0.9)
 GROUP_SIZES = (1, 10, 50, 100)
@@ -167,12 +168,16 @@ class _Loads:
     @property
     def found(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean peak of the groups of every size, and the mean load of all, kW."""
-        known = self._members[:, : self._seen].sum(axis=1, keepdims=True) - self._missing
-        # A mean of few is no load of the group: it would peak where hardly anybody was read.
-        enough = (known >= self._members.sum(axis=1, keepdims=True) / 2) & (known > 0)
-        means = np.divide(self._sum, known, out=np.full(self._sum.shape, np.nan), where=enough)
-        peaks = np.nanmax(means, axis=1)
-        return np.array([p.mean() for p in np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS))]), means[-1]
+        size = self._members.sum(axis=1, keepdims=True)
+        known = np.broadcast_to(
+            self._members[:, : self._seen].sum(axis=1, keepdims=True) - self._missing, self._sum.shape
+        )
+        peaks = group_peaks(self._sum, known, size)
+        of_size = (p[np.isfinite(p)] for p in np.split(peaks, np.arange(GROUPS, len(peaks), GROUPS)))
+        # A mean of few is no load of all.
+        enough = (known[-1] >= size[-1] / 2) & (known[-1] > 0)
+        load = np.divide(self._sum[-1], known[-1], out=np.full(len(known[-1]), np.nan), where=enough)
+        return np.array([p.mean() if len(p) else np.nan for p in of_size]), load
 
 
 def _of_household(kw: np.ndarray, known: np.ndarray, settings: VectorSettings) -> list:

@@ -54,6 +54,8 @@ _BARS, _SHOWN_SHARE = 30, 0.95
 # Months of a season, and how many days of it make a panel.
 _SEASONS = ((12, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
 _DAYS_OF_SEASON = 14
+# Fewer months make no line.
+_FEWEST_MONTHS = 3
 # Times as much load in one season as in another that is worth a sentence.
 _DIFFERENT_SEASONS = 1.03
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
@@ -330,7 +332,7 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
             "kWh a day, median": lambda row: significant(24 * row.median_kw),
             "mean": lambda row: significant(24 * row.mean_kw),
             "share of energy": lambda row: percent(row.share),
-            "load is highest at": lambda row: _clock(row.peak_hour_local),
+            "load is highest at": lambda row: _clock(row.peak_minute_of_day_local / 60),
             "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
         },
         words=2,
@@ -345,36 +347,48 @@ GRIDS = {"groups": groups_grid}
     category=CONSUMPTION,
     may_be_empty=True,
     look_for="Where lines cross, groups also differ in when they use energy.",
-    alternative="Mean power by hour of the day and daily energy by month, a line for each group of households.",
+    alternative=(
+        "Mean power by hour of the day, and of three months or more daily energy by month, a line for each group of "
+        "households."
+    ),
 )
 def use_of_groups(data: pd.DataFrame, output) -> None:
-    """Draw the mean power of groups by hour of the day, and their daily energy by month."""
+    """Draw the mean power of groups by hour of the day and, of enough months, their daily energy by month."""
     columns = list(data["list_column"].unique())[:_MOST_COLUMNS]
     with canvas(output, "When do groups of households use electricity?", 0.5 + 2.9 * max(len(columns), 1)) as drawing:
-        grid = panels(drawing, 2 * max(len(columns), 1), 2)
-        for number, column in enumerate(columns):
-            left, right = grid[2 * number : 2 * number + 2]
+        by = ["hour_of_day_local"] + ["month_local"] * (data["month_local"].nunique() >= _FEWEST_MONTHS)
+        grid = np.array(panels(drawing, len(by) * max(len(columns), 1), len(by))).reshape(-1, len(by))
+        for column, row in zip(columns, grid, strict=False):
             of_column = data[data["list_column"] == column]
-            by_hour, by_month = (_mean_of(of_column, by) for by in ("hour_of_day_local", "month_local"))
-            for place, entry in enumerate(by_hour):
-                line = {"color": _ENTRY_COLOURS[place % len(_ENTRY_COLOURS)], "label": entry}
-                line["linestyle"] = "-" if place < len(_ENTRY_COLOURS) else "--"
-                left.plot(by_hour.index + 0.5, by_hour[entry], **line)
-                right.plot(by_month.index, 24 * by_month[entry], marker="o", markersize=4, **line)
-            _strips_of(left, [*by_hour.index, 24], by_hour, [f"{hour:02d}:00" for hour in by_hour.index], "kW")
-            months = [f"{date(2000, month, 1):%B}" for month in by_month.index]
-            edges = [*(by_month.index - 0.5), by_month.index[-1] + 0.5]
-            _strips_of(right, edges, 24 * by_month, months, "kWh a day")
-            left.set(
-                title=f"{column}: at what hour?", xlabel="hour of the day", ylabel="kW per household", xlim=(0, 24)
-            )
-            left.set_xticks(_HOURS)
-            right.set(title=f"{column}: in which months?", ylabel="kWh a day per household")
-            right.set_xticks(by_month.index, [name[0] for name in months])
-            right.set_xlim(edges[0], edges[-1])
-            for axes in (left, right):
+            _hours_of_entries(row[0], column, _mean_of(of_column, by[0]))
+            if len(by) == 2:
+                _months_of_entries(row[1], column, _mean_of(of_column, by[1]))
+            for axes in row:
                 axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-            right.legend(*left.get_legend_handles_labels(), fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+            handles = row[0].get_legend_handles_labels()
+            row[-1].legend(*handles, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def _hours_of_entries(axes: Axes, column: str, kw: pd.DataFrame) -> None:
+    _lines_of_entries(axes, kw.index + 0.5, kw)
+    _strips_of(axes, [*kw.index, 24], kw, [f"{hour:02d}:00" for hour in kw.index], "kW")
+    axes.set(title=f"{column}: at what hour?", xlabel="hour of the day", ylabel="kW per household", xlim=(0, 24))
+    axes.set_xticks(_HOURS)
+
+
+def _months_of_entries(axes: Axes, column: str, kw: pd.DataFrame) -> None:
+    _lines_of_entries(axes, kw.index, 24 * kw, marker="o", markersize=4)
+    months = [f"{date(2000, month, 1):%B}" for month in kw.index]
+    edges = [*(kw.index - 0.5), kw.index[-1] + 0.5]
+    _strips_of(axes, edges, 24 * kw, months, "kWh a day")
+    axes.set(title=f"{column}: in which months?", ylabel="kWh a day per household", xlim=(edges[0], edges[-1]))
+    axes.set_xticks(kw.index, [name[0] for name in months])
+
+
+def _lines_of_entries(axes: Axes, at: Sequence, values: pd.DataFrame, **style) -> None:
+    for place, entry in enumerate(values):
+        line = {"color": _ENTRY_COLOURS[place % len(_ENTRY_COLOURS)], "label": entry}
+        axes.plot(at, values[entry], linestyle="-" if place < len(_ENTRY_COLOURS) else "--", **line, **style)
 
 
 def _mean_of(data: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +130,8 @@ def write_ledger_page(ledger: Ledger, output) -> None:
             budget=picture(budget, budget_over_time) if found else None,
             delta=f"{DELTAS[0]:g}",
             most=most_by_period(ledger),
+            drawn_on=f"{datetime.now(UTC):%Y-%m-%d}",
+            path=ledger.path,
         )
 
 

@@ -137,8 +137,10 @@ def test_groups_of_the_list_are_told_with_their_peaks_and_how_many_are_left_out(
         assert row.median_kw == pytest.approx(homes.median(), abs=MILLIWATT)
         assert row.mean_kw == pytest.approx(of_start.mean(), abs=MILLIWATT)
         assert row.at_peak_kw == pytest.approx(of_start.reindex(most).mean(), abs=MILLIWATT)
-        hour = of_start.index.tz_convert("Europe/Berlin").hour
-        assert row.peak_hour_local == of_start.groupby(hour).mean().idxmax()
+        local = of_start.index.tz_convert("Europe/Berlin")
+        at = of_start.groupby(60 * local.hour + local.minute).mean()
+        # On the grid of the intervals, as the sentence on the load of all.
+        assert row.peak_minute_of_day_local == at.idxmax()
         assert row.left_out_count == LISTED[row.entry] - len(homes)
 
 

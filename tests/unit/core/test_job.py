@@ -13,7 +13,7 @@ import pytest
 import sklearn.cluster  # noqa: F401  (brings OpenMP)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from meterdp.core.job import GRACE_S, REFUSAL, job, progress
+from meterdp.core.job import GRACE_S, REFUSAL, STOPPED, job, progress
 from meterdp.errors import InputError
 from meterdp.forecasting import arma
 
@@ -142,14 +142,15 @@ jobs = [
 ]
 for job in jobs:
     job.stdout.readline()
-stop.stop_on_sigterm()
+stopped = stop.stop_on_sigterm()
+assert not stopped()
 with lock:
     # Only now may the signal come: its handler would take the lock first and keep it.
     print(*(job.pid for job in jobs), flush=True)
     if {ends}:
         for job in jobs:
             job.wait()
-        print(*(job.returncode for job in jobs), flush=True)
+        print(*(job.returncode for job in jobs), stopped(), flush=True)
     else:
         time.sleep(600)
 """
@@ -159,12 +160,13 @@ def end(actions, ends):
     process = subprocess.Popen(
         [sys.executable, "-c", RUN.replace("{actions}", repr(actions)).replace("{ends}", repr(ends))
          .replace("{{action}}", "{action}")],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     children = list(map(int, process.stdout.readline().split()))
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=60)
+    output, said = process.communicate(timeout=60)
+    assert said.strip() == STOPPED
     deadline = time.monotonic() + 60
     while any(map(psutil.pid_exists, children)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -178,7 +180,7 @@ def test_a_run_that_hangs_is_ended_with_its_jobs(actions):
 
 
 def test_a_run_that_ends_by_itself_sees_how_its_jobs_ended():
-    assert end(["SIG_DFL", "SIG_IGN"], ends=True) == (0, ["-15", "-9"])
+    assert end(["SIG_DFL", "SIG_IGN"], ends=True) == (0, ["-15", "-9", "True"])
 
 
 def test_all_of_it_takes_less_than_ten_seconds():

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 from enum import Enum
 
+import numpy as np
 import pytest
 
 from meterdp.core.steps import OTHERWISE_S, TYPICAL_S, StepReport, in_processes, seconds_per_job, sentence
@@ -67,6 +68,38 @@ def test_the_estimate_follows_the_speed_of_the_run(speed):
     assert run.report.left_s() == pytest.approx(50 * 30.0 / speed, rel=0.1)
 
 
+STUDY = (
+    "ingest profile_shard profile_shard profile_shard profile_shard household_study feeder_study fit_mixture "
+    "group_forecast consumption forecast forecast forecast forecast vary_mixture fidelity compare_forecasters "
+    "design_noise delta_curves draw"
+).split()
+OF_A_YEAR = {"ingest": 20, "profile_shard": 12, "consumption": 12, "forecast": 8} | {"household_study": 4}
+
+
+@pytest.mark.parametrize("slowness", [OF_A_YEAR, dict.fromkeys(STUDY, 4), {}])
+def test_what_is_said_first_is_no_promise_that_grows(slowness):
+    """Steps that take longer by their own factors, as with a large export, or all of them; two at a time."""
+    typical = {rule: TYPICAL_S.get(rule, OTHERWISE_S) for rule in STUDY}
+    run = Run({rule: STUDY.count(rule) for rule in STUDY}, typical.get, cores=2)
+    waiting, ends, said = list(enumerate(STUDY)), {}, []
+    while waiting or ends:
+        while waiting and len(ends) < 2:
+            jobid, rule = waiting.pop(0)
+            ends[jobid] = run.now + typical[rule] * slowness.get(rule, 1)
+            run.start(jobid, rule)
+        run.now += 1
+        # Nothing is said before.
+        if run.lines and " left;" in run.lines[-1]:
+            said.append((run.now, run.report.left_s()))
+        for jobid in [jobid for jobid, end in ends.items() if end <= run.now]:
+            del ends[jobid]
+            run.finish(jobid)
+    assert len(said) > 0.6 * run.now
+    assert all(left >= 0.5 * (run.now - at) for at, left in said)
+    lowest = np.minimum.accumulate([left for _, left in said])
+    assert all(left < 1.4 * least + 15 for (_, left), least in zip(said, lowest, strict=True))
+
+
 def test_a_slow_machine_is_noticed_in_a_short_run():
     """Ten times slower than the typical seconds say, as with a large export."""
     run = Run({"fit": 8}, lambda rule: 2.0, cores=2)
@@ -107,6 +140,21 @@ def test_snakemakes_own_counting_stays_off_the_terminal_only(tmp_path):
     terminal.flush()
     assert (tmp_path / "terminal").read_text() == "Nothing to be done\n"
     assert (tmp_path / "log").read_text() == "x\nSelect jobs to execute...\nNothing to be done\n"
+
+
+def test_a_stopped_run_says_no_more_on_the_terminal(tmp_path):
+    run, stopped = Run({"fit": 1}, lambda rule: 1.0), []
+    terminal, file = logging.StreamHandler((tmp_path / "terminal").open("w")), logging.FileHandler(tmp_path / "log")
+    run.logger.addHandler(terminal)
+    run.logger.addHandler(file)
+    run.report.listen(run.logger, stopped=lambda: bool(stopped))
+    run.logger.error("a job that failed by itself")
+    stopped.append(True)
+    run.start(1, "fit")
+    run.logger.error("a job that was ended")
+    terminal.flush()
+    assert (tmp_path / "terminal").read_text() == "a job that failed by itself\n" and run.lines == []
+    assert (tmp_path / "log").read_text() == "a job that failed by itself\nx\na job that was ended\n"
 
 
 def touch(folder, name):

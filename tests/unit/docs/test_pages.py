@@ -118,7 +118,7 @@ def code_of_exports(repository):
 
 
 def test_a_column_per_meter_becomes_a_row_per_reading(code_of_exports, tmp_path):
-    code, _ = code_of_exports
+    code, *_ = code_of_exports
     wide = 'time,007,8\n2020-01-01 00:00,1.50,\n2020-01-01 00:15,"2,5",3\n'
     (tmp_path / "wide.csv").write_text(wide)
     subprocess.run([warm_python(), "-c", code], cwd=tmp_path, check=True)
@@ -131,8 +131,29 @@ def test_a_column_per_meter_becomes_a_row_per_reading(code_of_exports, tmp_path)
     ]
 
 
+def test_rows_of_two_registers_become_net_load(code_of_exports, tmp_path):
+    _, code, _ = code_of_exports
+    rows = [f"007,2020-01-01 00:{at},{of}" for at, of in (("00", "IMP,1.5"), ("00", "EXP,0.25"), ("30", "EXP,2"))]
+    rows += ["007,2020-01-01 00:30,IMP,0.1", "007,2020-01-01 01:00,IMP,4", "8,2020-01-01 00:00,IMP,3"]
+
+    def done():
+        (tmp_path / "registers.csv").write_text("\n".join(["meter_id,interval_start,register,kwh", *rows]))
+        return subprocess.run([warm_python(), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done().returncode == 0
+    assert (tmp_path / "net.csv").read_text().splitlines() == [
+        "meter_id,interval_start,kwh",
+        "007,2020-01-01 00:00,1.25",
+        "007,2020-01-01 00:30,-1.9",
+        "007,2020-01-01 01:00,",
+        "8,2020-01-01 00:00,3.0",
+    ]
+    rows.append(rows[0])
+    assert "a reading comes twice" in done().stderr
+
+
 def test_accounts_of_meters_become_a_list_of_service_points(code_of_exports, tmp_path):
-    _, code = code_of_exports
+    *_, code = code_of_exports
     rows = ["meter_no,service_point,rate_class,feeder", "007,01,R,F1", "008,02,R,F1", "009,01,R,F1"]
 
     def done():

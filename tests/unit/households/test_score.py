@@ -8,10 +8,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import LinearRegression
 
+from meterdp.consumption.study import Consumption
 from meterdp.households.closeness import membership_odds, nearest
 from meterdp.households.score import compare, floors, membership, summarise, with_floors
 from meterdp.households.vector import VectorSettings
-from tests.unit.households.homes import YEAR, seasonal
+from tests.unit.households.homes import EIGHT_WEEKS, YEAR, seasonal
 
 SETTINGS = VectorSettings(YEAR)
 
@@ -79,6 +80,24 @@ def test_diversified_peaks_are_means_over_groups(homes, summary):
     assert summary.group_sizes == [1, 10, 12]
     assert summary.group_peak_kw[1] == pytest.approx(np.mean(groups), rel=0.01)
     assert summary.group_peak_kw[2] == pytest.approx(np.nanmean(homes, axis=0).max())
+
+
+def test_homes_that_are_not_read_at_the_same_time_raise_no_peak():
+    """Oracle: the same homes with all their readings; and the rule, one group and interval after the other."""
+    rng = np.random.default_rng(4)
+    complete = rng.gamma(0.5, 1.0, (40, EIGHT_WEEKS.slot_count))
+    gaps = complete.copy()
+    gaps[:, ::2][rng.random(gaps[:, ::2].shape) < 0.4] = np.nan
+    settings = VectorSettings(EIGHT_WEEKS)
+    found, whole = (summarise([kwh], 40, settings).group_peak_kw for kwh in (gaps, complete))
+    assert found[1:] == pytest.approx(whole[1:], rel=0.03)
+    all_homes = [column[np.isfinite(column)] for column in gaps.T]
+    most = max(map(len, all_homes))
+    assert found[-1] == pytest.approx(max(column.mean() for column in all_homes if len(column) >= 0.8 * most))
+    # The study of consumption says the same of the same groups.
+    consumption = Consumption(np.arange(40), np.zeros(40, int))
+    consumption.add(np.arange(40), gaps, EIGHT_WEEKS)
+    assert found[-1] == pytest.approx(dict(consumption.group_peaks_kw())[40][0], abs=1e-6)
 
 
 def test_floors_are_beside_every_row(homes, summary):

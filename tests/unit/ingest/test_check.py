@@ -1297,6 +1297,8 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     said = capsys.readouterr().out
     assert "values that only rise" in said and "the stamp of the later one" in said and "export.unit to" not in said
     assert "A configuration to use once this is corrected:" in said
+    # A large number on it is neither what a home uses nor a word for a missing reading.
+    assert "a typical meter uses" not in said and "export.missing_words" not in said
     counter["kwh"] = counter.groupby("meter_id")["kwh"].diff().round(3)
     counter.dropna().to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)

@@ -162,6 +162,13 @@ def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
     assert float(stated) == pytest.approx(100 / (1 + np.exp(-epsilon)), abs=0.1)
 
 
+def test_without_a_path_it_says_which_file_it_looked_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["ledger", "show"]) == 1
+    said = capsys.readouterr().err
+    assert f"{tmp_path}/meterdp-ledger.sqlite: does not exist" in said and "release.ledger" in said
+
+
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
     assert "does not exist; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -421,7 +421,7 @@ def group_use() -> pd.DataFrame:
             "median_kw": [0.3, 0.8, 0.4, 0.9],
             "mean_kw": [0.35, 0.9, 0.45, 1.1],
             "at_peak_kw": [0.6, 1.9, 0.9, 1.5],
-            "peak_hour_local": [19, 18, 18, 23],
+            "peak_minute_of_day_local": [1140, 1110, 1110, 1380],
         }
     )
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -14,6 +15,7 @@ from matplotlib.lines import Line2D
 from meterdp.errors import InputError
 from meterdp.pages.numbers import significant
 from meterdp.report import cost, densities, style
+from meterdp.report.consumption import use_of_groups
 from meterdp.report.registry import FIGURES, figure_of
 from tests.unit.report import made_up
 from tests.unit.report.conftest import axes_of, draw_all, is_svg, texts_of
@@ -52,6 +54,16 @@ def test_the_last_bar_of_a_histogram_says_that_it_holds_all_above(shown):
         assert label.get_text() == f"{significant(last.get_x(), 2)} or more"
         assert label.get_position()[1] == last.get_height() > 2 * axes.patches[-2].get_height()
     assert "or more" not in "".join(text.get_text() for text in right.texts)
+
+
+@pytest.mark.parametrize("months", [1, 2, 3])
+def test_groups_are_drawn_by_month_only_where_months_make_a_line(draw, months):
+    data = made_up.group_profiles()
+    data = pd.concat([data, data.assign(list_column="tariff")])
+    panels = axes_of(draw(use_of_groups, data[data["month_local"] <= months]))
+    titles = [axes.get_title("left") for axes in panels]
+    kinds = ["at what hour?", "in which months?"][: 1 + (months > 2)]
+    assert titles == [f"{column}: {kind}" for column in ("dwelling", "tariff") for kind in kinds]
 
 
 def test_the_registries_are_read_without_importing_matplotlib():

@@ -84,6 +84,15 @@ def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path
     assert not re.search(r"(src|href)=.(?!data:|#)", text), "it asks for nothing"
 
 
+def test_the_page_says_of_which_day_it_is_and_how_to_see_what_came_later(ledger, tmp_path):
+    days = [f"{datetime.now(UTC):%Y-%m-%d}"]
+    page.write_ledger_page(ledger, tmp_path / "ledger.html")
+    days.append(f"{datetime.now(UTC):%Y-%m-%d}")
+    text = (tmp_path / "ledger.html").read_text()
+    assert re.search(r"was drawn on (\S+) \(UTC\)", text)[1] in days
+    assert f"<code>meterdp ledger show {ledger.path}</code>" in text
+
+
 def test_one_month_has_nothing_to_be_compared_with(tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite")
     release(ledger, 1, -1.0)

@@ -523,10 +523,12 @@ def _numbers(trial: Trial, zone: str) -> list[str]:
     first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
     part = "" if trial.whole else " (first rows only)"
     daily = daily_kwh(trial.energy_kwh, settings.interval_minutes)
+    # What a register shows is not used in an interval.
+    use = "" if only_rises(trial.energy_kwh) else f"; a typical meter uses {daily:.3g} kWh a day"
     return [
         f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
         f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({_days_of(trial)} days)",
-        f"  in {settings.unit}; a typical meter uses {daily:.3g} kWh a day",
+        f"  in {settings.unit}{use}",
     ]
 
 

@@ -20,7 +20,7 @@ from meterdp.ingest.dense import (
     USED,
 )
 from meterdp.ingest.fields import hours_hint
-from meterdp.ingest.findings import steps_minutes
+from meterdp.ingest.findings import only_rises, steps_minutes
 from meterdp.ingest.inference.first_readings import Beginnings, span_us
 from meterdp.ingest.inference.trial import FEWEST_GAPS, Trial
 from meterdp.ingest.inference.zone import CLOCKS, local_changes
@@ -183,13 +183,16 @@ def nearly_all_zero(trial: Trial, most_zero: float, meter_list: MeterList | None
 
 def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str | None]:
     """Return a trial without the readings that quality rules take as missing, as their power is none of a home, and
-    say how many there are, of how many meters; None if none.
+    say how many there are, of how many meters; None if none, or if the readings are those of a register, not power.
     """
     (low, high), hours = power_kw, trial.settings.interval_minutes / 60
     kwh = trial.energy_kwh
     outside = (kwh < low * hours) | (kwh > high * hours)
     if not (of := int(outside.sum())):
         return trial, None
+    without = replace(trial, energy_kwh=np.where(outside, np.nan, kwh))
+    if only_rises(kwh):
+        return without, None
     # The same code in parts of an interval that are added up is no longer quite the same.
     amount = np.abs(kwh[outside])
     same = int((amount > (1 - _NEARLY_SAME) * amount.max()).sum())
@@ -202,7 +205,7 @@ def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str
     if same > 1:
         those = "all of them are" if same == of else f"{same:,} of them, the largest, are"
         said += f"; {those} one number: if it stands for a missing reading, add it to export.missing_words"
-    return replace(trial, energy_kwh=np.where(outside, np.nan, kwh)), said
+    return without, said
 
 
 def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> str | None:
