@@ -310,8 +310,8 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
 
 
 def _contradicted(vectors: np.ndarray, settings: VectorSettings) -> str | None:
-    """Say how many of the synthetic vectors, (n, d), are those of homes without usable readings, or use the least
-    that can be told, if many are."""
+    """Say how many of the synthetic vectors, (n, d), are those of homes without usable readings, or hardly more
+    than the least that counts, if many are."""
     differs = settings.in_half_widths(vectors) - settings.in_half_widths(settings.typical[None])
     like = np.sqrt((differs**2).mean(axis=1)) < _LIKE_THE_DEFAULT
     least_kw = settings.mean_kw[0]
