@@ -34,8 +34,6 @@ CASES = {
     "federated": {},
     "secure_sum": {},
     "edge_masks": {},
-    "subspace": {},
-    "subspace, complete graph": {"graph": "complete"},
 }
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
