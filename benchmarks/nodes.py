@@ -65,7 +65,7 @@ def in_one_process(configs: list[Path]) -> tuple[dict, float]:
     scheme, floor = Federated(ring(len(parts))), agreed["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(d), 1, scheme, eigenvalue_floor=floor).mixture
     start = start_from(pooled, agreed["classes"], floor)
-    run = distributed_em(parts, start, agreed["iterations"], scheme, agreed["update"], floor)
+    run = distributed_em(parts, start, agreed["iterations"], scheme, eigenvalue_floor=floor)
     return mixture_columns(run.mixture), time.perf_counter() - begin
 
 

@@ -309,7 +309,7 @@ def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, 
     ("changes", "words"),
     [
         ({"classes": 3}, "have different agreements: classes, so"),
-        ({"eigenvalue_floor": 0.01, "update": "printed"}, "have different agreements: update, eigenvalue_floor, so"),
+        ({"eigenvalue_floor": 0.01, "iterations": 3}, "have different agreements: iterations, eigenvalue_floor, so"),
         ({"graph": "complete"}, "have different agreements: graph, so"),
         ({"scheme": "secure_sum"}, "have different agreements: scheme, constants, so"),
         ({"hours": 4}, "have different agreements: profiles, so"),
