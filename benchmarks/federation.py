@@ -29,7 +29,6 @@ from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ALONE, Shares
 
 CIRCUITS, EPSILONS, DRAWS, SEED = 12, (1.0, 2.0, 4.0), 100, 777
-# Masks on edges leave what subspace leaves with large masks.
 SCHEMES = {"edge_masks": (0, 1, 3, 6), "secure_sum": (0, 1, 3, 6), "federated": (0,)}
 
 

@@ -28,33 +28,31 @@ from meterdp.privacy.periods import interval_of
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 
-# Meters, releases, lists they are about, files of each, whether labels are drawn.
+# Meters, releases, lists they are about, files of each.
 CASES = [
-    (1_409, 10, 1, 1_409, False),
-    (1_409, 1_000, 1, 2, False),
-    (1_409, 1_000, 100, 2, True),
-    (100_000, 100, 100, 2, False),
-    (1_000_000, 100, 100, 2, True),
+    (1_409, 10, 1, 1_409),
+    (1_409, 1_000, 1, 2),
+    (1_409, 1_000, 100, 2),
+    (100_000, 100, 100, 2),
+    (1_000_000, 100, 100, 2),
 ]
 GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "synthetic", "none", "sound")
 ACCOUNT, CAP = PrivacyBudget("", "replace_one", "town", "2026"), Limit(8.0, 1e-6)
 PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
-LABELS = (0.02, 4)
 ROUNDS = 3  # of measurements, the best of which counts
 
 
-def request(number: int, which: int, meters: list[str], labels: bool) -> Request:
+def request(number: int, which: int, meters: list[str]) -> Request:
     """Return one of many releases that all fit; a list of meters is known again by the digest of its file."""
-    planned = Charge(0.0, 1e-16, ((*LABELS, 50),) if labels else ())
-    charge = Charge(0.002 * (1 + number % 7), 1e-18, ((*LABELS, 1),) if labels and number % 25 == 0 else ())
+    charge = Charge(0.002 * (1 + number % 7), 1e-18)
     words = {"artefact": "mixture", "mechanism": "sound", "number": number}
     days = ("2026-01-01", "2026-01-31")
-    return Request(ACCOUNT, words, charge, days, meters, PERIOD, planned=planned, former_lists=(f"list {which}",))
+    return Request(ACCOUNT, words, charge, days, meters, PERIOD, former_lists=(f"list {which}",))
 
 
 def make(folder: Path, case: tuple) -> None:
     """Make the ledger of a case; names are hashed once for all lists, which takes seconds for a million of them."""
-    count, releases, lists, files, labels = case
+    count, releases, lists, files = case
     generator, every = np.random.default_rng(1), np.zeros(0)
     ledger, drawn = Ledger(folder / "ledger.sqlite"), {f"{n:04d}.parquet": os.urandom(9000) for n in range(files)}
 
@@ -68,7 +66,7 @@ def make(folder: Path, case: tuple) -> None:
     ledger_file.hashed = hashed
     for number in range(releases):
         meters = names(count) if number == 0 else ["a meter"]
-        asked = request(number, number % lists, meters, labels)
+        asked = request(number, number % lists, meters)
         part = Part(asked, GUARANTEE, FEWEST_HOUSEHOLDS, lambda *_: drawn, lambda files, _: files)
         release([part], None, ledger, CAP)
 
@@ -86,9 +84,9 @@ def peak_mb() -> float:
 
 def measured(folder: Path, case: tuple) -> dict:
     """Return seconds and megabytes of opening, of one more release of all meters, and of reading everything."""
-    count, releases, _, _, labels = case
+    count, releases, _, _ = case
     ledger = Ledger(folder / "ledger.sqlite")
-    one_more = request(releases, 0, names(count), labels)
+    one_more = request(releases, 0, names(count))
     before = peak_mb()
     seconds = {"open": [], "check": [], "verify": []}
     for _ in range(ROUNDS):
@@ -114,15 +112,14 @@ def main() -> None:
     """Measure and write the table."""
     rows = []
     for case in CASES:
-        meters, releases, lists, files, labels = case
+        meters, releases, lists, files = case
         with tempfile.TemporaryDirectory() as folder:
             make(Path(folder), case)
             words = [sys.executable, __file__, folder, json.dumps(case)]
             said = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
         rows.append(
             {
-                "case": f"{meters:,} meters, {releases:,} releases of {files:,} files, {lists} lists"
-                + (", labels drawn" if labels else ""),
+                "case": f"{meters:,} meters, {releases:,} releases of {files:,} files, {lists} lists",
                 "ours_s": said["open"],
                 "other": "reading every event, list and file",
                 "other_s": said["verify"],

@@ -34,8 +34,6 @@ CASES = {
     "federated": {},
     "secure_sum": {},
     "edge_masks": {},
-    "subspace": {},
-    "subspace, complete graph": {"graph": "complete"},
 }
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -67,7 +65,7 @@ def in_one_process(configs: list[Path]) -> tuple[dict, float]:
     scheme, floor = Federated(ring(len(parts))), agreed["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(d), 1, scheme, eigenvalue_floor=floor).mixture
     start = start_from(pooled, agreed["classes"], floor)
-    run = distributed_em(parts, start, agreed["iterations"], scheme, agreed["update"], floor)
+    run = distributed_em(parts, start, agreed["iterations"], scheme, eigenvalue_floor=floor)
     return mixture_columns(run.mixture), time.perf_counter() - begin
 
 

@@ -119,7 +119,7 @@ def make_nodes(folder: Path, exports: dict[str, dict], **agreed) -> dict[str, Pa
 
 def main() -> None:
     """Make all of it for the default export."""
-    folder, scheme = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else "subspace"
+    folder, scheme = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else "edge_masks"
     folder.mkdir(parents=True, exist_ok=True)
     for config in make_nodes(folder, make_exports(folder), scheme=scheme).values():
         print(f"meterdp node {config} &")

@@ -7,12 +7,13 @@ both with this file as it is in d370000; ``ledger_later.zip``, with the cases of
 from __future__ import annotations
 
 import copy
+import math
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import norm
 
 from meterdp import PrivateGaussianMixture
-from meterdp.accounting.responses import mu_beside
 from meterdp.core.config import complete, load_schema
 from meterdp.privacy.gaussian import mu_for
 from meterdp.privacy.guarantee import Limit
@@ -84,10 +85,11 @@ LATER = {
         },
     ),
 }
+# One draw among two groups at epsilon 0.75, and the measurements beside it, which came to epsilon 1 at delta 1e-5.
+_BY_LOT = (math.hypot(0.07748172149843717, 2 * norm.isf(1 / (1 + math.exp(0.75)))), 2)
 # What ``before`` and ``after`` hold beside the cases: mu and number of stored releases of mixtures with settings that
 # are gone, and of group forecasts of one origin, whose groups were drawn by lot, one, or circuits; a forecast and its
 # groups are two stored releases.
-_BY_LOT = (mu_beside(0.75, 2, 1, 1e-5), 2)
 GONE = {
     "mixture.sqlite": ((mu_for(2.5, 1e-6), 1), (mu_for(1, 1e-5), 1)),
     "forecasts.sqlite": (_BY_LOT, (mu_for(1, 1e-5), 2), (mu_for(3, 1e-5), 2)),

@@ -1,7 +1,7 @@
 """What a mechanism asked randomness for and was answered, and its replay on a neighbour.
 
-Given the earlier answers every step is a Gaussian measurement or a randomised response, so the privacy loss of a run
-is a closed form of its record. Tests take the record of the released code itself, noise included, and hand its
+Given the earlier answers every step is a Gaussian measurement, so the privacy loss of a run is a closed form of its
+record. Tests take the record of the released code itself, noise included, and hand its
 answers back to a run on neighbouring records.
 """
 
@@ -23,18 +23,12 @@ def exceeding(loss, level):
     return np.maximum(0, -np.expm1(level - loss)).mean()
 
 
-def asked_for(asked):
-    """Step and exact values of a call: measure(step, exact), or assign(labels, groups, assignment epsilon)."""
-    return asked if len(asked) == 2 else (asked[2], asked[0])
-
-
 def heard(call, log):
     """Return ``call``; every (step, exact values, answer) is kept in ``log``."""
 
-    def listening(*asked):
-        step, exact = asked_for(asked)
+    def listening(step, exact):
         exact = np.array(exact)
-        answer = call(*asked)
+        answer = call(step, exact)
         log.append((step, exact, answer))
         return answer
 
@@ -62,8 +56,7 @@ def replayed(run, log):
     """Return the exact values that ``run(answer)`` asks randomness for along the recorded answers, and its result."""
     exact, answers = [], iter(log)
 
-    def answer(*asked):
-        step, own = asked_for(asked)
+    def answer(step, own):
         same, _, said = next(answers)
         assert step == same, "every step is taken again, in order"
         exact.append(np.array(own))

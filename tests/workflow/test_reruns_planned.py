@@ -212,7 +212,7 @@ def test_another_way_to_federate_reruns_the_fit_over_circuits(checkout, tmp_path
     planner = Planner(tmp_path, checkout)
     planner.pretend_finished(CONFIG | {"federation": "circuit"})
     assert planner.plan(CONFIG | {"federation": {"by": "circuit"}}) == []
-    plan = planner.plan(CONFIG | {"federation": {"by": "circuit", "scheme": "subspace"}})
+    plan = planner.plan(CONFIG | {"federation": {"by": "circuit", "scheme": "federated"}})
     assert "federate_mixture" in plan and "vary_mixture" in plan and "ingest" not in plan
     assert "is neither 'complete' nor 'ring' nor a file; give the path" in planner.snakemake(
         CONFIG | {"federation": {"by": "circuit", "graph": "lines.csv"}}, "--dry-run"

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import exact_curve, moments, responses
+from meterdp.accounting import exact_curve, moments
 from meterdp.accounting.sequence import ADVANCED, LINEAR, ZCDP, Curve
 from meterdp.privacy import gaussian
 
 CURVES: dict[str, Curve] = {
     "gdp": Curve(gaussian.STEPS, gaussian.delta, gaussian.mu_for),
-    "gdp_with_response": Curve(
-        gaussian.STEPS_AND_RESPONSES,
-        responses.delta_with_response,
-        responses.mu_beside,
-    ),
     "gaussian_pair": exact_curve.CURVE,
     "linear": LINEAR,
     "advanced": ADVANCED,

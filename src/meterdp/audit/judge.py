@@ -22,8 +22,6 @@ from functools import partial
 import numpy as np
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from meterdp.accounting import responses
-
 
 def probability_low(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
     """Return the lower Clopper-Pearson limit of a probability, wrong with chance at most ``error`` (one-sided)."""
@@ -52,11 +50,6 @@ def mu_lower(hits_p: np.ndarray, hits_q: np.ndarray, trials: int, error: float) 
     low = probability_low(hits_p, trials, error / 2)
     high = probability_high(hits_q, trials, error / 2)
     return np.maximum(ndtri(low) - ndtri(high), 0.0)
-
-
-def epsilon_of_mu(mu: float, delta: float) -> float:
-    """Return the epsilon that a ``mu``-GDP mechanism has at ``delta``, from above."""
-    return responses.epsilon_after(mu, 0.0, 1, delta, 1) if mu > 0 else 0.0
 
 
 # Thresholds that are tried on each side; geometric, because good events lie in the tails.

@@ -21,10 +21,11 @@ from meterdp.audit.cases import (
     sound,
 )
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
-from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, epsilon_of_mu, judge
+from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.tables import AUDIT
 from meterdp.core.job import progress
 from meterdp.core.noise import FreshNumbers, StudyNoise
+from meterdp.privacy.gaussian import epsilon_for
 from meterdp.simulate.parameters import SimulationParameters
 
 PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
@@ -48,7 +49,7 @@ STUDIED = {
     # Probability that all bounds of the table hold.
     "confidence": 0.95,
 }
-# A single number with noise or a single randomised response takes so little that it is run this many times as often.
+# A single number with noise takes so little that it is run this many times as often.
 PRIMITIVE_TRIALS = 250
 # Of the coins of one run so many are guessed, those with the clearest scores.
 GUESSED = 0.5
@@ -148,7 +149,7 @@ def _row(words: Mapping, claim: Claim, verdict: Verdict, expected: str, error: f
         "mu_claimed": claim.mu,
         "mu_lower": verdict.mu_lower,
         "mu_power": verdict.mu_lower / claim.mu if gaussian else None,
-        "epsilon_at_mu_lower": epsilon_of_mu(verdict.mu_lower, claim.delta) if gaussian else None,
+        "epsilon_at_mu_lower": epsilon_for(verdict.mu_lower, claim.delta) if gaussian else None,
         "confidence": 1 - error,
         "trials": verdict.trials,
         "hits": verdict.hits,

@@ -330,7 +330,7 @@ def _fits(left: float, charge, delta: float) -> str:
     if not left:
         return "Nothing would be left"
     like = 0
-    if charge.mu and not charge.responses:  # Gaussian noise adds up by the squares of mu
+    if charge.mu:  # Gaussian noise adds up by the squares of mu
         like = min(_MANY, int((mu_for(left, delta) / charge.mu) ** 2))
     again = f", or {like}{' or more' if like == _MANY else ''} more like this one," if like else ""
     return f"One more release of epsilon {left:g}{again} would fit"

@@ -11,20 +11,6 @@ import secrets
 
 import numpy as np
 
-from meterdp.privacy.noise import keep_probability
-
-
-def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:
-    """Keep each label, (N,) int of 0..groups-1, with probability p; otherwise take one of the others, all alike.
-
-    ``assignment_epsilon`` is ln of the odds of the right label against any one other; ``uniform`` are (N,)
-    independent numbers on [0, 1).
-    """
-    keep = keep_probability(assignment_epsilon, groups)
-    each = keep * np.exp(-assignment_epsilon)
-    others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
-    return np.where(uniform < keep, label, (label + 1 + others) % groups)
-
 
 def keyed_generator(seed: int, *keys: str | int) -> np.random.Generator:
     """Return the generator of the stream named by ``keys``: same seed and keys, same numbers.
@@ -71,9 +57,6 @@ class StudyNoise(_Numbers):
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
         return exact + std * self.normal(exact.shape)
-
-    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        return randomised_response(label, groups, assignment_epsilon, self.uniform(label.shape))
 
     def laplace(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent Laplace numbers of scale one."""

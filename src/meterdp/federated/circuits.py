@@ -14,18 +14,12 @@ import pyarrow as pa
 from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph, complete, hamiltonian_cycle, read_graph, ring
-from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import EdgeMasks, Federated, RingSum, Summation
-
-# Standard deviation of the noise of ``subspace``, in units of the statistics or of a circuit's share of the noise.
-# It is much larger than these, and so small that rounding, about 1e-15 of it, spoils no sum.
-MASK_STD = 1e5
 
 # The setting federation.scheme: all nodes in one process, and masks from one generator.
 SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
     "federated": lambda graph, generator: Federated(graph),
     "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
-    "subspace": lambda graph, generator: Subspace(graph, generator, mask_std=MASK_STD),
     "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
 }
 

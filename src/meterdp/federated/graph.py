@@ -244,7 +244,7 @@ def hamiltonian_cycle(graph: Graph) -> tuple[int, ...]:
         if obstacle
         else "was searched for a Hamiltonian cycle, which secure summation needs, and none was found",
         field="graph",
-        hint="add edges, or use the scheme 'subspace', which needs none",
+        hint="add edges, or use the scheme 'edge_masks', which needs none",
     )
 
 

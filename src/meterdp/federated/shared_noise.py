@@ -13,16 +13,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 
 from meterdp.errors import InputError
-from meterdp.federated.adversary import require_few_sets, smallest_group
-from meterdp.federated.circuits import GRAPHS, MASK_STD, Circuits
+from meterdp.federated.adversary import smallest_group
+from meterdp.federated.circuits import GRAPHS, Circuits
 from meterdp.federated.graph import Graph, hamiltonian_cycle
-from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, Summation
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.proven.mechanism import Proven
@@ -34,21 +32,13 @@ from meterdp.privacy.noise import GaussianSource
 Total = Callable[[np.ndarray], np.ndarray]
 
 
-# Of masks with a size to a node's share of the noise (standard deviations).
-MASK_RATIO = 1e4
-
-
 @dataclass(frozen=True)
 class SharedSums:
-    """How ``colluding`` of the nodes share noise and add up what they have put it on.
-
-    ``mask_ratio`` is that of the dual noise of subspace perturbation to a node's share of the noise.
-    """
+    """How ``colluding`` of the nodes share noise and add up what they have put it on."""
 
     scheme: str
     graph: Graph
     colluding: int
-    mask_ratio: float = MASK_RATIO
 
     @cached_property
     def cycle(self) -> tuple[int, ...] | None:
@@ -56,26 +46,10 @@ class SharedSums:
 
     @cached_property
     def shares(self) -> Shares:
-        return shares_for(self.scheme, self.graph, self.colluding, self.cycle, self.mask_ratio)
-
-    @property
-    def finite_masks(self) -> bool:
-        """Whether masks have a size."""
-        return self.scheme == Subspace.name
+        return shares_for(self.scheme, self.graph, self.colluding, self.cycle)
 
     def summation(self, generator: np.random.Generator, grid: float) -> Summation:
-        """Return the scheme, all nodes in one process, for simulation; ``grid`` of the noise is 0 in a study.
-
-        Masks that are real numbers are refused for a grid: their rounding can be more than its steps.
-        """
-        if grid > 0 and self.finite_masks:
-            raise InputError(
-                "has masks that are not whole numbers, so that sums are not exact",
-                field="scheme",
-                hint="use 'edge_masks' for a release",
-            )
-        if self.finite_masks:
-            return Subspace(self.graph, generator, mask_std=self.mask_ratio)
+        """Return the scheme, all nodes in one process, for simulation; ``grid`` of the noise is 0 in a study."""
         if self.scheme == Federated.name:
             return Federated(self.graph)
         # A node's noisy statistics must not be refused for their size: that would tell something of them alone.
@@ -85,52 +59,20 @@ class SharedSums:
         return EdgeMasks(self.graph, generator, step, wraps=True)
 
 
-def shares_for(
-    scheme: str,
-    graph: Graph,
-    colluding: int,
-    cycle: Sequence[int] | None = None,
-    mask_ratio: float = np.inf,
-) -> Shares:
+def shares_for(scheme: str, graph: Graph, colluding: int, cycle: Sequence[int] | None = None) -> Shares:
     """Return how the noise must be shared so that any ``colluding`` nodes see enough of it, from public numbers.
 
-    ``mask_ratio`` is of the dual noise of subspace perturbation to a node's share of the noise (standard deviations);
-    infinite for ideal masks. Raises as :func:`~meterdp.federated.adversary.smallest_group`.
+    Raises as :func:`~meterdp.federated.adversary.smallest_group`.
     """
-    group = smallest_group(scheme, graph, colluding, cycle)
-    if scheme != Subspace.name or np.isinf(mask_ratio) or group == 1:
-        return Shares(graph.nodes, group, colluding)
-    sets = [tuple(range(colluding))]
-    if int(graph.degrees.min()) < graph.nodes - 1:  # otherwise all sets are alike
-        require_few_sets(graph.nodes, colluding)
-        sets = combinations(range(graph.nodes), colluding)
-    return Shares(graph.nodes, min(hiding_shares(graph, corrupt, mask_ratio) for corrupt in sets), colluding)
+    return Shares(graph.nodes, smallest_group(scheme, graph, colluding, cycle), colluding)
 
 
-def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> float:
-    """Return how many nodes' noise hides each honest node from the corrupt ones, at least (Lemma 2 of the note).
-
-    One over the largest entry on the diagonal of (I + mask_ratio^2/2 L)^-1, L the Laplacian of the honest part of the
-    graph; for large masks the nodes of its smallest connected part.
-    """
-    fewest = np.inf
-    for nodes in graph.components(corrupt):
-        values, vectors = np.linalg.eigh(graph.part(nodes).laplacian())
-        # A sum of positive terms, the first of them known: a matrix that is nearly singular is not inverted.
-        rest = (vectors[:, 1:] ** 2 / (1 + mask_ratio**2 / 2 * values[1:])).sum(axis=1).max()
-        fewest = min(fewest, 1 / (1 / len(nodes) + rest * (1 + 1e-6)))
-    return float(fewest)
-
-
-def release_at_node(
-    sound: Proven, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
-) -> Released:
+def release_at_node(sound: Proven, x: np.ndarray, noise: GaussianSource, total: Total, draws: int = 1) -> Released:
     """Run a node's side of a release: its records x (n_i, d) and its own share of the noise, and sums from everybody.
 
     ``sound`` is calibrated with ``shares`` among its public settings, the same at every node. ``total`` takes (q,)
     float64 and returns the sum over nodes, the same to the bit at every node. It must not refuse a vector for what is
-    in it: that would tell something of this node's alone. Vectors are in units of the node's share of the noise for a
-    scheme with ``finite_masks``, so that masks have a scale. What is returned is the same at every node, marginals of
+    in it: that would tell something of this node's alone. What is returned is the same at every node, marginals of
     the first draw included if there are any.
     """
     part, grid = sound.public.sound.shares.of_node, sound.public.sound.grid
@@ -141,8 +83,7 @@ def release_at_node(
         # All shares together hide what the step is sensitive to, so this one is charged as its part of that.
         share = replace(step, sensitivity=part * step.sensitivity, noise_std=part * step.noise_std)
         own = measure_own(share, stack)
-        scale = share.noise_std if finite_masks else 1.0
-        return total(own.ravel() / scale).reshape(own.shape) * scale
+        return total(own.ravel()).reshape(own.shape)
 
     released = sound.run(x, measure, draws)
     if sound.plan.step("marginals") is None:
@@ -162,8 +103,8 @@ def release_together(
     """Run all nodes in one process, a thread each, and return what every one of them holds at the end.
 
     ``noises`` are one source for every node, independent of each other; ``generator`` makes masks, for simulation.
-    Raises :class:`InputError` if the records are not as many as public or the scheme cannot be used on a grid,
-    ValueError if mechanism, nodes and noises do not belong together.
+    Raises :class:`InputError` if the records are not as many as public, ValueError if mechanism, nodes and noises do
+    not belong together.
     """
     n, public = len(parts), sound.public
     if public.sound.shares != shared.shares:
@@ -192,7 +133,7 @@ def release_together(
             return sums[i]
 
         try:
-            out[i] = release_at_node(sound, parts[i], noises[i], total, shared.finite_masks, draws)
+            out[i] = release_at_node(sound, parts[i], noises[i], total, draws)
         except threading.BrokenBarrierError:
             pass
         except BaseException as error:
@@ -226,7 +167,7 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
 
 def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
     """Return how circuits add up what they have put noise on, if so many of them collude."""
-    return SharedSums(federation["scheme"], graph, colluding, MASK_STD)
+    return SharedSums(federation["scheme"], graph, colluding)
 
 
 def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:

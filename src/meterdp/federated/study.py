@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.accounting.responses import epsilon_after
 from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group, solvable
 from meterdp.federated.circuits import SCHEMES, Circuits
@@ -186,7 +185,7 @@ def sound_epsilons(
     for t in colluding:
         hiding = graph.nodes if t is None else sums_of(federation, graph, t).shares.honest
         seen = mu * math.sqrt(calibrated.honest / hiding)
-        yield t, epsilon_after(seen, 0.0, 1, delta, 1)
+        yield t, gaussian.epsilon_for(seen, delta)
 
 
 def _cycle(scheme: str, graph: Graph) -> tuple[int, ...] | None:

@@ -27,8 +27,6 @@ STATUS_MEANING = {
     "arma": "ARMA(p, q): the search converged",
     "arma_limit": "ARMA(p, q): the search stopped at its iteration limit",
     "arma_bound": "ARMA(p, q): the search converged with a partial autocorrelation at its bound",
-    # Of a search that is no more; a row of the published table arma_summary, which counts none.
-    "arma_restart": "ARMA(p, q) from a second start, because the first gave no admissible fit (statsmodels)",
     "ar": "AR(p) by Yule-Walker: asked for, or because no admissible ARMA fit was found",
     "white": "mean only: asked for, or too few readings, or a constant series",
 }

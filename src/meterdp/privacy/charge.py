@@ -1,65 +1,47 @@
-"""What a release costs: Gaussian differential privacy, randomised responses, and what discrete noise adds."""
+"""What a release costs: Gaussian differential privacy, and what discrete noise adds."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
+from scipy.special import expit, ndtri
 
-from meterdp.privacy.gaussian import composed_delta
+from meterdp.privacy import gaussian
 
 _MOST_EPSILON = 100.0
-# Assignment epsilon, number of groups, how often labels are drawn.
-Responses = tuple[tuple[float, int, int], ...]
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What one release costs.
-
-    Its Gaussian measurements are within ``total_variation`` of mu-GDP ones (docs/proofs/safe_noise.md); of its
-    randomised responses it has (assignment epsilon, groups, times) (docs/proofs/group_forecast.md, 3).
-    """
+    """What one release costs: it is within ``total_variation`` of a mu-GDP one (docs/proofs/safe_noise.md)."""
 
     mu: float
     total_variation: float = 0.0
-    responses: Responses = ()
 
     def delta(self, epsilon: float) -> float:
-        responses = {(a, groups): times for a, groups, times in self.responses}
-        return composed_delta(self.mu, responses, epsilon) + price_of_variation(epsilon) * self.total_variation
+        return gaussian.delta(self.mu, epsilon) + price_of_variation(epsilon) * self.total_variation
 
     def __add__(self, other: Charge) -> Charge:
-        return Charge(
-            math.hypot(self.mu, other.mu),
-            self.total_variation + other.total_variation,
-            as_responses(counted(self.responses) + counted(other.responses)),
-        )
+        return Charge(math.hypot(self.mu, other.mu), self.total_variation + other.total_variation)
 
     @classmethod
     def of_event(cls, event: Mapping) -> Charge:
-        """Read a charge out of an event of the ledger."""
-        return cls(event["mu"], event["total_variation"], as_responses(counted(event.get("responses", ()))))
+        """Read a charge out of an event of the ledger.
+
+        An earlier version also drew groups by randomised response, (epsilon, groups, times); each counts as the
+        Gaussian measurement that costs no less (docs/proofs/ledger.md, 3).
+        """
+        drawn = event.get("responses", ())
+        responses = (2 * math.sqrt(times) * ndtri(expit(a)) for a, groups, times in drawn if groups > 1)
+        return cls(math.hypot(event["mu"], *responses), event["total_variation"])
 
 
 def price_of_variation(epsilon: float) -> float:
     """Return by how much delta grows for each unit of total variation; no limit has room for it beyond e^700."""
     return 1 + math.exp(min(epsilon, 700.0))
-
-
-def counted(responses) -> Counter:
-    """Return how often labels are drawn, by (assignment epsilon, groups)."""
-    times: Counter = Counter()
-    for a, groups, count in responses:
-        times[float(a), int(groups)] += int(count)
-    return times
-
-
-def as_responses(times: Mapping[tuple[float, int], int]) -> Responses:
-    return tuple((*key, count) for key, count in sorted(times.items()) if count)
 
 
 NOTHING = Charge(0.0)

@@ -22,7 +22,7 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.privacy.ledger_file import cannot_write, synced, write_whole
-from meterdp.privacy.noise import ResponseSource
+from meterdp.privacy.noise import GaussianSource
 
 _DRAWING = "drawing"
 
@@ -69,28 +69,24 @@ class Drawn:
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def source(self, noise: ResponseSource) -> DrawnOnce:
+    def source(self, noise: GaussianSource) -> DrawnOnce:
         """Return a source that draws each answer once, however often the release is started."""
         return DrawnOnce(self._folder, noise)
 
 
 class DrawnOnce:
-    """A :class:`~meterdp.privacy.noise.ResponseSource` that repeats the answers of a folder, then adds to them.
+    """A :class:`~meterdp.privacy.noise.GaussianSource` that repeats the answers of a folder, then adds to them.
 
     Raises InputError if a query is not the one that was answered in its place, or was asked by another version of
     meterdp: what was drawn is of no use then, and the attempt is lost.
     """
 
-    def __init__(self, folder: Path, noise: ResponseSource):
+    def __init__(self, folder: Path, noise: GaussianSource):
         self.grid = noise.grid
         self._folder, self._noise, self._count = folder, noise, 0
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
         return self._once(f"std {std.hex()}", exact, lambda: self._noise.add_gaussian(exact, std))
-
-    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        asked = f"{groups} groups, epsilon {assignment_epsilon.hex()}"
-        return self._once(asked, label, lambda: self._noise.randomise(label, groups, assignment_epsilon))
 
     @unstopped()
     def _once(self, asked: str, exact: np.ndarray, draw: Callable[[], np.ndarray]) -> np.ndarray:

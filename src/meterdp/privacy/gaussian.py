@@ -1,13 +1,9 @@
-"""Gaussian differential privacy: the exact cost of Gaussian noise, beside randomised responses, and on a grid.
+"""Gaussian differential privacy: the exact cost of Gaussian noise, and its cost on a grid.
 
 A Gaussian mechanism of l2 sensitivity D and standard deviation s is mu-GDP with mu = D/s, any adaptive sequence of
 them is mu-GDP with mu^2 the sum of the squares, and mu-GDP is (epsilon, delta)-DP exactly when delta is at least
 :func:`delta` (Dong, Roth and Su 2022; Balle and Wang 2018). Values are computed in log space and keep nine digits of
 delta down to the smallest float.
-
-Randomised response among K groups keeps the right one with odds e^a to one against each other group. Its privacy
-loss takes three values, so the composition with mu-GDP steps is a sum of Gaussian curves, without slack
-(docs/proofs/group_forecast.md, 3).
 
 A discrete Gaussian of scale s steps differs from a Gaussian rounded to whole steps by at most (1 + 1e-9) / (8 s^2) in
 total variation, for s of two or more; the curve holds up to that (docs/proofs/safe_noise.md).
@@ -16,18 +12,14 @@ total variation, for s of two or more; the curve holds up to that (docs/proofs/s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
-from meterdp.privacy.noise import keep_probability
-
-# What guarantees call these accountants.
+# What guarantees call this accountant.
 STEPS = "Gaussian DP, exact conversion"
-STEPS_AND_RESPONSES = "Gaussian DP and randomised response, exact composition"
 
 # Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9
@@ -43,8 +35,6 @@ _SQRT_HALF_PI = math.sqrt(math.pi / 2)
 _SERIES_FROM = 50.0
 # ln delta is below -1e200 from here on.
 NOTHING_FROM = 1e100
-# Of more responses the number of orders is no float.
-_AT_ONCE = 600
 # The sum of the normal density over whole steps exceeds one by less, from two steps on.
 _LATTICE_EXCESS = 1e-9
 # Beyond it e^epsilon overflows.
@@ -171,57 +161,6 @@ def _check(**values: float) -> None:
     for name, value in values.items():
         if not value >= 0:  # also refuses NaN
             raise ValueError(f"{name} is negative or not a number")
-
-
-def signed_delta(mu: float, epsilon: float) -> float:
-    """Return sup_S P(S) - e^epsilon Q(S) of a mu-GDP step; ``epsilon`` may be negative.
-
-    For epsilon < 0 the identity H_a(P, Q) = 1 - a + a H_1/a(Q, P) of hockey-stick divergences and the symmetry of the
-    Gaussian pair are used; both of its terms are positive, so no digit is lost.
-    """
-    if epsilon >= 0:
-        return delta(mu, epsilon)
-    return -math.expm1(epsilon) + math.exp(epsilon) * delta(mu, -epsilon)
-
-
-def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilon: float) -> float:
-    """Return the exact delta of mu-GDP with so many randomised responses of each (assignment epsilon, groups)."""
-    losses = [(0.0, 1.0)]
-    for (assignment_epsilon, groups), times in responses.items():
-        for some in (min(_AT_ONCE, times - done) for done in range(0, times if groups > 1 else 0, _AT_ONCE)):
-            one = _response_losses(assignment_epsilon, groups, some)
-            losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])
-    if losses == [(0.0, 1.0)]:
-        return delta(mu, epsilon)
-    return sum(chance * signed_delta(mu, epsilon - loss) for loss, chance in losses)
-
-
-def _no_more_than(losses: list[tuple[float, float]], most: int = 1000) -> list[tuple[float, float]]:
-    """Return at most so many losses; of more, each is moved up to the next of equal steps: nothing is understated."""
-    if len(losses) <= most:
-        return losses
-    low, high = min(losses)[0], max(losses)[0]
-    step, total = (high - low) / (most - 1), {}
-    for loss, chance in losses:
-        place = math.ceil((loss - low) / step)
-        total[place] = total.get(place, 0.0) + chance
-    return [(low + place * step, chance) for place, chance in total.items()]
-
-
-@lru_cache(maxsize=4096)
-def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tuple[tuple[float, float], ...]:
-    """Return what ``times`` responses may lose in all, and with which chance if the worst label is the true one."""
-    keep = keep_probability(assignment_epsilon, groups)
-    other = keep * math.exp(-assignment_epsilon)
-    chances = (keep, other, (groups - 2) * other)  # of a loss of a, -a and 0
-    total: dict[int, float] = {}
-    for up in range(times + 1):
-        for down in range(times + 1 - up):
-            counts = (up, down, times - up - down)
-            chance = math.comb(times, up) * math.comb(times - up, down)
-            chance *= math.prod(c**n for c, n in zip(chances, counts, strict=True))
-            total[up - down] = total.get(up - down, 0.0) + chance
-    return tuple((steps * assignment_epsilon, chance) for steps, chance in total.items())
 
 
 def total_variation(std_steps: float) -> float:

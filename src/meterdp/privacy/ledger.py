@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
+from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.drawn import Drawn, unstopped
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, synced, tampered, write_whole
@@ -65,7 +65,6 @@ class Request:
     days: tuple[str, str] = ("", "")  # first and last of the readings it is drawn from
     meters: Sequence[str] | None = field(default=None, repr=False)  # the public list; None counts for all
     periods: tuple[Interval, ...] | None = None  # that its days are in, in UTC; without them it counts in all
-    planned: Charge = NOTHING  # responses of all releases that the configuration plans for the budget period
     neighbourhoods: str | None = None  # digest of those within which names are hidden
     setting: str = "release.epsilon"  # that asks for it
     label: str | None = None  # the population as people write it
@@ -261,7 +260,7 @@ class Ledger:
             first = requests[0]
             digest = file.add_list(first.meters, first.former_lists)[0] if first.meters else None
             one = Entry(first.budget, digest, first.periods, NOTHING, limit)
-            planned = _planned(requests, sum((request.charge for request in requests), NOTHING))
+            planned = sum(request.charge.total_variation for request in requests)
             asked = {r.key: replace(one, budget=r.budget, charge=r.charge, planned=planned) for r in requests}
             entries, ever = file.entries.reported(asked), replace(one, periods=None)
             return (
@@ -352,7 +351,7 @@ class Ledger:
             for request, entry in due:
                 attempts[request.key] += 1
                 self.drawn(request.key, attempts[request.key]).begin()
-                planned = None if entry.planned is None else asdict(entry.planned)
+                planned = None if entry.planned is None else {"total_variation": entry.planned}
                 charges.append(
                     {
                         "kind": CHARGED,
@@ -444,7 +443,7 @@ class Ledger:
                     part[0].periods,
                     charge,
                     limit,
-                    None if lost else _planned(part, charge),
+                    None if lost else charge.total_variation,
                     part[0].neighbourhoods,
                 )
                 settings = " and ".join(dict.fromkeys(request.setting for request in part))
@@ -501,14 +500,6 @@ class Ledger:
                     finally:
                         path.unlink(missing_ok=True)
                     return
-
-
-def _planned(requests: Sequence[Request], charge: Charge) -> Charge:
-    """Return responses and room for discrete noise of all that is planned, what is asked for now included."""
-    responses = counted(charge.responses)
-    for request in requests:
-        responses |= counted(request.planned.responses)  # the larger count
-    return Charge(0.0, charge.total_variation, as_responses(responses))
 
 
 def _one_more(entries: Sequence[Entry], meters: str | None) -> dict[str, Entry]:

@@ -11,10 +11,10 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import Charge, counted
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin
 from meterdp.privacy.guarantee import Guarantee
-from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource, ResponseSource
+from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
 
 Files = Mapping[str, bytes]
 # Sums of squares of many queries are that of their mechanism up to so little.
@@ -84,11 +84,10 @@ class Metered:
     The sensitivity of a query is taken as declared; its proof note shows it.
     """
 
-    def __init__(self, source: ResponseSource, loss: Charge):
+    def __init__(self, source: GaussianSource, loss: Charge):
         self.grid = source.grid
         self._source = source
         self._mu_squared_left = loss.mu**2 * (1 + _ROUNDING)
-        self._responses_left = counted(loss.responses)
 
     def apart(self, count: int) -> tuple[Metered, ...]:
         """Return sources for so many parts of the records, each for all that is left; this one then answers nothing.
@@ -97,9 +96,7 @@ class Metered:
         then only one of them tells of it, and together they cost what one does.
         """
         parts = tuple(copy.copy(self) for _ in range(count))
-        for part in parts:
-            part._responses_left = self._responses_left.copy()
-        self._mu_squared_left, self._responses_left = 0.0, counted(())
+        self._mu_squared_left = 0.0
         return parts
 
     def measure(self, query: NoisyQuery, exact: np.ndarray) -> np.ndarray:
@@ -108,13 +105,6 @@ class Metered:
         if not self._mu_squared_left >= 0:
             raise RuntimeError("a mechanism asked for less noise than it was charged for; nothing was released")
         return self._source.add_gaussian(exact, query.noise_std)
-
-    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        """Return labels after randomised response; RuntimeError if it was not charged."""
-        self._responses_left[float(assignment_epsilon), int(groups)] -= 1
-        if self._responses_left[float(assignment_epsilon), int(groups)] < 0:
-            raise RuntimeError("a mechanism randomised labels that were not charged; nothing was released")
-        return self._source.randomise(label, groups, assignment_epsilon)
 
 
 def apart(noise: GaussianSource | Metered, count: int) -> tuple[GaussianSource | Metered, ...]:

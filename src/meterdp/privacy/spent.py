@@ -1,14 +1,13 @@
 """Whether a release fits: what every meter has spent in a budget period, against the lowest limit stated for it.
 
 Meters on the same lists have spent the same, so lists are added up instead of meters. What is compared with a limit
-is proven in docs/proofs/ledger.md: Gaussian measurements may be chosen after earlier answers were seen, randomised
-responses and room for discrete noise are fixed by the first release of a period.
+is proven in docs/proofs/ledger.md: Gaussian measurements may be chosen after earlier answers were seen, room for
+discrete noise is fixed by the first release of a period.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.charge import NOTHING, Charge, price_of_variation
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
 from meterdp.privacy.periods import Interval, day_of, days_of, interval_of, overlap, same_days, spoken
@@ -38,8 +37,8 @@ _MOST_EPSILON = 50.0
 class Entry:
     """A charge, or a raised limit, as far as the budget is concerned.
 
-    ``planned`` are responses, and total variation, that the releases of the period may have if this is the first; it
-    is None for a charge of an earlier version and for another attempt, which come on top.
+    ``planned`` is the total variation of all that is asked for together; if this is the first of its period, room is
+    kept for more like it. It is None for a charge of an earlier version and for another attempt, which come on top.
     """
 
     budget: PrivacyBudget
@@ -47,7 +46,7 @@ class Entry:
     periods: tuple[Interval, ...] | None  # that it counts in; None for all
     charge: Charge
     limit: Limit  # stated with it
-    planned: Charge | None = None
+    planned: float | None = None
     neighbourhoods: str | None = None  # digest of those within which names are hidden
     raises: bool = False  # whether its limit takes the place of earlier ones
 
@@ -79,13 +78,6 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
         earlier = [entry for entry in entries if entry.counts_in(period)]
         _check_kinds(earlier, new, lists)
         spent = list(_most_spent(earlier, new, lists))
-        if not all(one.responses_fit for one in spent):
-            raise refused(
-                "release.forecast_groups",
-                "would assign households to groups at random, which the first release of the budget period did not "
-                "plan",
-                "set it to one or circuit, or ask for the same groups as in that release",
-            )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
         left = _left(spent, new)
@@ -190,22 +182,19 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
 
 @dataclass(frozen=True)
 class _Spent:
-    """What some meters have spent, with the responses of the new release.
+    """What some meters have spent, under the same limit.
 
-    They are under the same limit and have the same responses; ``sums`` are mu^2 and total variation of those of them
-    that no other exceeds in both, (n, 2).
+    ``sums`` are mu^2 and total variation of those of them that no other exceeds in both, (n, 2).
     """
 
     limit: Limit
     sums: np.ndarray
-    responses: Responses
     room: float
     begins: bool
-    responses_fit: bool
 
     @property
     def charges(self) -> list[Charge]:
-        return [Charge(math.sqrt(mu2), float(variation), self.responses) for mu2, variation in self.sums]
+        return [Charge(math.sqrt(mu2), float(variation)) for mu2, variation in self.sums]
 
     def fits(self, mu: float, total_variation: float) -> bool:
         """Whether so much more is within the limit."""
@@ -223,8 +212,7 @@ class _Spent:
             budgets.append((self.limit.epsilon, self.room))
         total = math.sqrt(sums[0] + mu**2)
         return any(
-            sums[1] + total_variation <= room
-            and Charge(total, room, self.responses).delta(epsilon) <= self.limit.delta
+            sums[1] + total_variation <= room and Charge(total, room).delta(epsilon) <= self.limit.delta
             for epsilon, room in budgets
         )
 
@@ -244,29 +232,16 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
     for rows, sums in meters.alike():
         first = meters.first_of(rows[0])
         begins = new if first is None else earlier[first]
-        planned, extra = ({kind: int(n[rows[0]]) for kind, n in times.items()} for times in meters.times)
-        nothing_yet = first is None and not sums.any() and not any((*planned.values(), *extra.values()))
-        wanted = counted(new.charge.responses)
-        if new.planned is None:  # another attempt comes on top
-            extra = _add(extra, wanted)
-        else:
-            planned = _add(planned, wanted)
-        plan = planned if begins.planned is None else counted(begins.planned.responses)
-        fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)
-        most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
-        room = (begins.planned or begins.charge).total_variation
-        responses = as_responses(_add(most, extra))
+        room = begins.charge.total_variation if begins.planned is None else begins.planned
+        nothing_yet = first is None and not sums.any()
         for limit in meters.limits_of(rows[0]):
-            alike.setdefault((limit, responses, room, nothing_yet, fits), []).append(sums)
+            alike.setdefault((limit, room, nothing_yet), []).append(sums)
     for (limit, *same), sums in alike.items():
         yield _Spent(limit, _not_exceeded(np.concatenate(sums)), *same)
 
 
 class _Meters:
-    """What each of the m meters of a release has spent, (m,) arrays.
-
-    ``times`` has how often labels were drawn as planned, and beyond that, by kind of response.
-    """
+    """What each of the m meters of a release has spent, (m,) arrays."""
 
     def __init__(self, earlier: Sequence[Entry], new: Entry, lists: MeterLists):
         m = lists.count(new.meters)
@@ -274,7 +249,6 @@ class _Meters:
         self._mu2, self._variation = np.zeros(m), np.zeros(m)
         # Entries are counted from 1, those with a plan from the end: the largest number wins, and 0 is none.
         self._plan, self._raised = np.zeros(m, dtype=np.int32), np.zeros(m, dtype=np.int32)
-        self.times: tuple[dict, dict] = ({}, {})
         self._stated: dict[Limit, np.ndarray] = {}
         by_list: dict[str | None, list[tuple[int, Entry]]] = {}
         for number, entry in enumerate(earlier, start=1):
@@ -286,10 +260,6 @@ class _Meters:
         charged = [entry for _, entry in mine if not entry.raises]
         self._mu2 += on * sum(entry.mu**2 for entry in charged)
         self._variation += on * sum(entry.charge.total_variation for entry in charged)
-        for beyond, times in enumerate(self.times):
-            all_of_them = (e.charge.responses for e in charged if (e.planned is None) == bool(beyond))
-            for kind, count in sum(map(counted, all_of_them), Counter()).items():
-                times[kind] = times.get(kind, 0) + on * np.int32(count)
         plans = [self._entries - number for number, entry in mine if entry.planned is not None]
         _raise(self._plan, on, max(plans, default=0))
         _raise(self._raised, on, max((number for number, entry in mine if entry.raises), default=0))
@@ -306,12 +276,11 @@ class _Meters:
         return [self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.limit)]
 
     def alike(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield meters of one plan, with the same limits and responses, and the largest of their sums."""
+        """Yield meters of one plan, with the same limits, and the largest of their sums."""
         if not self._plan.size:
             return
         since = np.maximum(self._raised, 1)
         columns = [self._plan, *(latest >= since for latest in self._stated.values())]
-        columns += [n for times in self.times for n in times.values()]
         group = np.zeros(self._plan.size, dtype=np.int64)
         for column in columns:
             if column.max() > column.min():
@@ -332,10 +301,6 @@ def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:
     """Let a number take the place of smaller ones where ``on`` is true."""
     if number:
         np.maximum(largest, on * np.int32(number), out=largest)
-
-
-def _add(one, other) -> dict:
-    return {key: one.get(key, 0) + other.get(key, 0) for key in {*one, *other}}
 
 
 _KEPT = ("kind", "account", "request", "attempt", "mu", "total_variation", "responses", "cap", "meters", "periods")
@@ -465,7 +430,7 @@ class Entries:
             periods,
             Charge.of_event(kept),
             limit,
-            None if planned is None else Charge.of_event({"mu": 0.0} | planned),
+            None if planned is None else planned["total_variation"],
             kept.get("neighbourhoods"),
         )
 

@@ -102,9 +102,7 @@ def shared_sums(settings: NodeSettings) -> SharedSums:
 
 def _service(settings: NodeSettings) -> ReleaseService:
     release, study = settings.agreement.settings["release"], settings.study
-    # Forecasts are no part of it, but what they draw by lot is planned with the first release of a period.
-    what = ["mixture", *(one for one in study["release"]["what"] if one == "forecasts")]
-    own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": what}
+    own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": ["mixture"]}
     meter_list = study["export"]["meters"]
     config = {**study, "release": study["release"] | own}
     # Whoever the households are, a node has an export and must name what a release of it needs, the list included.
@@ -146,7 +144,7 @@ def _released(
     def total(vector: np.ndarray) -> np.ndarray:
         return sum_of_all(links, scheme, next(step), vector, 2 * MOST_STEPS * noise.grid)
 
-    released = release_at_node(sound, log_kwh, noise, total, finite_masks=False)
+    released = release_at_node(sound, log_kwh, noise, total)
     last = next(step)
     compare(links, sound.published(released), last, settings.agreement.settings["largest_difference"])
     links.all_done(last, last=True)

@@ -241,7 +241,8 @@ class ReleaseService:
                 "epsilon": guarantee.epsilon,
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
-                "loss": asdict(mechanism.loss),  # from it follow all other epsilon and delta that hold
+                # From it follow all other epsilon and delta that hold; no release draws responses any more.
+                "loss": asdict(mechanism.loss) | {"responses": []},
                 "proof": [guarantee.proof, SAFE_NOISE],
                 "readings": LogScale.from_config(self.config["profiles"]).sentence,
                 "hides": list(hides),

@@ -72,15 +72,6 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
         yield refused("release.delta", problem, "use a smaller delta")
 
 
-def _mixture(config: Mapping, simulated: bool) -> Iterator[InputError]:
-    if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
-        yield refused(
-            "federation.scheme",
-            "is 'subspace', whose masks are not whole numbers, so that sums between circuits are not exact",
-            "set it to edge_masks",
-        )
-
-
 def _forecasts(config: Mapping, simulated: bool) -> Iterator[InputError]:
     beside = [what for what in config["release"]["what"] if what != "forecasts"]
     if config["release"]["forecast_protects"] == "label" and beside:
@@ -166,7 +157,7 @@ def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:
 
 
 # Of the settings of each kind of release that has any to refuse.
-_REFUSALS = {"mixture": _mixture, "forecasts": _forecasts, "feeders": _feeders, "households": _households}
+_REFUSALS = {"forecasts": _forecasts, "feeders": _feeders, "households": _households}
 
 
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SCHEMES = {
     "federated": "a server adds up",
     "secure_sum": "secure summation",
-    "subspace": "subspace noise",
     "edge_masks": "masks on edges",
 }
 LAYERS = {

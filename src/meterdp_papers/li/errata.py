@@ -18,13 +18,13 @@ from meterdp.core.noise import fixed_normals
 from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import Update, local_statistics, m_step
 from meterdp.federated.graph import CORRUPT, Graph, five_node_example
-from meterdp.federated.pdmm import DualUpdate, consensus
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common.tables import Finding, defect
 from meterdp_papers.li import leakage
 from meterdp_papers.li.leakage import View, consensus_view, ring_view
+from meterdp_papers.li.pdmm import DualUpdate, consensus
 from meterdp_papers.li.recovery import error_up_to_order, solve
 
 _CONSTANT, _ROUNDS, _SETTLED = 1.0, 60, 400

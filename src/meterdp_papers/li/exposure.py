@@ -15,12 +15,12 @@ import pandas as pd
 
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
-from meterdp.federated.pdmm import consensus
 from meterdp.federated.summation import Federated, RingSum, decoded
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li import leakage
 from meterdp_papers.li import tables as li
 from meterdp_papers.li.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
+from meterdp_papers.li.pdmm import consensus
 
 EXAMPLE = {"data": "the example of the paper", "substitute": "only its cycle is known; the chord 1-3 is ours"}
 

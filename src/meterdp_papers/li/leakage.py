@@ -23,7 +23,7 @@ from scipy.stats import t as student
 
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph
-from meterdp.federated.pdmm import Schedule, consensus
+from meterdp_papers.li.pdmm import Schedule, consensus
 
 NEIGHBOURS = 3
 # Standard deviations of a column; noise of this size breaks ties, which would be neighbours at distance zero.

@@ -21,13 +21,13 @@ import pandas as pd
 from meterdp.core.noise import fixed_uniforms
 from meterdp.federated.em import EmRun, Update, distributed_em, entries_of, local_statistics, m_step
 from meterdp.federated.graph import Graph, hamiltonian_cycle, random_geometric
-from meterdp.federated.pdmm import ACCURACY, Subspace, consensus, constant_for, rounds_for
 from meterdp.federated.summation import Federated, RingSum, Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.li import tables as li
+from meterdp_papers.li.pdmm import ACCURACY, Subspace, consensus, constant_for, rounds_for
 
 NOT_FEATURES = ["name", "status"]
 

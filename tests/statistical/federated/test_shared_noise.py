@@ -1,17 +1,14 @@
 """Noise in shares: with t = 0 the central release in distribution; what colluding nodes see, against the proof
 note."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.federated.graph import complete, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import consensus
-from meterdp.federated.shared_noise import SharedSums, hiding_shares, release_together, shares_for
+from meterdp.federated.graph import complete, ring
+from meterdp.federated.shared_noise import SharedSums, release_together, shares_for
 from meterdp.federated.summation import decoded, encoded
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.proven.domain import Ball
@@ -52,14 +49,13 @@ def smallest_p(a, b):
     return min(values) * len(values)
 
 
-@pytest.mark.parametrize(("name", "colluding"), [("secure_sum", 0), ("subspace", 0), ("edge_masks", 3)])
+@pytest.mark.parametrize(("name", "colluding"), [("secure_sum", 0), ("edge_masks", 3)])
 def test_it_is_the_central_release_in_distribution(name, colluding):
     """With nobody colluding that of the same epsilon; otherwise one with the noise of all nodes."""
     x, shared = households(0, N, D, K), SharedSums(name, complete(NODES), colluding)
-    draws = DRAWS // 4 if name == "subspace" else DRAWS  # it is slow, and carries no release
     noises = [StudyNoise(1, "shares", name, i) for i in range(NODES)]
     together = release_together(
-        calibrated(shared.shares), shared, parts_of(x), noises, np.random.default_rng(2), draws
+        calibrated(shared.shares), shared, parts_of(x), noises, np.random.default_rng(2), DRAWS
     )
     alone = calibrated() if colluding == 0 else calibrated(shared.shares)
     central = numbers(alone.release(PrivateRecords(x), StudyNoise(3, "central"), DRAWS).mixtures)
@@ -201,66 +197,6 @@ def test_what_does_not_belong_together_is_refused():
         release_together(sound, shared, [part[:-1] for part in parts], noises, masks)
     with pytest.raises(ValueError, match="another grid"):
         release_together(sound, shared, parts, [SafeNoise() for _ in range(4)], masks)
-    subspace = SharedSums("subspace", ring(4), 1)
-    with pytest.raises(InputError, match="not exact"):
-        release_together(
-            calibrated(subspace.shares, grid=GRID), subspace, parts, [SafeNoise() for _ in range(4)], masks
-        )
-
-
-GRAPHS = {
-    "example": (five_node_example(), [(1, 3), (1,), (0, 2), ()]),
-    "complete": (complete(5), [(0,), (0, 1), (0, 1, 2), ()]),
-    "ring": (ring(6), [(0,), (0, 3), (0, 2), ()]),
-    "geometric": (random_geometric(9, np.random.default_rng(1)), [(0,), (3, 5), ()]),
-}
-
-
-@pytest.mark.parametrize("schedule", ["synchronous", "asynchronous"])
-@pytest.mark.parametrize("name", GRAPHS)
-def test_transcripts_tell_no_more_than_the_lemma(name, schedule):
-    """The transcript is linear in statistics, noise and masks: its Gaussian DP parameter is exact linear algebra."""
-    graph, sets = GRAPHS[name]
-    arcs, n = graph.arcs, graph.nodes
-    for corrupt, ratio in itertools.product(sets, (0.3, 1.0, 8.0)):
-        honest = [i for i in range(n) if i not in corrupt]
-        hidden = [a for a in range(len(arcs.tail)) if arcs.tail[a] in honest and arcs.head[a] in honest]
-        unknowns = len(honest) + len(hidden)
-        values, dual_noise = np.zeros((n, unknowns)), np.zeros((len(arcs.tail), unknowns))
-        values[honest, range(len(honest))] = 1
-        dual_noise[hidden, range(len(honest), unknowns)] = ratio
-        out = consensus(
-            graph,
-            values,
-            dual_noise,
-            12 * n,
-            c=0.4,
-            schedule=schedule,
-            generator=np.random.default_rng(7),
-            traced=True,
-        )
-        seen = out.trace.reshape(-1, unknowns)
-        # e_i' A' (A A')^+ A e_i is the squared length of e_i's part in the row space of A.
-        _, size, rows = np.linalg.svd(seen, full_matrices=False)
-        rows = rows[size > 1e-9 * size[0]]
-        cost = (rows[:, : len(honest)] ** 2).sum(axis=0)
-        laplacian = ratio**2 * graph.part(honest).laplacian()
-        lemma = np.diag(np.linalg.inv(np.eye(len(honest)) + laplacian / 2))
-        if schedule == "synchronous":
-            np.testing.assert_allclose(cost, lemma, atol=1e-6)
-        else:  # the first to be active on an edge overwrites one of its two dual variables unseen
-            np.testing.assert_allclose(cost, np.diag(np.linalg.inv(np.eye(len(honest)) + laplacian)), atol=1e-6)
-            assert (cost <= lemma + 1e-9).all()
-        assert lemma.max() <= 1 / hiding_shares(graph, corrupt, ratio) <= lemma.max() * (1 + 2e-6)
-
-
-def test_large_masks_leave_the_joined_honest_nodes():
-    graph = five_node_example()
-    assert hiding_shares(graph, (1, 3), 1e4) == pytest.approx(3, rel=1e-6)
-    assert hiding_shares(five_node_example(chord=False), (1, 3), 1e4) == pytest.approx(1)
-    assert hiding_shares(complete(12), (), 1e-9) == pytest.approx(1)
-    shares = shares_for("subspace", complete(NODES), 3, mask_ratio=1e4)
-    assert 9 * (1 - 1e-6) < shares.honest < 9
 
 
 @pytest.mark.parametrize("bad", [(0, 1, 0), (3, 0, 0), (3, 4, 0), (3, 2, 3), (5, 5, 4)])

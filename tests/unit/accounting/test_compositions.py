@@ -51,7 +51,6 @@ BOUNDS = (*NAMES, "moments_few", "moments_far", "moments_real_capped")
 # Parameters of the noise, and the public ones among them that a calibration is given; a new curve adds its own.
 EXAMPLES = {
     "gdp": ([0.7], []),
-    "gdp_with_response": ([0.7, 0.3, 4], [0.3, 4]),
     "gaussian_pair": ([np.array([0.3, -0.2]), np.diag([1.0, 0.5]), np.diag([0.8, 0.6])], None),
     **dict.fromkeys(BOUNDS, ([0.1, STEPS], [STEPS])),
 }

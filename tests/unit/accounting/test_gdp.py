@@ -1,4 +1,4 @@
-"""Gaussian DP, alone and beside randomised assignments; oracles mpmath, dp-accounting and the densities."""
+"""Gaussian DP; oracles mpmath, dp-accounting and the densities."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from meterdp.accounting.responses import delta_with_response, epsilon_after, mu_beside
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import composed_delta, keep_probability, signed_delta
+from meterdp.privacy.charge import Charge
 
 
 def exact(mu: float, epsilon: float, digits: int = 400) -> mpmath.mpf:
@@ -116,7 +115,7 @@ def test_composition_agrees_with_dp_accounting_on_unequal_gaussians():
     assert ours == pytest.approx(composed.get_delta_for_epsilon(1.0), rel=1e-3)
 
 
-# -- beside a randomised assignment ----------------------------------------------------------------------------------
+# -- beside groups that an earlier version drew by lot ---------------------------------------------------------------
 
 
 def by_quadrature(mu, epsilon, ratio):
@@ -134,103 +133,27 @@ def by_quadrature(mu, epsilon, ratio):
     return value
 
 
-def randomised_distributions(a, groups):
-    """Distributions of the answer for true labels 0 and 1."""
-    weight = np.exp(a * np.eye(groups)[:2])
-    return weight / weight.sum(axis=1, keepdims=True)
+def charged(mu, *responses):
+    return Charge.of_event({"mu": mu, "total_variation": 0.0, "responses": responses})
 
 
-@pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
-@pytest.mark.parametrize("epsilon", [-4.0, -1.0, -0.1, 0.0, 0.7, 3.0])
-def test_gaussian_curve_at_any_epsilon_is_the_integral(mu, epsilon):
-    """Oracle: quadrature of the densities."""
-    assert signed_delta(mu, epsilon) == pytest.approx(by_quadrature(mu, epsilon, 1.0), rel=1e-8)
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("kinds", [[(0.9, 2)], [(0.75, 2), (1.7, 3)], [(1.2, 4)] * 3])
+def test_groups_drawn_by_lot_cost_no_more_than_is_counted(epsilon, kinds):
+    """Oracle: the divergence of the joint densities, over every sequence of answers for true labels 0 and 1."""
+    mu, exact = 0.4, 0.0
+    weights = [np.exp(a * np.eye(groups)[:2]) for a, groups in kinds]
+    answers = [(w / w.sum(axis=1, keepdims=True)).T for w in weights]
+    for chances in itertools.product(*answers):
+        p, q = np.prod(chances, axis=0)
+        exact += q * by_quadrature(mu, epsilon, p / q)
+    counted = charged(mu, *((a, groups, 1) for a, groups in kinds))
+    assert exact <= counted.delta(epsilon)
+    again = charged(mu, *((*kind, kinds.count(kind)) for kind in dict.fromkeys(kinds)))
+    assert again.mu == pytest.approx(counted.mu, rel=1e-14)
 
 
-@pytest.mark.parametrize("groups", [2, 3, 7])
-@pytest.mark.parametrize(("a", "mu", "epsilon"), [(0.5, 0.8, 1.0), (3.0, 0.4, 4.0), (1.0, 2.0, 0.0), (6.0, 1.0, 5.0)])
-def test_delta_is_the_divergence_of_the_joint_densities(groups, a, mu, epsilon):
-    """Oracle: sum over answers of the quadrature of p(y) N(mu, 1) against e^epsilon q(y) N(0, 1)."""
-    p, q = randomised_distributions(a, groups)
-    exact = sum(q_y * by_quadrature(mu, epsilon, p_y / q_y) for p_y, q_y in zip(p, q, strict=True))
-    assert delta_with_response(mu, a, groups, epsilon) == pytest.approx(exact, rel=1e-8)
-
-
-@pytest.mark.parametrize("groups", [2, 4])
-def test_repeated_releases_are_the_product_of_all_answers(groups):
-    """Oracle: every sequence of three answers, one by one; the Gaussians of all three are one of sqrt(3) mu."""
-    a, mu, epsilon = 1.2, 0.5, 2.0
-    p, q = randomised_distributions(a, groups)
-    exact = 0.0
-    for answers in itertools.product(range(groups), repeat=3):
-        p_y, q_y = p[list(answers)].prod(), q[list(answers)].prod()
-        exact += q_y * by_quadrature(math.sqrt(3) * mu, epsilon, p_y / q_y)
-    assert delta_with_response(mu, a, groups, epsilon, releases=3) == pytest.approx(exact, rel=1e-8)
-
-
-def test_an_assignment_to_one_group_or_of_no_budget_leaves_the_gaussian_curve():
-    assert keep_probability(0.0, 5) == pytest.approx(0.2)
-    exact = gaussian.delta(0.7, 1.0)
-    assert delta_with_response(0.7, 0.0, 1, 1.0) == delta_with_response(0.35, 0.0, 1, 1.0, releases=4) == exact
-    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == exact
-    assert delta_with_response(0.7, 0.0, 5, 1.0) == pytest.approx(exact, rel=1e-12)
-    assert mu_beside(0.0, 1, 2.0, 1e-5) == gaussian.mu_for(2.0, 1e-5)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.99])
-@pytest.mark.parametrize("groups", [2, 12])
-def test_mu_beside_an_assignment_is_the_largest_that_fits(epsilon, share, groups):
-    mu = mu_beside(share * epsilon, groups, epsilon, 1e-5)
-    assert delta_with_response(mu, share * epsilon, groups, epsilon) <= 1e-5
-    assert delta_with_response(mu * (1 + 1e-6), share * epsilon, groups, epsilon) > 1e-5
-
-
-def test_an_assignment_without_room_is_refused():
-    with pytest.raises(ValueError, match="no privacy budget"):
-        mu_beside(2.0, 3, 2.0, 1e-5)
-
-
-@pytest.mark.parametrize("releases", [1, 7, 30])
-def test_epsilon_after_releases_inverts_delta(releases):
-    a, groups = 1.6, 2
-    mu = mu_beside(a, groups, 2.0, 1e-5)
-    epsilon = epsilon_after(mu, a, groups, 1e-5, releases)
-    assert (
-        delta_with_response(mu, a, groups, epsilon, releases)
-        <= 1e-5
-        < delta_with_response(mu, a, groups, 0.999 * epsilon, releases)
-    )
-    if releases == 1:
-        assert epsilon == pytest.approx(2.0, abs=1e-6)
-
-
-def test_different_responses_compose_as_the_product_of_all_answers():
-    """Oracle: every pair of answers of two unlike responses, and the Gaussian between them."""
-    mu, epsilon, kinds = 0.6, 1.5, [(0.9, 2), (1.7, 3)]
-    distributions = [randomised_distributions(*kind) for kind in kinds]
-    exact = 0.0
-    for answers in itertools.product(*(range(groups) for _, groups in kinds)):
-        p_y = math.prod(distribution[0][y] for distribution, y in zip(distributions, answers, strict=True))
-        q_y = math.prod(distribution[1][y] for distribution, y in zip(distributions, answers, strict=True))
-        exact += q_y * by_quadrature(mu, epsilon, p_y / q_y)
-    assert composed_delta(mu, dict.fromkeys(kinds, 1), epsilon) == pytest.approx(exact, rel=1e-8)
-    twice = composed_delta(mu, {(0.9, 2): 2}, epsilon)
-    assert twice == pytest.approx(delta_with_response(mu / math.sqrt(2), 0.9, 2, epsilon, releases=2), rel=1e-12)
-
-
-def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
-    """Oracle: the exact list of losses of eight kinds, 3^8 of them."""
-    kinds = {(0.05 + 0.01 * i, 3): 1 for i in range(8)}
-    losses = [(0.0, 1.0)]
-    for a, groups in kinds:
-        keep = keep_probability(a, groups)
-        one = [(a, keep), (-a, keep * math.exp(-a)), (0.0, (groups - 2) * keep * math.exp(-a))]
-        losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
-    exact = sum(chance * signed_delta(0.3, 0.5 - loss) for loss, chance in losses)
-    assert exact <= composed_delta(0.3, kinds, 0.5) <= 1.02 * exact
-
-
-def test_hundreds_of_responses_have_a_delta():
-    few, many = (composed_delta(0.1, {(1e-4, 3): times}, 0.5) for times in (200, 700))
-    assert 0 < few < many < 1
+def test_one_of_two_groups_drawn_by_lot_is_counted_without_slack_where_epsilon_is_0():
+    for a in (0.01, 0.75, 5.0):
+        assert charged(0.0, (a, 2, 1)).delta(0.0) == pytest.approx(math.tanh(a / 2), rel=1e-9)
+    assert charged(0.3, (0.0, 1, 4), (0.7, 1, 2)) == Charge(0.3), "with one group nothing was drawn"

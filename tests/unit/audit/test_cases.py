@@ -37,11 +37,10 @@ def test_seven_tenths_of_the_claim_are_found_on_a_scalar_gaussian():
     assert row["exceeded"] == "none" and row["as_expected"]
 
 
-def test_broken_building_blocks_are_caught():
-    half, tenth, kept = [case for case in primitives.cases([4.0]) if case.mutant]
+def test_too_little_noise_on_one_number_is_caught():
+    half, tenth = [case for case in primitives.cases([4.0]) if case.mutant]
     assert rows(half, 20_000)[0]["mu_power"] > 1.5
     assert rows(tenth, 1_000_000)[0]["exceeded"] == "mu", "a tenth less noise needs a million runs"
-    assert rows(kept, 200_000)[0]["exceeded"] == "epsilon"
 
 
 def pair(kind, epsilon, adjacency):

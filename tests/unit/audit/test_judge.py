@@ -11,7 +11,6 @@ from meterdp.audit.judge import (
     Seen,
     best_event,
     epsilon_lower,
-    epsilon_of_mu,
     judge,
     learned_scores,
     mu_lower,
@@ -26,7 +25,7 @@ REPEATS, RUNS = 200, 2000
 
 def false_alarms(mu):
     """Return how often 95 % bounds from runs of N(mu, 1) and N(0, 1) exceed the true epsilon or mu."""
-    generator, epsilon = np.random.default_rng(1), epsilon_of_mu(mu, DELTA)
+    generator, epsilon = np.random.default_rng(1), gaussian.epsilon_for(mu, DELTA)
     count = 0
     for _ in range(REPEATS):
         on_d, on_other = Seen(generator.normal(mu, 1, RUNS)), Seen(generator.normal(0, 1, RUNS))
@@ -82,12 +81,6 @@ def test_bounds_are_the_logarithm_and_the_normal_quantiles_of_the_limits():
     assert epsilon_lower(900, 20, 1000, 0.01, 0.05) == pytest.approx(math.log((low - 0.01) / high), rel=1e-9)
     assert epsilon_lower(20, 900, 1000, 0.01, 0.05) == 0 and mu_lower(20, 900, 1000, 0.05) == 0
     assert epsilon_lower(1000, 0, 1000, 0.0, 0.05) < math.log(1000), "never infinite"
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_epsilon_of_mu_undoes_the_calibration(epsilon):
-    assert epsilon_of_mu(gaussian.mu_for(epsilon, DELTA), DELTA) == pytest.approx(epsilon, rel=1e-6)
-    assert epsilon_of_mu(0.0, DELTA) == 0
 
 
 def test_an_event_of_infinite_scores_is_found():

@@ -13,8 +13,7 @@ from meterdp.federated import tables
 from meterdp.federated.adversary import solvable
 from meterdp.federated.circuits import Circuits, graph_file
 from meterdp.federated.fitted import read_fitted
-from meterdp.federated.graph import complete
-from meterdp.federated.shared_noise import shared_noise, shares_for, shares_of
+from meterdp.federated.shared_noise import shared_noise, shares_of
 from meterdp.federated.study import (
     ITERATIONS,
     announce,
@@ -37,7 +36,7 @@ from meterdp.profiles.vector import Records
 
 FEDERATION = {
     "by": "circuit",
-    "scheme": "subspace",
+    "scheme": "edge_masks",
     "graph": "complete",
     "colluding": 1,
 }
@@ -99,9 +98,9 @@ def test_the_log_says_before_the_fit_what_it_gives_away(capsys):
     announce(Circuits.of(meters(list("abcde")), FEDERATION | {"colluding": 2}), FEDERATION | {"colluding": 2}, 12, 6)
     said = capsys.readouterr().err
     assert said == (
-        "5 circuits fit one mixture, scheme subspace. Who controls 2 of them learns exactly only sums over 3 or more "
-        "of the others: 546 numbers in each of 50 iterations. From these every record can be solved for if there are "
-        "1,903 households or fewer.\n"
+        "5 circuits fit one mixture, scheme edge_masks. Who controls 2 of them learns exactly only sums over 3 or "
+        "more of the others: 546 numbers in each of 50 iterations. From these every record can be solved for if "
+        "there are 1,903 households or fewer.\n"
     )
 
 
@@ -120,13 +119,10 @@ def test_rows_are_of_all_schemes_and_collusions_that_leave_two_circuits():
         ("secure_sum", "listener", None): 1,
         ("secure_sum", "circuits", 1): 5,
         ("secure_sum", "circuits", 3): 1,
-        ("subspace", "listener", None): 6,
-        ("subspace", "circuits", 1): 5,
-        ("subspace", "circuits", 3): 1,
     }
     seen = {r["colluding"]: r["epsilon"] for r in rows if r["layer"] == "sound"}
     assert seen[1] == pytest.approx(2.0, abs=1e-6) and seen[None] < 2.0 < seen[3]
-    assert np.all([r["used"] == (r["scheme"] in ("", "subspace")) for r in rows if r["colluding"] in (None, 1)])
+    assert np.all([r["used"] == (r["scheme"] in ("", "edge_masks")) for r in rows if r["colluding"] in (None, 1)])
 
 
 TWELVE = [f"circuit {i}" for i in range(12)]
@@ -151,12 +147,6 @@ def test_without_circuits_one_holds_all():
 def test_the_noise_is_shared_by_those_who_are_left_together(scheme, graph, colluding, honest):
     settings = FEDERATION | {"scheme": scheme, "graph": graph, "colluding": colluding}
     assert shares_of(settings, meters(TWELVE)) == Shares(12, honest, colluding)
-
-
-def test_masks_of_finite_size_hide_a_little_less():
-    found = shares_of(FEDERATION, meters(TWELVE))
-    assert 11 - 1e-6 < found.honest < 11 and (found.nodes, found.colluding) == (12, 1)
-    assert shares_for("subspace", complete(60), 6, mask_ratio=1e5).honest == pytest.approx(54, abs=1e-5)
 
 
 def test_words_tell_how_circuits_add_up_and_name_none_of_them(tmp_path):
@@ -190,7 +180,7 @@ def test_fewer_shares_of_noise_cost_what_gaussian_privacy_says():
 
 
 MIXTURE = {"classes": 4}
-SCHEMES = ("federated", "secure_sum", "subspace")
+SCHEMES = ("federated", "secure_sum", "edge_masks")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
 from tests.unit.release.charged import SOUND, Made, fails, kinds, never
 
-LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1, responses=((0.5, 3, 1),))
+LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1)
 QUERY = NoisyQuery("sum", 0.2, 2.0)
 
 
@@ -93,9 +93,6 @@ def test_records_are_added_up_before_the_charge_and_only_for_what_is_charged(led
         lambda records, noise, earlier: noise.measure(replace(QUERY, noise_std=1.999), records),
         lambda records, noise, earlier: noise.measure(replace(QUERY, sensitivity=0.2001), records),
         lambda records, noise, earlier: noise.measure(replace(QUERY, sensitivity=float("nan")), records),
-        lambda records, noise, earlier: noise.randomise(np.ones(3, int), 3, 0.6),
-        lambda records, noise, earlier: noise.randomise(np.ones(3, int), 2, 0.5),
-        lambda records, noise, earlier: [noise.randomise(np.ones(3, int), 3, 0.5) for _ in range(2)],
         lambda records, noise, earlier: noise.add_gaussian(records, 2.0),
     ],
 )
@@ -107,8 +104,7 @@ def test_a_mechanism_gets_no_more_out_of_its_noise_than_was_charged(ledger, answ
 
 def test_a_mechanism_gets_all_that_was_charged(ledger):
     def answer(records, noise, earlier):
-        halves = [noise.measure(replace(QUERY, noise_std=2.0 * np.sqrt(3)), records) for _ in range(3)]
-        return np.concatenate([*halves, noise.randomise(np.ones((1, 2), int).ravel(), 3, 0.5)[None]])
+        return np.concatenate([noise.measure(replace(QUERY, noise_std=2.0 * np.sqrt(3)), records) for _ in range(3)])
 
     release([part(answer=answer)], np.zeros((50, 2)), ledger, LIMIT)
     assert kinds(ledger) == [CHARGED, STORED]
@@ -121,10 +117,6 @@ def test_disjoint_parts_of_the_records_may_each_spend_what_was_charged_and_no_mo
         for source in (noise, *sources):
             with pytest.raises(RuntimeError, match="less noise than it was charged for"):
                 source.measure(QUERY, records[0].sum(axis=0))
-        for source in sources:
-            source.randomise(np.zeros(3, int), 3, 0.5)
-            with pytest.raises(RuntimeError, match="labels that were not charged"):
-                source.randomise(np.zeros(3, int), 3, 0.5)
         return np.concatenate(answers)
 
     (files,) = release([part(answer=spent)], np.ones((2, 50, 2)), ledger, LIMIT)

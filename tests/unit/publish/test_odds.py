@@ -61,7 +61,7 @@ def test_a_reconstruction_succeeds_no_more_than_the_most_powerful_test(share):
 
 def test_the_whole_curve_of_gaussian_noise_gives_what_is_known_of_it():
     """Oracles: 2 sets, Phi(mu / 2); a prior of kappa, Phi(Phi^-1(kappa) + mu) (Dong, Roth and Su; Kaissis et al.)."""
-    loss = {"mu": 0.9, "total_variation": 0.0, "responses": []}
+    loss = {"mu": 0.9, "total_variation": 0.0}
     privacy = {"epsilon": epsilon_of(Charge(0.9), 1e-5), "delta": 1e-5, "loss": loss}
     exact = Bounds.exact(json.loads(json.dumps(privacy)))
     assert exact.naming(2) == pytest.approx(ndtr(0.45), abs=1e-9)

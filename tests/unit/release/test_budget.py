@@ -11,8 +11,7 @@ from scipy.optimize import brentq
 
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian, spent
-from meterdp.privacy.charge import NOTHING, Charge
-from meterdp.privacy.gaussian import composed_delta
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists, hashed
 from meterdp.privacy.periods import interval_of
@@ -22,7 +21,6 @@ KEY = b"k" * 32
 YEAR, NEXT = ((interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London"),) for y in (2025, 2026))
 BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
 LIMIT = Limit(2.0, 1e-5)
-A, B = (0.2, 3), (0.1, 5)
 
 
 @pytest.fixture
@@ -39,9 +37,9 @@ def town(lists):
     return add(lists, "a")
 
 
-def entry(meters, epsilon=1.0, limit=LIMIT, periods=YEAR, planned=NOTHING, responses=(), **more):
+def entry(meters, epsilon=1.0, limit=LIMIT, periods=YEAR, planned=0.0, **more):
     mu = gaussian.mu_for(epsilon, 1e-5) if epsilon else 0.0
-    charge = Charge(mu, 1e-15, tuple((*kind, times) for kind, times in responses))
+    charge = Charge(mu, 1e-15)
     return Entry(more.pop("budget", BUDGET), meters, periods, charge, limit, planned, **more)
 
 
@@ -69,17 +67,8 @@ def naive(entries, new, on):
             charged = [e for _, e in mine if not e.raises]
             mu2 = sum(e.charge.mu**2 for e in charged)
             variation = sum(e.charge.total_variation for e in charged)
-            made, extra = Counter(), Counter()
-            for e in [*charged, new]:
-                for a, groups, times in e.charge.responses:
-                    (extra if e.planned is None else made)[a, groups] += times
-            first = next((e for e in charged if e.planned is not None), new)
-            plan = Counter({(a, k): n for a, k, n in first.planned.responses})
-            if any(made[kind] > plan[kind] for kind in made):
-                return False
-            responses = {kind: plan[kind] + extra[kind] for kind in {*plan, *extra}}
+            first_room = next((e for e in charged if e.planned is not None), new).planned
             for limit in limits:
-                first_room = first.planned.total_variation
                 wanted = max(100 * first_room, 1e-12)
                 at, most = limit.epsilon, limit.delta / 10 / wanted
                 if 2 < most < 1 + math.exp(at):
@@ -89,8 +78,7 @@ def naive(entries, new, on):
                 budgets += [(limit.epsilon, first_room)] * (not charged)
                 fits = (
                     variation + new.charge.total_variation <= room
-                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, epsilon)
-                    + (1 + math.exp(epsilon)) * room
+                    and gaussian.delta(math.sqrt(mu2 + new.charge.mu**2), epsilon) + (1 + math.exp(epsilon)) * room
                     <= limit.delta
                     for epsilon, room in budgets
                 )
@@ -107,7 +95,6 @@ def test_random_histories_are_judged_as_a_loop_over_meters_judges_them(seed):
         meters = [m for m in "abcdefgh" if generator.random() < generator.choice([0.2, 0.5, 1.0])] or ["a"]
         on[add(lists, *meters)] = meters
     names = [*on, None]
-    plan = Charge(0.0, 1e-14, tuple((*kind, int(generator.integers(0, 3))) for kind in (A, B)))
     for _ in range(25):
         kind = generator.random()
         periods = [YEAR, NEXT, YEAR + NEXT][generator.integers(3)] if kind > 0.1 else None
@@ -116,8 +103,7 @@ def test_random_histories_are_judged_as_a_loop_over_meters_judges_them(seed):
             epsilon=generator.choice([0.0, 0.3, 0.8, 1.7]),
             limit=[LIMIT, Limit(3.0, 1e-5), Limit(1.2, 1e-6)][generator.choice(3, p=[0.6, 0.3, 0.1])],
             periods=periods,
-            planned=plan if kind < 0.9 else None,
-            responses=[((A, B)[generator.integers(2)], 1)] if generator.random() < 0.3 else (),
+            planned=[1e-14, 1e-13][generator.integers(2)] if kind < 0.9 else None,
             raises=kind < 0.15,
         )
         if new.raises or new.periods is None:
@@ -233,26 +219,9 @@ def test_a_removal_and_an_addition_are_charged_for_a_replacement(lists):
     check([entry(None, 0.5)] * 2, entry(add(lists, "b"), 1.5), lists)
 
 
-def test_responses_are_those_the_first_release_planned(lists, town):
-    plan = Charge(0.0, 1e-15, ((*A, 1),))
-    made = entry(town, 0.1, planned=plan, responses=[(A, 1)])
-    check([entry(town, 0.5, planned=plan)], made, lists)
-    for earlier, new in (
-        ([entry(town, 0.5)], made),
-        ([made], made),
-        ([made], entry(town, 0.1, planned=plan, responses=[(B, 1)])),
-    ):
-        refused(earlier, new, lists, r"release\.forecast_groups.*did not plan")
-    # What was planned is counted from the first release on, whether it was made or not.
-    tight = gaussian.mu_for(2.0, 1e-5) * (1 - 1e-4)
-    one = Entry(BUDGET, town, YEAR, Charge(tight, 0.0), LIMIT, Charge(0.0))
-    check([], one, lists)
-    refused([], Entry(BUDGET, town, YEAR, Charge(tight, 0.0), LIMIT, plan), lists)
-
-
 def test_a_first_release_may_take_all_there_is(lists, town):
     all_of_it = Charge(gaussian.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
-    new = Entry(BUDGET, town, YEAR, all_of_it, LIMIT, Charge(0.0, 1e-18))
+    new = Entry(BUDGET, town, YEAR, all_of_it, LIMIT, 1e-18)
     check([], new, lists)
     refused([new], entry(town, 0.01), lists, "nothing is left")
 
@@ -269,7 +238,7 @@ def test_the_most_that_any_meter_has_spent(lists):
 def test_whoever_spent_the_most_of_either_decides(lists, most):
     a, b = add(lists, "a"), add(lists, "b")
     whole = 1e-5 / (1 + math.exp(2))  # of the limit's delta, in units of total variation
-    plan = Charge(0.0, 0.09 * whole)
+    plan = 0.09 * whole
     spent = [
         Entry(BUDGET, add(lists, "a", "b"), YEAR, Charge(0.001), LIMIT, plan),
         Entry(BUDGET, a, YEAR, Charge(gaussian.mu_for(1.9, 1e-5)), LIMIT, plan),
@@ -295,7 +264,7 @@ def test_a_higher_limit_allows_no_less(lists, town, room):
     left = []
     for epsilon in (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 20.0, 50.0, 800.0):
         limit = Limit(epsilon, 1e-5)
-        first = Entry(BUDGET, town, YEAR, Charge(0.1, room), limit, Charge(0.0, room))
+        first = Entry(BUDGET, town, YEAR, Charge(0.1, room), limit, room)
         more = Charge(0.0, max(room, 2e-13))  # of the largest release of 100,000 meters
         left.append(spent.remaining([first], Entry(BUDGET, town, YEAR, more, limit), lists))
     assert left == sorted(left) and left[0] > 0.5
@@ -304,12 +273,12 @@ def test_a_higher_limit_allows_no_less(lists, town, room):
 def test_what_a_refusal_says_would_fit_fits(lists, town):
     for epsilon in (4.0, 12.0, 20.0, 50.0):
         limit = Limit(epsilon, 1e-5)
-        first, much = (entry(town, e, limit=limit, planned=Charge(0.0, 1e-15)) for e in (1.0, 48.0))
+        first, much = (entry(town, e, limit=limit, planned=1e-15) for e in (1.0, 48.0))
         with pytest.raises(InputError, match="one more release of epsilon") as error:
             check([first], much, lists)
         would = float(re.search(r"one more release of epsilon ([\d.]+) would fit", str(error.value))[1])
-        check([first], entry(town, would, limit=limit, planned=Charge(0.0, 1e-15)), lists)
-        refused([first], entry(town, would + 0.011, limit=limit, planned=Charge(0.0, 1e-15)), lists)
+        check([first], entry(town, would, limit=limit, planned=1e-15), lists)
+        refused([first], entry(town, would + 0.011, limit=limit, planned=1e-15), lists)
 
 
 def test_a_limit_is_raised_for_the_period_it_names_alone(lists, town):
@@ -325,10 +294,8 @@ def test_a_limit_is_raised_for_the_period_it_names_alone(lists, town):
 
 
 def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_measurement(lists, town):
-    plan = Charge(0.0, 1e-18, ((*A, 1),))
-    first = Entry(BUDGET, town, YEAR, Charge(0.0, 0.0, plan.responses), LIMIT, plan)
-    mu = brentq(lambda m: Charge(m, 1e-18, plan.responses).delta(2.0) / 1e-5 - (1 - 1e-6), 0.1, 1.0)
-    most = Entry(BUDGET, town, YEAR, Charge(mu, 1e-18), LIMIT, plan)
+    first = Entry(BUDGET, town, YEAR, Charge(0.0), LIMIT, 1e-18)
+    most = Entry(BUDGET, town, YEAR, Charge(gaussian.mu_for(2.0, 1e-5 * (1 - 1e-6)), 1e-18), LIMIT, 1e-18)
     refused([first], most, lists)
     check([], most, lists)
 

@@ -66,7 +66,6 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
             {"release": {**NAMED, "what": ["feeders"], "feeder_typical_daily_kwh": 4500}},
             "release.feeder_typical_daily_kwh",
         ),
-        ({"federation": {"by": "circuit", "scheme": "subspace"}}, "federation.scheme"),
     ],
 )
 def test_what_misses_is_named(sections, field):

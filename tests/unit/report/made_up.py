@@ -349,7 +349,7 @@ def household_curves(days=tuple(f"2025-{month:02d}-01" for month in range(1, 13)
 
 
 def federation_protects(circuits: int = 12, **settings) -> pd.DataFrame:
-    federation = {"scheme": "subspace", "graph": "complete", "colluding": 2, "iterations": 20, "mask_std": 1e5}
+    federation = {"scheme": "edge_masks", "graph": "complete", "colluding": 2, "iterations": 20}
     federation |= settings
     names = [f"C{i:02d}" for i in range(circuits)]
     meters = pa.table({"household": pa.array(range(circuits), pa.int32()), "circuit": names})

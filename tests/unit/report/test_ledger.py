@@ -20,7 +20,6 @@ from tests.unit.release.charged import released
 
 BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-28")
-LABELS = Charge(0.0, 0.0, ((0.9, 2, 1),))
 ENTRIES = [f"{h}:00 to {h + 1}:00" for h in (12, 13, 14)]
 
 
@@ -36,7 +35,7 @@ def release(ledger, month, level, budget=BUDGET, epsilon=0.5):
         "public": {"epsilon": epsilon},
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
-    request = Request(budget, words, Charge(gaussian.mu_for(epsilon, 1e-5)), planned=LABELS)
+    request = Request(budget, words, Charge(gaussian.mu_for(epsilon, 1e-5)))
     released(ledger, request, Limit(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 
@@ -61,7 +60,7 @@ def ledger(tmp_path, monkeypatch):
 
     words = {"artefact": "forecast_groups", "mechanism": "group_forecast"}
     with pytest.raises(ArithmeticError):
-        released(made, Request(BUDGET, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Limit(4.0, 1e-5), fails)
+        released(made, Request(BUDGET, words, Charge(0.02), DAYS), Limit(4.0, 1e-5), fails)
     return made
 
 
@@ -100,9 +99,7 @@ def test_one_month_has_nothing_to_be_compared_with(tmp_path):
     text = (tmp_path / "ledger.html").read_text()
     assert text.count("<figure><svg role=") == 1 and "Made-up town" in text
     assert "<td>mixture</td><td>–</td>" in text, "it has no list"
-    listed = Request(
-        BUDGET, {"artefact": "feeders"}, Charge(0.02), DAYS, [f"m{n}" for n in range(1234)], planned=LABELS
-    )
+    listed = Request(BUDGET, {"artefact": "feeders"}, Charge(0.02), DAYS, [f"m{n}" for n in range(1234)])
     released(ledger, listed, Limit(4.0, 1e-5))
     page.write_ledger_page(ledger, tmp_path / "ledger.html")
     text = (tmp_path / "ledger.html").read_text()

@@ -61,39 +61,26 @@ class Case:
 class Spy:
     """A noise source that remembers what it was asked and what it answered; mutants break it.
 
-    ``std_factor`` is the factor on the noise of a measurement, by its number from 0; ``keep`` leaves every label as
-    it is.
+    ``std_factor`` is the factor on the noise of a measurement, by its number from 0.
     """
 
-    def __init__(
-        self, noise: NoiseSource, std_factor: Callable[[int], float | np.ndarray] = lambda i: 1.0, keep: bool = False
-    ):
-        self._noise, self._std_factor, self._keep = noise, std_factor, keep
+    def __init__(self, noise: NoiseSource, std_factor: Callable[[int], float | np.ndarray] = lambda i: 1.0):
+        self._noise, self._std_factor = noise, std_factor
         self.grid = noise.grid
         self.exact: list[np.ndarray] = []
         self.answers: list[np.ndarray] = []
-        self.std: list[float | np.ndarray | None] = []
-        self.odds: list[float | None] = []
+        self.std: list[float | np.ndarray] = []
 
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
         std = std * self._std_factor(len(self.std))
         answer = self._noise.add_gaussian(exact, std)
-        self._heard(exact, answer, std, None)
-        return answer
-
-    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        answer = label if self._keep else self._noise.randomise(label, groups, assignment_epsilon)
-        self._heard(label, answer, None, assignment_epsilon)
+        self.exact.append(np.array(exact))
+        self.answers.append(answer)
+        self.std.append(std)
         return answer
 
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
         return self._noise.uniform(shape)
-
-    def _heard(self, exact: np.ndarray, answer: np.ndarray, std, odds: float | None) -> None:
-        self.exact.append(np.array(exact))
-        self.answers.append(answer)
-        self.std.append(std)
-        self.odds.append(odds)
 
 
 class _Enough(Exception):
@@ -137,11 +124,5 @@ def gaussian_log_ratio(answer: np.ndarray, own: np.ndarray, other: np.ndarray, s
 
 def log_ratio_of_run(spy: Spy, there: Sequence[np.ndarray]) -> float:
     """Return ln p(answers | own) - ln p(answers | other) of all that a spy heard in one run."""
-    total = 0.0
-    for answer, own, other, std, odds in zip(spy.answers, spy.exact, there, spy.std, spy.odds, strict=True):
-        if odds is None:
-            total += float(gaussian_log_ratio(answer[None], own[None], other[None], std)[0])
-        else:
-            # What a mutant never reports is impossible, but a finite ratio orders answers as well.
-            total += odds * float((answer == own).sum() - (answer == other).sum())
-    return total
+    heard = zip(spy.answers, spy.exact, there, spy.std, strict=True)
+    return sum(float(gaussian_log_ratio(a[None], own[None], other[None], std)[0]) for a, own, other, std in heard)

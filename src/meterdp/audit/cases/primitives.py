@@ -1,4 +1,4 @@
-"""The two building blocks on their own, where the truth is known: they show how sharp the audit is."""
+"""Gaussian noise on its own, where the truth is known: it shows how sharp the audit is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from meterdp.audit.judge import Claim, Seen
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 
-GROUPS = 4
 _AT_ONCE = 1_000_000
 
 
@@ -27,22 +26,9 @@ def gaussian_noise(epsilon: float, std_factor: float = 1.0, mutant: str | None =
     return Case("scalar Gaussian", "a number 1 or 0", Claim(epsilon, DELTA, mu), (OUTPUT,), observe, mutant=mutant)
 
 
-def response(epsilon: float, spent: float | None = None, mutant: str | None = None) -> Case:
-    """Return the audit of randomised response among four groups with odds e^epsilon."""
-
-    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
-        label = np.full(runs, 0 if on_d else 1)
-        said = noise.randomise(label, GROUPS, spent or epsilon)
-        return {OUTPUT: Seen((said == 0).astype(float) - (said == 1))}
-
-    return Case("randomised response", "group 1 or 2 of 4", Claim(epsilon, 0.0), (OUTPUT,), observe, mutant=mutant)
-
-
 def cases(epsilons: list[float]) -> Iterator[Case]:
-    """Yield all audits of building blocks."""
+    """Yield all audits of one number."""
     for epsilon in epsilons:
         yield gaussian_noise(epsilon)
-        yield response(epsilon)
     for factor in (0.5, 0.9):
         yield gaussian_noise(max(epsilons), factor, f"noise of {factor:g} times the scale")
-    yield response(max(epsilons), 1.2 * max(epsilons), "keeps the group at 1.2 times the epsilon")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
-from meterdp.audit.judge import Claim, Seen, epsilon_of_mu
+from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.proven.domain import Ball
@@ -19,6 +19,7 @@ from meterdp.mechanisms.proven.prior_mixture import PriorMixture
 from meterdp.mechanisms.reference.label_flip import LabelledRecords
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import NoiseSource
 
@@ -311,7 +312,7 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
     mu = pair.mechanism.mu * 2**0.5
     yield replace(
         unbroken,
-        claim=Claim(epsilon_of_mu(mu, DELTA), DELTA, mu),
+        claim=Claim(gaussian.epsilon_for(mu, DELTA), DELTA, mu),
         views=(TRANSCRIPT,),
         observe=_reusing(pair),
         mutant="noise used again for a second release",

@@ -189,9 +189,6 @@ def _check_release(settings: Mapping, file: str) -> None:
         _refuse(file, "release.meters", "does not say how many meters each node lists", "name a number each")
     if release["colluding"] >= nodes:
         _refuse(file, "release.colluding", "is all nodes or more", "leave one honest node at least")
-    if settings["scheme"] == "subspace":
-        problem = "is 'subspace', whose masks are not whole numbers, so that sums between nodes are not exact"
-        _refuse(file, "scheme", problem, "set it to edge_masks at every node")
     if settings["start"] is not None:
         hint = "set it to null, or name a prior mixture in mechanisms.sound.prior_mixture"
         _refuse(file, "start", "is set, and sound has a public start of its own", hint)

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import numpy as np
 import zmq.auth
-from scipy.special import ndtri
 
 from meterdp.errors import InputError, unwritable
 
@@ -37,8 +36,6 @@ class Kind(IntEnum):
     SUMS = 4
     PARTIAL = 5
     TOTAL = 6
-    DUAL = 7
-    PRIMAL = 8
     MODEL = 9
     DONE = 10
     ABORT = 11
@@ -163,12 +160,6 @@ def uniform_words(size: int) -> np.ndarray:
     return np.frombuffer(os.urandom(8 * size), dtype="<u8").astype(np.uint64)
 
 
-def normal_numbers(shape: tuple[int, ...]) -> np.ndarray:
-    """Return independent standard normal numbers: quantiles of the middles of 2^53 equal parts of [0, 1]."""
-    words = uniform_words(int(np.prod(shape)))
-    return ndtri(((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53).reshape(shape)
-
-
 _AGAIN = "start all nodes again"
 
 
@@ -211,7 +202,7 @@ class Reason(IntEnum):
     DISAGREES = (
         13,
         "came to another mixture than its neighbour, by more than largest_difference",
-        "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
+        "use fewer classes at every node, and trust neither result",
     )
     OWN_ERROR = (14, "ended with an error of its own", f"see what it says itself, and {_AGAIN}")
     STARTED_AGAIN = (15, "was started again while the others were at work", _AGAIN)

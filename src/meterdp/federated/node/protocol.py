@@ -13,13 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.federated.graph import Graph, hamiltonian_cycle
-from meterdp.federated.node.messages import Kind, normal_numbers, uniform_words
-from meterdp.federated.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
+from meterdp.federated.node.messages import Kind, uniform_words
 from meterdp.federated.summation import decoded, encoded, tree_of
 
 SERVER = 0
-# So that two machines whose arithmetic differs in the last bit work with the same constant.
-_DIGITS = 3
 
 
 class NodeScheme(ABC):
@@ -42,7 +39,7 @@ class NodeScheme(ABC):
     def on_grid(self, grid: float) -> NodeScheme:
         """Return the scheme for vectors with release noise: exact multiples of ``grid``, refused for no size.
 
-        To refuse a value for its size would tell something of it. Raises ValueError if its sums are not exact.
+        To refuse a value for its size would tell something of it.
         """
         return replace(self, step=grid, wraps=True)
 
@@ -51,8 +48,7 @@ class NodeScheme(ABC):
         """Return the sum of everybody's ``values`` (q,) over all nodes; this run has not used ``iteration`` before.
 
         ``links`` are this node's :class:`~meterdp.federated.node.links.Links`. The sum is the same to the bit at
-        every node, except for ``subspace``, where nodes agree up to rounding. Raises
-        :class:`~meterdp.federated.node.messages.Fault` if a neighbour does not do its part.
+        every node. Raises :class:`~meterdp.federated.node.messages.Fault` if a neighbour does not do its part.
         """
 
 
@@ -124,53 +120,6 @@ class RingNode(NodeScheme):
 
 
 @dataclass(frozen=True)
-class SubspaceNode(NodeScheme):
-    """Neighbours average, under dual variables that they sent each other at the start."""
-
-    links: Graph
-    c: float
-    rounds: int
-    mask_std: float
-
-    @classmethod
-    def of(cls, settings: Mapping, graph: Graph) -> SubspaceNode:
-        """Work out the constants that are not agreed on."""
-        c = settings["c"] or float(f"{constant_for(graph):.{_DIGITS}g}")
-        rounds = settings["rounds"] or rounds_for(graph, c, ACCURACY)
-        return cls(graph, c, rounds, settings["mask_std"])
-
-    @property
-    def constants(self) -> dict:
-        return {"c": self.c, "rounds": self.rounds}
-
-    def on_grid(self, grid: float) -> SubspaceNode:
-        raise ValueError("sums of subspace perturbation are not exact")
-
-    def total(self, links, iteration: int, values: np.ndarray) -> np.ndarray:
-        near_nodes, q = links.neighbours, len(values)
-        signs = np.array([1.0 if links.me > j else -1.0 for j in near_nodes])
-        starts = np.array([0, len(near_nodes)])
-        dual_out = self.mask_std * normal_numbers((len(near_nodes), q))
-        for j, dual in zip(near_nodes, dual_out, strict=True):
-            links.send(j, Kind.DUAL, iteration, 0, dual)
-        dual_in = np.stack([links.receive(j, Kind.DUAL, iteration, 0, q) for j in near_nodes])
-        near, own = np.zeros((len(near_nodes), q)), np.zeros(q)
-        for round_ in range(1, self.rounds + 1):
-            new = primal_step(values[None], near, dual_in, signs, starts, self.c)[0]
-            if round_ == self.rounds:
-                break
-            received = links.swap(Kind.PRIMAL, iteration, round_, new)
-            now = np.stack([received[j] for j in near_nodes])
-            # Both ends of a link know both of its dual variables, so each works out the other's step as well.
-            dual_in, dual_out = (
-                dual_step(dual_out, now, own, -signs, self.c),
-                dual_step(dual_in, new, near, signs, self.c),
-            )
-            near, own = now, new
-        return self.links.nodes * new
-
-
-@dataclass(frozen=True)
 class EdgeMasksNode(NodeScheme):
     """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph.
 
@@ -214,6 +163,5 @@ class EdgeMasksNode(NodeScheme):
 PROTOCOLS: dict[str, type[NodeScheme]] = {
     "federated": FederatedNode,
     "secure_sum": RingNode,
-    "subspace": SubspaceNode,
     "edge_masks": EdgeMasksNode,
 }

@@ -27,7 +27,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, atomic_path, read_table, write_table
 from meterdp.errors import InputError, unwritable
 from meterdp.federated.adversary import known_sums
-from meterdp.federated.em import Update, entries_of, local_statistics, m_step
+from meterdp.federated.em import entries_of, local_statistics, m_step
 from meterdp.federated.node.config import Agreement, NodeSettings
 from meterdp.federated.node.links import Links
 from meterdp.federated.node.messages import Kind, Reason
@@ -207,13 +207,13 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
             total = sum_of_all(links, scheme, 0, local_statistics(records, first)[0], _MOST)
             if 0 <= total[0] < classes:
                 raise links.fault(links.me, Reason.FEW_RECORDS)
-            pooled = _step(total, first, "textbook", agreement)
+            pooled = _step(total, first, agreement)
             mixture = start_from(pooled, classes, agreed["eigenvalue_floor"])
         traffic.note("start", 0)
         for iteration in progress(range(1, agreed["iterations"] + 1), f"node {settings.name}: iterations"):
             statistics, _ = local_statistics(records, mixture)
             total = sum_of_all(links, scheme, iteration, statistics, _MOST)
-            mixture = _step(total, mixture, agreed["update"], agreement)
+            mixture = _step(total, mixture, agreement)
             traffic.note("iteration", iteration)
         last = agreed["iterations"] + 1
         compare(links, mixture, last, agreed["largest_difference"])
@@ -237,13 +237,13 @@ def sum_of_all(links: Links, scheme: NodeScheme, iteration: int, values: np.ndar
     return total
 
 
-def _step(total: np.ndarray, mixture: Mixture, update: Update, agreement: Agreement) -> Mixture:
+def _step(total: np.ndarray, mixture: Mixture, agreement: Agreement) -> Mixture:
     """Return the mixture that follows from the sums over all nodes, if it can be one of clipped readings."""
     if not total[: mixture.classes].max() > 0:
         raise np.linalg.LinAlgError("there are no records")
-    mixture = m_step(total, mixture, update, agreement.settings["eigenvalue_floor"])
+    mixture = m_step(total, mixture, "textbook", agreement.settings["eigenvalue_floor"])
     most = np.abs(LogScale.from_config(agreement.profiles).bounds_log_kwh).max()
-    # Twice as far as sums can be, as masks that are real numbers leave rounding.
+    # Twice as far as sums can be, as they are rounded.
     if not ((np.abs(mixture.means) <= 2 * most).all() and (np.abs(mixture.covariances) <= 8 * most**2).all()):
         raise np.linalg.LinAlgError("means or covariances lie where no reading does")
     return mixture

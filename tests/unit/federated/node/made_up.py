@@ -20,7 +20,7 @@ from tools.make_nodes import free_ports
 
 D = 3
 PROFILES = {"hours": D}
-SMALL = {"scheme": "subspace", "classes": 2, "iterations": 4, "timeout_seconds": 5, "start_within_seconds": 10}
+SMALL = {"scheme": "edge_masks", "classes": 2, "iterations": 4, "timeout_seconds": 5, "start_within_seconds": 10}
 
 
 def write_agreement(file: Path, count: int, **settings) -> list[tuple[bytes, bytes]]:

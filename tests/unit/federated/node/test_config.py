@@ -68,7 +68,7 @@ def node(**changes):
         (lambda w: w.update(graph="edges", edges=[["n0", "n1"]]), "'graph': falls into 2 parts"),
         (
             lambda w: w.update(scheme="secure_sum", graph="edges", edges=[["n0", "n1"], ["n1", "n2"]]),
-            "'graph': has no Hamiltonian cycle.*single neighbour; add edges, or use the scheme 'subspace'",
+            "'graph': has no Hamiltonian cycle.*single neighbour; add edges, or use the scheme 'edge_masks'",
         ),
     ],
 )
@@ -85,7 +85,7 @@ def test_agreements_that_say_the_same_are_the_same(tmp_path, words):
     first = agreement(tmp_path, words)
     as_agreed = {**dict(reversed(words.items())), "largest_difference": 1.0e-06, "timeout_seconds": 5.0}
     assert agreement(tmp_path, as_agreed).digest == first.digest
-    for key, value in {"classes": 5, "title": "another", "rounds": 70, "scheme": "federated"}.items():
+    for key, value in {"classes": 5, "title": "another", "sum_bits": 30, "scheme": "federated"}.items():
         other = agreement(tmp_path, words | {key: value})
         assert other.digest != first.digest
         assert key in {part for part in first.parts if first.parts[part] != other.parts[part]}
@@ -164,15 +164,14 @@ def test_the_command_makes_keys_and_refuses_nonsense(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("settings", "number", "sentences"),
     [
-        ({"scheme": "subspace"}, 0, ["the sums of this node and 2 more", "n1 and n3 together learn the"]),
-        ({"scheme": "subspace", "graph": "complete"}, 0, ["this node and 2 more", "n1 and n2 and n3 together"]),
+        ({"scheme": "edge_masks"}, 0, ["the sums of this node and 2 more", "n1 and n3 together learn the"]),
+        ({"scheme": "edge_masks", "graph": "complete"}, 0, ["this node and 2 more", "n1 and n2 and n3 together"]),
         # Behind n1 there is nobody else.
         (
-            {"scheme": "subspace", "graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n2", "n3"]]},
+            {"scheme": "edge_masks", "graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n2", "n3"]]},
             0,
             ["learns the sums of this node alone", "n1 learns the sums"],
         ),
-        ({"scheme": "edge_masks"}, 1, ["this node and 2 more", "n0 and n2 together"]),
         ({"scheme": "secure_sum"}, 1, ["this node and 2 more", "n0 and n2 together"]),
         (
             {"scheme": "federated"},

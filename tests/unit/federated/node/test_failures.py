@@ -83,10 +83,9 @@ def run_with(tmp_path, faulty, act, **agreed):
 
 
 def message(links, node, **fields):
-    """Return the message that is due: the dual variables of the first sum, of the right size."""
-    due = Message(
-        *(links._run, links.agreement.digest, links.me, Kind.DUAL, 0, 0, links._next_out[node]), np.zeros(1 + 3 + 6)
-    )
+    """Return the message that is due to the first node of federated sums: statistics, of the right size."""
+    head = (links._run, links.agreement.digest, links.me, Kind.STATISTICS, 0, 0, links._next_out[node])
+    due = Message(*head, np.zeros(1 + 3 + 6))
     return replace(due, **fields).encoded()
 
 
@@ -137,7 +136,7 @@ def one_left_out(links, node):
         (lambda links, node: [message(links, node, words=np.full(10, np.inf))], Reason.NOT_FINITE),
         (twice, Reason.REPEATED),
         (one_left_out, Reason.MISSED),
-        (lambda links, node: [message(links, node, kind=Kind.PRIMAL)], Reason.OUT_OF_STEP),
+        (lambda links, node: [message(links, node, kind=Kind.SUMS)], Reason.OUT_OF_STEP),
         (lambda links, node: [message(links, node, iteration=1)], Reason.OUT_OF_STEP),
         (lambda links, node: [message(links, node, round=1)], Reason.OUT_OF_STEP),
         (lambda links, node: [message(links, node, run=NO_RUN)], Reason.OTHER_RUN),
@@ -145,7 +144,7 @@ def one_left_out(links, node):
     ],
 )
 def test_a_message_that_is_not_the_one_due_ends_the_run(tmp_path, change, reason):
-    honest, outcome = run_with(tmp_path, COUNT - 1, telling(change))
+    honest, outcome = run_with(tmp_path, COUNT - 1, telling(change), scheme="federated")
     assert ended(outcome, honest, COUNT - 1, reason)
 
 
@@ -310,8 +309,8 @@ def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, 
     ("changes", "words"),
     [
         ({"classes": 3}, "have different agreements: classes, so"),
-        ({"eigenvalue_floor": 0.01, "update": "printed"}, "have different agreements: update, eigenvalue_floor, so"),
-        ({"graph": "complete"}, "have different agreements: graph, constants, so"),
+        ({"eigenvalue_floor": 0.01, "iterations": 3}, "have different agreements: iterations, eigenvalue_floor, so"),
+        ({"graph": "complete"}, "have different agreements: graph, so"),
         ({"scheme": "secure_sum"}, "have different agreements: scheme, constants, so"),
         ({"hours": 4}, "have different agreements: profiles, so"),
     ],
@@ -516,7 +515,7 @@ class Tampered:
 
 
 def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
-    settings = all_settings(tmp_path, COUNT, mask_std=1e3)
+    settings = all_settings(tmp_path, COUNT)
     wrong = settings[3].agreement
     settings[3] = replace(settings[3], agreement=replace(wrong, scheme=Tampered(wrong.scheme)))
     nodes = start_all(tmp_path, settings)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric
-from meterdp.federated.pdmm import consensus
 from meterdp.federated.summation import RingSum, decoded
 from meterdp_papers.li import errata as errata_consensus
 from meterdp_papers.li import leakage
 from meterdp_papers.li.errata import example, followed
 from meterdp_papers.li.leakage import consensus_view
+from meterdp_papers.li.pdmm import consensus
 
 
 def closed(finding, rel=1e-6, absolute=1e-12) -> bool:

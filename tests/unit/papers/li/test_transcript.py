@@ -5,7 +5,6 @@ import pytest
 
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import consensus
 from meterdp.federated.summation import RingSum, decoded
 from meterdp_papers.li import leakage
 from meterdp_papers.li.leakage import (
@@ -15,6 +14,7 @@ from meterdp_papers.li.leakage import (
     seen_on_ring,
     sums_on_ring,
 )
+from meterdp_papers.li.pdmm import consensus
 
 HONEST = (0, 2, 4)
 ORDER = tuple(range(5))

@@ -29,33 +29,6 @@ ACCURACY = 1e-13
 _ROUNDS_MARGIN = 1.25
 
 
-def primal_step(
-    values: np.ndarray,
-    from_neighbours: np.ndarray,
-    dual_in: np.ndarray,
-    signs: np.ndarray,
-    starts: np.ndarray,
-    c: float,
-) -> np.ndarray:
-    """Return y of (8), for all nodes at once or for one alone.
-
-    ``values`` (n, q) is s_i. Of every arc i|j, arcs of a node together: ``from_neighbours`` (arcs, q) is y_j of the
-    head, ``dual_in`` lambda_{j|i}, ``signs`` (arcs,) B_{i|j}. Arcs of node i are starts[i] to starts[i + 1], one or
-    more.
-    """
-    sums = np.add.reduceat(c * from_neighbours - signs[:, None] * dual_in, starts[:-1], axis=0)
-    return (values + sums) / (1 + c * np.diff(starts))[:, None]
-
-
-def dual_step(
-    dual_in: np.ndarray, own: np.ndarray, from_neighbours: np.ndarray, signs: np.ndarray, c: float
-) -> np.ndarray:
-    """Return lambda_{i|j} of the corrected (9), (arcs, q), from lambda_{j|i}, the new y_i and the y_j that it was
-    made of.
-    """
-    return dual_in + c * signs[:, None] * (own - from_neighbours)
-
-
 @dataclass(frozen=True)
 class Consensus:
     """What a consensus came to: every node's idea of the average (n, q), and y after every round (rounds, n, q) if
@@ -113,12 +86,14 @@ def _synchronous(graph: Graph, values: np.ndarray, dual_noise: np.ndarray, c: fl
     if dual_update not in ("corrected", "printed"):
         raise InputError("is of one active node at a time", field="dual_update", hint="use the asynchronous schedule")
 
+    signs, shares = arcs.signs[:, None], (1 + c * np.diff(arcs.starts))[:, None]
+
     def advance(y: np.ndarray) -> np.ndarray:
         nonlocal dual
         near, dual_in = y[arcs.head], dual[arcs.reverse]
-        new = primal_step(values, near, dual_in, arcs.signs, arcs.starts, c)
+        new = (values + np.add.reduceat(c * near - signs * dual_in, arcs.starts[:-1], axis=0)) / shares  # (8)
         with np.errstate(over="ignore", invalid="ignore"):
-            dual = dual_step(dual_in if dual_update == "corrected" else dual, new[arcs.tail], near, arcs.signs, c)
+            dual = (dual_in if dual_update == "corrected" else dual) + c * signs * (new[arcs.tail] - near)  # (9)
         return new
 
     return advance

@@ -5,7 +5,7 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.federated.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import Subspace, consensus, constant_for, rounds_for
+from meterdp_papers.li.pdmm import Subspace, consensus, constant_for, rounds_for
 
 GRAPHS = {
     "pair": Graph.of(2, [(0, 1)]),
