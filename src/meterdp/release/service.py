@@ -241,8 +241,8 @@ class ReleaseService:
                 "epsilon": guarantee.epsilon,
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
-                # From it follow all other epsilon and delta that hold; no release draws responses any more.
-                "loss": asdict(mechanism.loss) | {"responses": []},
+                # From it follow all other epsilon and delta that hold.
+                "loss": asdict(mechanism.loss),
                 "proof": [guarantee.proof, SAFE_NOISE],
                 "readings": LogScale.from_config(self.config["profiles"]).sentence,
                 "hides": list(hides),
