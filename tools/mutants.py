@@ -948,8 +948,15 @@ MUTANTS = (
     Mutant(
         "release: of homes that were hardly read nothing is said",
         "src/meterdp/release/households.py",
-        "return mostly_default(like.mean(), math.exp(settings.typical[0]))",
-        "return None",
+        "if said := mostly_default(like.mean(), math.exp(settings.typical[0])):",
+        "if said := None:",
+        f"{RELEASE_TESTS}/test_households.py",
+    ),
+    Mutant(
+        "release: of homes below the least that is told nothing is said",
+        "src/meterdp/release/households.py",
+        ".mean()) <= MOST_DEFAULT:",
+        ".mean()) <= 1:",
         f"{RELEASE_TESTS}/test_households.py",
     ),
     Mutant(
@@ -1233,6 +1240,13 @@ MUTANTS = (
         "    x = np.where(given, x, fill)",
         "    x = np.where(given, x, fill.mean(axis=0))",
         f"{UNIT_FEEDERS}::test_gaps_are_filled_from_ones_own_readings",
+    ),
+    Mutant(
+        "what all meters share and nobody measured is no error: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "+ together**2 +",
+        "+",
+        f"{UNIT_FEEDERS}::test_the_standard_error_has_what_nobody_measured",
     ),
     Mutant(
         "records off the grid: feeder totals",
