@@ -899,8 +899,8 @@ MUTANTS = (
     Mutant(
         "ledger: groups that an earlier version drew by lot count half",
         f"{PRIVACY}/charge.py",
-        "(2 * math.sqrt(times) * ndtri(expit(a))",
-        "(math.sqrt(times) * ndtri(expit(a))",
+        "(-2 * math.sqrt(times) * ndtri(expit(-a))",
+        "(-math.sqrt(times) * ndtri(expit(-a))",
         "tests/unit/accounting/test_gdp.py",
     ),
     Mutant(
@@ -953,7 +953,7 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_households.py",
     ),
     Mutant(
-        "release: of homes below the least that is told nothing is said",
+        "release: of homes below the least that counts nothing is said",
         "src/meterdp/release/households.py",
         ".mean()) <= MOST_DEFAULT:",
         ".mean()) <= 1:",

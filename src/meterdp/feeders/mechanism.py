@@ -179,7 +179,7 @@ class FeederTotals:
                 plan.mean_std[at],
             )
         total = devices[:, None] * public.centre_kwh + mean @ plan.basis
-        differ = spread(devices) * (level * plan.unmeasured_std) ** 2
+        differ = devices * (level * plan.unmeasured_std) ** 2
         clipped = devices * expected_excess(level, plan.level_limit) * public.centre_kwh.mean()
         together = devices * level * plan.unmeasured_mean_std
         error = np.sqrt(variance.sum(axis=1) / public.intervals + differ + together**2 + clipped**2)

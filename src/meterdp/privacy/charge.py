@@ -35,7 +35,7 @@ class Charge:
         Gaussian measurement that costs no less (docs/proofs/ledger.md, 3).
         """
         drawn = event.get("responses", ())
-        responses = (2 * math.sqrt(times) * ndtri(expit(a)) for a, groups, times in drawn if groups > 1)
+        responses = (-2 * math.sqrt(times) * ndtri(expit(-a)) for a, groups, times in drawn if groups > 1)
         return cls(math.hypot(event["mu"], *responses), event["total_variation"])
 
 

@@ -296,7 +296,7 @@ def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
 def _by_size(mechanism: FeederTotals) -> tuple[str, ...]:
     """Say how far totals of the smallest and the largest feeder are expected to be off, if sizes differ much."""
     listed, typical_kwh = mechanism.public.listed, mechanism.public.centre_kwh.mean()
-    if listed.max() <= 1.5 * listed.min() or not listed.all():
+    if listed.max() <= max(1.5 * listed.min(), listed.min() + 1):  # as equal as can be
         return ()
     least, most = listed.argmin(), listed.argmax()
     share = mechanism.plan.errors_kwh[[least, most]] / (listed[[least, most]] * typical_kwh)

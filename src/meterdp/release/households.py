@@ -267,7 +267,8 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
 def _assumed(config: Mapping) -> str:
     """Say between which daily energies of a home the plan holds."""
     low, high = (f"{24 * bound:.3g}" for bound in mean_bounds_kw(config))
-    return f"a home uses {low} to {high} kWh a day"
+    size = "a home uses" if config["profiles"]["clip_kwh_per_hour"][0] >= 0 else "the mean size of a home's load is"
+    return f"{size} {low} to {high} kWh a day"
 
 
 def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = True, days: int = _YEAR) -> Plan:

@@ -13,6 +13,7 @@ from dp_accounting import GaussianDpEvent
 from dp_accounting.mechanism_calibration import calibrate_dp_mechanism
 from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from scipy.integrate import quad
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from meterdp.privacy import gaussian
@@ -156,4 +157,6 @@ def test_groups_drawn_by_lot_cost_no_more_than_is_counted(epsilon, kinds):
 def test_one_of_two_groups_drawn_by_lot_is_counted_without_slack_where_epsilon_is_0():
     for a in (0.01, 0.75, 5.0):
         assert charged(0.0, (a, 2, 1)).delta(0.0) == pytest.approx(math.tanh(a / 2), rel=1e-9)
+    for a in (36.0, 40.0, 600.0):
+        assert ndtr(-charged(0.0, (a, 2, 1)).mu / 2) == pytest.approx(math.exp(-a), rel=1e-9), "also far in the tail"
     assert charged(0.3, (0.0, 1, 4), (0.7, 1, 2)) == Charge(0.3), "with one group nothing was drawn"

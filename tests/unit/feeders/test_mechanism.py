@@ -11,7 +11,7 @@ from meterdp.audit.cases.interface import replayed
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals, filled, lost_by_feeders
-from meterdp.feeders.plan import GUESS_FACTOR, TAIL_STD_LOG, cosines, public_distribution, spread
+from meterdp.feeders.plan import GUESS_FACTOR, TAIL_STD_LOG, cosines, public_distribution
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
@@ -139,7 +139,7 @@ def test_the_standard_error_has_what_nobody_measured():
     rows = np.kron(cosines(DAYS), cosines(PER_DAY))[distribution.number]
     for setting, std in (
         ("unmeasured_mean_std", n * distribution.mean),
-        ("unmeasured_std", np.sqrt(spread(n)) * distribution.household),
+        ("unmeasured_std", np.sqrt(n) * distribution.household),
     ):
         feeders = rng.normal(size=(4000, T)) * std @ rows
         left = feeders - feeders @ plan.basis.T @ plan.basis

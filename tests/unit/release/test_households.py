@@ -204,7 +204,8 @@ def test_homes_that_use_little_have_lower_bounds(town, default, low, bounds):
     given = town()
     given.config["profiles"] |= {"default_kwh_per_hour": default, "clip_kwh_per_hour": [low, 20.0]}
     assert settings_of(given.config).mean_kw == pytest.approx(bounds, rel=1e-12)
-    said = f"a home uses {24 * bounds[0]:.3g} to {24 * bounds[1]:.3g} kWh a day"
+    size = "a home uses" if low >= 0 else "the mean size of a home's load is"
+    said = f"{size} {24 * bounds[0]:.3g} to {24 * bounds[1]:.3g} kWh a day"
     (released,) = households.mechanisms(given.listed, given)
     assert released.plan.assumed == said
     assert households.plan(given.config, N, 1).assumed == said
