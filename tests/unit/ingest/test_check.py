@@ -904,6 +904,36 @@ def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, ca
     assert code == 0 and "which is not that of" not in said
 
 
+def test_few_stamps_of_one_file_contradict_a_zone_that_many_of_another_fit(tmp_path, capsys):
+    """In summer +03:00 is Athens, in winter not; stamps in UTC say nothing. Of a file sorted by time few are read."""
+    (tmp_path / "export").mkdir()
+    for name, start, zone in (
+        ("1.csv", "2025-02-01", "UTC"),
+        ("2.csv", "2025-06-01", "Africa/Nairobi"),
+        ("3.csv", "2025-01-06", "Africa/Nairobi"),
+    ):
+        frame = readings(days=20, start=start)
+        stamps = frame["utc"].dt.tz_convert(zone)
+        rows = plain(frame.assign(local=[stamp.isoformat().replace("+00:00", "Z") for stamp in stamps]))
+        (rows[:9] if name == "3.csv" else rows).to_csv(tmp_path / "export" / name, index=False)
+    main(["check", str(tmp_path / "export")])
+    assert "time_zone: Africa/Addis_Ababa\n" in capsys.readouterr().out
+    export = {"interval_minutes": 30, "time_format": "ISO8601"}
+    for zone, wrong in (("Europe/Athens", True), ("Africa/Nairobi", False)):
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": zone})
+        assert (code == 1 and f"which is not that of {zone}" in said) == wrong
+
+
+def test_one_row_with_another_offset_contradicts_no_zone_where_a_beginning_has_few_stamps(tmp_path, frame, capsys):
+    stamps = frame["utc"].dt.tz_convert(ZONE)
+    every = [plain(frame.assign(local=[s.isoformat() for s in stamps], meter_id=f"X{n:03}"))[:8] for n in range(200)]
+    rows = pd.concat(every).sort_values("interval_start", ignore_index=True)
+    rows.loc[5, "interval_start"] = rows.loc[5, "interval_start"].replace("+00:00", "+03:00")
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "time_format": "ISO8601"}
+    assert "which is not that of" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+
+
 def test_text_that_is_not_utf_8_is_one_error_and_its_encoding_is_proposed(tmp_path, frame, capsys):
     (tmp_path / "e.csv").write_bytes(plain(frame).to_csv(index=False).encode("utf-16"))
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})

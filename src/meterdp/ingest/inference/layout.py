@@ -581,8 +581,8 @@ def _time_format(column: Column, out: Layout) -> None:
 
 
 def _offsets(stamp: Column, out: Layout) -> None:
-    """Find the zones whose clock has the offsets that stamps carry."""
-    words = list(stamp.tokens)
+    """Find the zones whose clock has the offsets that stamps carry, each of as many rows as it stands in."""
+    words = list(stamp.entries)
     stamp_us, _, carries = StampParser(out.settings.get("time_format", ExportSettings.time_format), ()).read_words(
         words
     )
