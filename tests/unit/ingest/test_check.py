@@ -1549,6 +1549,18 @@ def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_
     assert float(share[1]) > 10 if lost else share[1] == "0.0"
 
 
+def test_files_by_place_and_month_that_were_not_read_are_not_missing(tmp_path, capsys, few_looked_at):
+    """All months of one place and the first of another are read."""
+    frame = plain(readings(minutes=60, days=60, start="2025-04-01", meters=6))
+    (tmp_path / "export").mkdir()
+    place = np.where(frame["meter_id"] == "M000", "a", "b")
+    for (one, month), rows in frame.groupby([place, frame["interval_start"].str[:7]]):
+        rows.to_csv(tmp_path / "export" / f"{one}_{month}.csv", index=False)
+    settings = {"time_zone": ZONE, "interval_minutes": 60}
+    _, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
+    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+
+
 @pytest.mark.parametrize(
     ("odd", "listed", "packed"),
     [
