@@ -1300,6 +1300,51 @@ def test_which_columns_are_parts_of_one_energy(names, alike):
     assert parts_of(names[0], names) == alike
 
 
+@pytest.mark.parametrize("sort", ["meter_id", "interval_start"], ids=["values", "names"])
+@pytest.mark.parametrize(
+    ("energy", "counter"),
+    [("kilowatt_hours", "kilowatt_hours_total"), ("kWh", "cumulative kWh"), ("watt_hours", "register_watt_hours")],
+)
+def test_energy_of_intervals_is_preferred_to_a_counter_beside_it(tmp_path, capsys, energy, counter, sort):
+    """By values, or by names in a file sorted by time that has few rows of each of many meters."""
+    frame = readings(days=10, meters=4 if sort == "meter_id" else 900)
+    rows = plain(frame).sort_values([sort, "interval_start"], kind="stable")
+    rows.insert(1, counter, rows.groupby("meter_id")["kwh"].cumsum().add(500).round(3))
+    if sort == "interval_start":
+        rows = rows[:4000]
+    rows.rename(columns={"kwh": energy}).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert f"energy_column: {energy}\n" in said and f"'{counter}' is possible, too" in said
+    if sort == "meter_id":
+        export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": counter}
+        code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+        assert (
+            code == 1
+            and f"values that only rise: readings of a register, not the energy of an interval; name '{energy}'"
+            in said
+        )
+
+
+def test_a_total_beside_its_parts_is_no_counter_where_values_fall(tmp_path, capsys):
+    rows = plain(readings(days=10)).rename(columns={"kwh": "kwh_total"})
+    rows["kwh"] = 0.25
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    assert "energy_column: kwh_total\n" in capsys.readouterr().out
+
+
+def test_a_code_of_the_customer_is_named_beside_the_serial_of_a_meter(tmp_path, capsys):
+    rows = plain(readings()).rename(columns={"meter_id": "customer_code"})
+    old = rows["interval_start"] < "2025-03-20"
+    rows["meter_serial"] = "S" + rows["customer_code"] + np.where((rows["customer_code"] == "M001") & old, "A", "B")
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert "meter_column: meter_serial\n" in said and "'customer_code' is possible, too" in said
+    assert "'meter_serial' would make several of it" in said
+
+
 def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_path, capsys):
     frame = readings(start="2025-05-01")
     frame["local"] = (frame["utc"] + pd.Timedelta("30min")).dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d %H:%M")

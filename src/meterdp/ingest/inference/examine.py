@@ -160,6 +160,7 @@ def examine(
     otherwise = files_written_otherwise(path, trial.settings, begun)
     findings = [*otherwise, *replace(trial, settings=strict).findings(path)] or first_refusal(path, trial)
     findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
+    findings = layout.with_intervals(findings, trial.settings.energy_column)
     later = goes_on(trial, begun)
     period = _best_period(trial, DAY_MINUTES // given["interval_minutes"], all_days=later)
     plausible, not_plausible = implausible(trial, PLAUSIBLE_POWER_KW)

@@ -102,6 +102,8 @@ def looked_at(
         except InputError as error:
             return Look([error], odd)
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
+    if isinstance(by_itself, Layout):
+        found = by_itself.with_intervals(found, settings.energy_column)
     named, every = ids_of(path, trial)
     counted, without, what = meters_of(trial, meter_list)
     lately, of_last_days = without_last(trial, meter_list, export["time_zone"], last_days)
