@@ -1326,6 +1326,18 @@ def test_energy_of_intervals_is_preferred_to_a_counter_beside_it(tmp_path, capsy
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("kilowatt_hours", "kWh"), ("Kilowatt-Hour", "kWh"), ("watt_hours", "Wh"), ("megawatt hours", "MWh")],
+)
+def test_a_unit_that_is_written_out_is_named(tmp_path, frame, capsys, name, unit):
+    rows = plain(frame).assign(kwh=frame["kwh"] * {"kWh": 1, "Wh": 1000, "MWh": 0.001}[unit])
+    rows.rename(columns={"kwh": name}).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert f"the unit is {unit}, by the name of the readings' column" in said and "the unit is not named" not in said
+
+
 def test_a_total_beside_its_parts_is_no_counter_where_values_fall(tmp_path, capsys):
     rows = plain(readings(days=10)).rename(columns={"kwh": "kwh_total"})
     rows["kwh"] = 0.25

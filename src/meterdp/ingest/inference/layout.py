@@ -62,6 +62,8 @@ _PER_DAY = (24, 48, 72, 96, 144, 288)
 _MOST_INTERVALS = 300  # of a day of 25 hours
 
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
+# Written out, as in kilowatt_hours.
+_WATT_HOURS = re.compile(r"(?<![A-Za-z])(kilo|mega|)[\W_]*watt[\W_]*hours?(?![A-Za-z])", re.IGNORECASE)
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
 # How one ends that says that a column has numbers of intervals.
@@ -723,4 +725,5 @@ def _units_in(texts: list[str]) -> set[str]:
     for text in texts:
         for energy, power in _UNIT_WORD.findall(text):
             found.add(UNIT_NAMED.get((energy or power).lower()))
+        found |= {UNIT_NAMED.get(f"{prefix[:1]}wh".lower()) for prefix in _WATT_HOURS.findall(text)}
     return found - {None}
