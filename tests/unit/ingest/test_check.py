@@ -1010,9 +1010,9 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
 def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_groups(tmp_path, frame, capsys):
     path, settings = written(tmp_path, frame, READ["plain"])
     meters = sorted(frame["meter_id"].unique())
-    rows = [f"{meter};{'Wärme' if n % 2 else 'Haushalt'};{n} Lane" for n, meter in enumerate(meters, 1)]
-    rows += [f"X{n};Haushalt;{n} Alley" for n in range(8)]
-    (tmp_path / "list.csv").write_bytes("\n".join(["Zählpunkt;Tarif;Straße", *rows]).encode("cp1252"))
+    rows = [f"{meter};{'Wärme' if n % 2 else 'Haushalt'};{n} Lane;Bonn" for n, meter in enumerate(meters, 1)]
+    rows += [f"X{n};Haushalt;{n} Alley;Bonn" for n in range(8)]
+    (tmp_path / "list.csv").write_bytes("\n".join(["Zählpunkt;Tarif;Straße;Ort", *rows]).encode("cp1252"))
     days = {"first_day": "2025-03-10", "last_day": "2025-03-11"}
     listed = {"meters": str(tmp_path / "list.csv"), "interval_minutes": 30, "time_zone": ZONE, **days}
     code, said = checked(tmp_path, capsys, path, export=settings | listed)
