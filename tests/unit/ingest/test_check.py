@@ -1616,6 +1616,10 @@ def test_files_by_place_and_month_that_were_not_read_are_not_missing(tmp_path, c
     settings = {"time_zone": ZONE, "interval_minutes": 60}
     _, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
     assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "first_day: '2025-04-01'\n  last_day: '2025-05-30'\n" in said
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def _coverage_of_first(trial: Trial, zone: str) -> str:
     if len(read):
         begin, end = int(read[0]), int(read[-1]) + 1
     days = [text[:10] for text in local_text(trial.starts_us[[begin, end - 1]].astype("datetime64[us]"), zone)]
-    return coverage(trial, begin, end, *days) + ("" if trial.whole else f" ({trial.part} only)")
+    return coverage(trial, begin, end, *days)
 
 
 def _by_itself(

@@ -90,11 +90,14 @@ class Trial:
 
     @cached_property
     def in_read_files(self) -> np.ndarray:
-        """Readings between the first and the last of a file that was read and names their meter, (H, T) bool: others
-        may stand in files that were not read.
+        """Readings between the first and the last of a file that was read and names their meter, (H, T) bool, where
+        meters have several files: others may stand in one that was not read.
         """
-        out = np.zeros(self.energy_kwh.shape, bool)
-        for named, first, last in self._files_read[0].values():
+        out, files = np.zeros(self.energy_kwh.shape, bool), self._files_read[0].values()
+        in_several = sum((named.astype(int) for named, _, _ in files), np.zeros(len(out), int)) > 1
+        if self.whole or self.since_us is not None or not in_several.any():
+            return ~out
+        for named, first, last in files:
             out[named, first : last + 1] = True
         return out
 
@@ -245,10 +248,10 @@ def coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) 
     """Say how much of a typical meter's readings is missing between two slots of the days that are named."""
     empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
     looked_at &= trial.known[begin:end] | ~empty.all(axis=0)  # files of days that were not read say nothing
-    if not trial.whole and trial.since_us is None:
-        looked_at &= trial.in_read_files[:, begin:end]
+    looked_at &= trial.in_read_files[:, begin:end]
     missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
     missing = np.where((~empty).any(axis=1), missing, 1)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
-    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
+    part = "" if trial.whole else f" ({trial.part} only)"
+    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing{part}"
