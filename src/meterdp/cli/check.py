@@ -196,7 +196,9 @@ def _of_list(path) -> Iterator[str]:
 
     meter_list = read_meter_list(path)
     groups = groups_of(meter_list.columns, meter_list.meter_ids)
-    others = meter_list.columns.keys() - groups.keys()
+    # Of a column with one entry nobody expects groups.
+    others = {name for name, said in meter_list.columns.items() if len({*said.values()} - {None, ""}) > 1}
+    others -= groups.keys()
     if meter_list.meter_column != METER_COLUMN:
         yield f"The ids of the listed meters are in the column '{meter_list.meter_column}' of the list."
     if groups:

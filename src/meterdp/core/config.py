@@ -404,9 +404,14 @@ def _across_keys(config, source) -> Iterator[InputError]:
             "is set, but profiles.vector is 'typical_day', by which every household has a day of its own",
             "leave it out, or write vector: half_day, start_hour: 12 and hours: 12, which was the default",
         )
-    if config["class_noise"]["file_design"] not in config["class_noise"]["designs"]:
+    designs, of_files = (config["class_noise"][key] for key in ("designs", "file_design"))
+    if of_files not in designs:
+        others = [design for design in designs if design != "none"]
+        hint = f"or set class_noise.file_design to {' or '.join(others)}" if others else "or leave the setting out"
         yield refuse(
-            "class_noise.file_design", "is not one of class_noise.designs", "add it there or choose one of them"
+            "class_noise.designs",
+            f"lacks {of_files}, the design of the forecast files (class_noise.file_design)",
+            f"add it, {hint}",
         )
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
         yield refuse(

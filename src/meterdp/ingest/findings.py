@@ -122,6 +122,9 @@ def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
     )
 
 
+ONLY_RISES = "holds values that only rise: readings of a register, not the energy of an interval"
+
+
 def only_rises(energy_kwh: np.ndarray) -> bool:
     """Whether most meters have values of a register that is read, which only rise, not the energy of an interval."""
     registers = judged = 0
@@ -137,7 +140,7 @@ def only_rises(energy_kwh: np.ndarray) -> bool:
 
 def _register(path) -> InputError:
     return InputError(
-        "holds values that only rise: readings of a register, not the energy of an interval",
+        ONLY_RISES,
         file=path,
         field="export.energy_column",
         hint="export the consumption per interval (interval data), or take the difference of neighbours with the "

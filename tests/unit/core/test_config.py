@@ -101,7 +101,14 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
             r"field 'neighbourhoods.file': is missing, but neighbourhoods.by is 'file'; give",
         ),
         ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is no longer a setting; leave it out"),
-        ({"class_noise": {"file_design": "joint", "designs": ["none"]}}, r"'class_noise.file_design': is not one of"),
+        (
+            {"class_noise": {"file_design": "joint", "designs": ["none"]}},
+            r"'class_noise.designs': lacks joint, .*; add it, or leave",
+        ),
+        (
+            {"class_noise": {"designs": ["none", "white"]}},
+            r"'class_noise.designs': lacks published, .*add it, or set class_noise.file_design to white\.$",
+        ),
         ({"export": {"unit": "BTU"}}, r"'export.unit': is 'BTU', which is not one of kWh, Wh"),
         (
             {"export": {"time_zone": "Mars/Base"}},

@@ -921,6 +921,36 @@ def test_a_few_stamps_with_another_offset_contradict_no_zone(tmp_path, frame, ca
     assert code == 0 and "which is not that of" not in said
 
 
+def test_few_stamps_of_one_file_contradict_a_zone_that_many_of_another_fit(tmp_path, capsys):
+    """In summer +03:00 is Athens, in winter not; stamps in UTC say nothing. Of a file sorted by time few are read."""
+    (tmp_path / "export").mkdir()
+    for name, start, zone in (
+        ("1.csv", "2025-02-01", "UTC"),
+        ("2.csv", "2025-06-01", "Africa/Nairobi"),
+        ("3.csv", "2025-01-06", "Africa/Nairobi"),
+    ):
+        frame = readings(days=20, start=start)
+        stamps = frame["utc"].dt.tz_convert(zone)
+        rows = plain(frame.assign(local=[stamp.isoformat().replace("+00:00", "Z") for stamp in stamps]))
+        (rows[:9] if name == "3.csv" else rows).to_csv(tmp_path / "export" / name, index=False)
+    main(["check", str(tmp_path / "export")])
+    assert "time_zone: Africa/Addis_Ababa\n" in capsys.readouterr().out
+    export = {"interval_minutes": 30, "time_format": "ISO8601"}
+    for zone, wrong in (("Europe/Athens", True), ("Africa/Nairobi", False)):
+        code, said = checked(tmp_path, capsys, tmp_path / "export", export=export | {"time_zone": zone})
+        assert (code == 1 and f"which is not that of {zone}" in said) == wrong
+
+
+def test_one_row_with_another_offset_contradicts_no_zone_where_a_beginning_has_few_stamps(tmp_path, frame, capsys):
+    stamps = frame["utc"].dt.tz_convert(ZONE)
+    every = [plain(frame.assign(local=[s.isoformat() for s in stamps], meter_id=f"X{n:03}"))[:8] for n in range(200)]
+    rows = pd.concat(every).sort_values("interval_start", ignore_index=True)
+    rows.loc[5, "interval_start"] = rows.loc[5, "interval_start"].replace("+00:00", "+03:00")
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "time_format": "ISO8601"}
+    assert "which is not that of" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
+
+
 def test_text_that_is_not_utf_8_is_one_error_and_its_encoding_is_proposed(tmp_path, frame, capsys):
     (tmp_path / "e.csv").write_bytes(plain(frame).to_csv(index=False).encode("utf-16"))
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
@@ -997,9 +1027,9 @@ def test_a_list_is_read_as_spreadsheets_save_it_and_with_the_name_that_the_expor
 def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_groups(tmp_path, frame, capsys):
     path, settings = written(tmp_path, frame, READ["plain"])
     meters = sorted(frame["meter_id"].unique())
-    rows = [f"{meter};{'Wärme' if n % 2 else 'Haushalt'};{n} Lane" for n, meter in enumerate(meters, 1)]
-    rows += [f"X{n};Haushalt;{n} Alley" for n in range(8)]
-    (tmp_path / "list.csv").write_bytes("\n".join(["Zählpunkt;Tarif;Straße", *rows]).encode("cp1252"))
+    rows = [f"{meter};{'Wärme' if n % 2 else 'Haushalt'};{n} Lane;Bonn" for n, meter in enumerate(meters, 1)]
+    rows += [f"X{n};Haushalt;{n} Alley;Bonn" for n in range(8)]
+    (tmp_path / "list.csv").write_bytes("\n".join(["Zählpunkt;Tarif;Straße;Ort", *rows]).encode("cp1252"))
     days = {"first_day": "2025-03-10", "last_day": "2025-03-11"}
     listed = {"meters": str(tmp_path / "list.csv"), "interval_minutes": 30, "time_zone": ZONE, **days}
     code, said = checked(tmp_path, capsys, path, export=settings | listed)
@@ -1287,6 +1317,63 @@ def test_which_columns_are_parts_of_one_energy(names, alike):
     assert parts_of(names[0], names) == alike
 
 
+@pytest.mark.parametrize("sort", ["meter_id", "interval_start"], ids=["values", "names"])
+@pytest.mark.parametrize(
+    ("energy", "counter"),
+    [("kilowatt_hours", "kilowatt_hours_total"), ("kWh", "cumulative kWh"), ("watt_hours", "register_watt_hours")],
+)
+def test_energy_of_intervals_is_preferred_to_a_counter_beside_it(tmp_path, capsys, energy, counter, sort):
+    """By values, or by names in a file sorted by time that has few rows of each of many meters."""
+    frame = readings(days=10, meters=4 if sort == "meter_id" else 900)
+    rows = plain(frame).sort_values([sort, "interval_start"], kind="stable")
+    rows.insert(1, counter, rows.groupby("meter_id")["kwh"].cumsum().add(500).round(3))
+    if sort == "interval_start":
+        rows = rows[:4000]
+    rows.rename(columns={"kwh": energy}).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert f"energy_column: {energy}\n" in said and f"'{counter}' is possible, too" in said
+    if sort == "meter_id":
+        export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": counter}
+        code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+        assert (
+            code == 1
+            and f"values that only rise: readings of a register, not the energy of an interval; name '{energy}'"
+            in said
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("kilowatt_hours", "kWh"), ("Kilowatt-Hour", "kWh"), ("watt_hours", "Wh"), ("megawatt hours", "MWh")],
+)
+def test_a_unit_that_is_written_out_is_named(tmp_path, frame, capsys, name, unit):
+    rows = plain(frame).assign(kwh=frame["kwh"] * {"kWh": 1, "Wh": 1000, "MWh": 0.001}[unit])
+    rows.rename(columns={"kwh": name}).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert f"the unit is {unit}, by the name of the readings' column" in said and "the unit is not named" not in said
+
+
+def test_a_total_beside_its_parts_is_no_counter_where_values_fall(tmp_path, capsys):
+    rows = plain(readings(days=10)).rename(columns={"kwh": "kwh_total"})
+    rows["kwh"] = 0.25
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    assert "energy_column: kwh_total\n" in capsys.readouterr().out
+
+
+def test_a_code_of_the_customer_is_named_beside_the_serial_of_a_meter(tmp_path, capsys):
+    rows = plain(readings()).rename(columns={"meter_id": "customer_code"})
+    old = rows["interval_start"] < "2025-03-20"
+    rows["meter_serial"] = "S" + rows["customer_code"] + np.where((rows["customer_code"] == "M001") & old, "A", "B")
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert "meter_column: meter_serial\n" in said and "'customer_code' is possible, too" in said
+    assert "'meter_serial' would make several of it" in said
+
+
 def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_path, capsys):
     frame = readings(start="2025-05-01")
     frame["local"] = (frame["utc"] + pd.Timedelta("30min")).dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d %H:%M")
@@ -1536,6 +1623,22 @@ def test_what_was_not_read_any_more_is_not_missing(tmp_path, capsys, few_looked_
     share = re.search(r"([\d.]+)% of a typical meter's readings are missing( \(first rows only\))?", said)
     assert (share[2] is None) == (files == 2)
     assert float(share[1]) > 10 if lost else share[1] == "0.0"
+
+
+def test_files_by_place_and_month_that_were_not_read_are_not_missing(tmp_path, capsys, few_looked_at):
+    """All months of one place and the first of another are read."""
+    frame = plain(readings(minutes=60, days=60, start="2025-04-01", meters=6))
+    (tmp_path / "export").mkdir()
+    place = np.where(frame["meter_id"] == "M000", "a", "b")
+    for (one, month), rows in frame.groupby([place, frame["interval_start"].str[:7]]):
+        rows.to_csv(tmp_path / "export" / f"{one}_{month}.csv", index=False)
+    settings = {"time_zone": ZONE, "interval_minutes": 60}
+    _, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
+    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "first_day: '2025-04-01'\n  last_day: '2025-05-30'\n" in said
 
 
 @pytest.mark.parametrize(

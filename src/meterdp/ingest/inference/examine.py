@@ -160,6 +160,7 @@ def examine(
     otherwise = files_written_otherwise(path, trial.settings, begun)
     findings = [*otherwise, *replace(trial, settings=strict).findings(path)] or first_refusal(path, trial)
     findings = [*{str(finding): finding for finding in (*begun.unread[:1], *findings)}.values()]
+    findings = layout.with_intervals(findings, trial.settings.energy_column)
     later = goes_on(trial, begun)
     period = _best_period(trial, DAY_MINUTES // given["interval_minutes"], all_days=later)
     plausible, not_plausible = implausible(trial, PLAUSIBLE_POWER_KW)
@@ -243,7 +244,8 @@ def _best_period(trial: Trial, slots_per_day: int, *, all_days: bool) -> tuple[i
     slots = np.arange(given.shape[1])
     if not trial.whole:
         slots = slots[given.any(axis=0)]
-    begin, end, kept, kept_whole = best_period((given | trial.not_reached)[:, slots], slots_per_day)
+    unknown = trial.not_reached | ~trial.in_read_files
+    begin, end, kept, kept_whole = best_period((given | unknown)[:, slots], slots_per_day)
     if all_days:
         begin, end, kept = 0, len(slots), kept_whole
     return int(slots[begin]), int(slots[end - 1]) + 1, kept, kept_whole

@@ -14,10 +14,12 @@ from meterdp.core.stamps import MINUTE_US
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import NUMBER_OF_DAY, StampParser
+from meterdp.ingest.findings import ONLY_RISES
 from meterdp.ingest.inference.quantities import SELDOM, Kept, Rows, kept_rows, parts_of
 from meterdp.ingest.inference.table import MISSING, Column, Table, best, has_digit, repeats
 from meterdp.ingest.inference.words import (
     CIRCUIT,
+    COUNTER,
     END,
     ENERGY,
     FEED_IN,
@@ -50,6 +52,9 @@ from meterdp.ingest.settings import (
 
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
 _JOINED = 500
+_CODE_OF_HOME = rf"(?:{POINT}|{METER_FIRST}|customer|household|home|account|premise)[\W_]*code"
+# Steps between readings of meters that tell whether these are registers.
+_FEWEST_STEPS = 19
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
@@ -57,6 +62,8 @@ _PER_DAY = (24, 48, 72, 96, 144, 288)
 _MOST_INTERVALS = 300  # of a day of 25 hours
 
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
+# Written out, as in kilowatt_hours.
+_WATT_HOURS = re.compile(r"(?<![A-Za-z])(kilo|mega|)[\W_]*watt[\W_]*hours?(?![A-Za-z])", re.IGNORECASE)
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
 # How one ends that says that a column has numbers of intervals.
@@ -78,6 +85,7 @@ class Layout:
     to_check: list[str] = field(default_factory=list)  # what the file leaves open
     other_formats: list[str] = field(default_factory=list)  # of stamps, that fit the first rows as well
     kept: Kept = field(default_factory=Kept)  # which rows are the consumption
+    intervals: tuple[str, ...] = ()  # columns that may be energy and of which nothing says that they count up
     names: tuple[str, str] | None = None  # the column of meters, and another that may be it
     zones: tuple[str, ...] = ()  # one for every rule of clock changes that the days of 25 hours follow
     offsets: Offsets | None = None  # that the stamps of the first rows carry
@@ -112,6 +120,17 @@ class Layout:
                 f"'{self.names[many]}' would make several of it, with separate budgets"
             )
         self.to_check.append(said)
+
+    def with_intervals(self, found: Iterable[InputError], column: str) -> list[InputError]:
+        """Name the column beside one of readings that is found to be a register."""
+        other = next((name for name in self.intervals if name != column), None)
+        hint = f"name '{other}' instead, if that is the consumption per interval"
+        return [
+            InputError(ONLY_RISES, file=error.file, field=error.field, hint=hint)
+            if other is not None and error.problem == ONLY_RISES
+            else error
+            for error in found
+        ]
 
     def go_by_clock(self, zones: tuple[str, ...]) -> None:
         """Take numbers of hours for those of the clock of one of some zones."""
@@ -308,6 +327,8 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     meter = _named(given.get("meter_column"), rest) or _meter(parts, rest, out, several_files)
     numbers = [c for c in rest if c is not meter and c.is_number]
     energy = _energy(numbers, meter)
+    likely = [c for c in numbers if _is_energy(c)]
+    out.intervals = tuple(c.name for c in likely if not _counts_up(c, numbers, meter))
     if energy is None:
         if not numbers:
             _refuse_rows_of_text(path, table)
@@ -487,20 +508,39 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     fitting = [c for c in numbers if not re.search(OTHER_NUMBER, c.name, re.IGNORECASE)]
     if not fitting:
         return numbers[0] if len(numbers) == 1 else None
-    named = [c for c in fitting if re.search(ENERGY, c.name, re.IGNORECASE)]
+    named = [c for c in fitting if _is_energy(c)]
     if not named:
-        return max(fitting, key=lambda c: len(c.tokens))
-    return next((c for c in named if not _only_rises(c, meter)), named[0])
+        return min(fitting, key=lambda c: (_counts_up(c, numbers, meter), -len(c.tokens)))
+    return min(named, key=lambda c: _counts_up(c, numbers, meter))
 
 
-def _only_rises(column: Column, meter: Column | None) -> bool:
-    """Whether the entries of the first meter are those of a register."""
+def _is_energy(column: Column) -> bool:
+    named, other = (re.search(words, column.name, re.IGNORECASE) for words in (ENERGY, OTHER_NUMBER))
+    return bool(named and not other)
+
+
+def _counts_up(column: Column, columns: list[Column], meter: Column | None) -> int:
+    """Return 2 where values are those of a register, 1 where only the name says so, 0 otherwise."""
+    if (rises := _only_rises(column, meter)) is not None:
+        return 2 * rises
+    name = re.sub(r"[\W_]*total[\W_]*", "", column.name, flags=re.IGNORECASE)
+    beside = name != column.name and name in (c.name for c in columns)
+    return int(beside or re.search(COUNTER, column.name, re.IGNORECASE) is not None)
+
+
+def _only_rises(column: Column, meter: Column | None) -> bool | None:
+    """Whether the entries of meters are those of a register; None where there are too few to tell."""
     of = meter.entries if meter is not None else ("",) * len(column.entries)
     known = set(column.tokens[:_JOINED])
-    own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in known]
-    if len(own) < 20 or not column.notations:
-        return False
-    steps = np.diff(_values(own, column.notations[0]))
+    own: dict[str, list[str]] = {}
+    for entry, name in zip(column.entries, of, strict=True):
+        if entry in known:
+            own.setdefault(name, []).append(entry)
+    if not column.notations:
+        return None
+    steps = np.concatenate([np.diff(_values(entries, column.notations[0])) for entries in own.values()])
+    if len(steps) < _FEWEST_STEPS:
+        return None
     return bool((steps >= 0).mean() > 0.99 and (steps > 0).any())
 
 
@@ -554,8 +594,10 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         out.said.append("no column names a meter: every file is one meter, named after the file")
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
-    others = [c for c in named if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
-    other = next((c for c in others if len(c.tokens) > 1), None)
+    # Of a customer the id may be called a code, as may the state of a reading.
+    others = [*named, *(c for c in columns if re.search(_CODE_OF_HOME, c.name, re.IGNORECASE) and not _changes(c))]
+    others = [c for c in others if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
+    other = next((c for c in sorted(others, key=lambda c: -len(c.tokens)) if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:
         out.names = chosen.name, other.name
     return chosen
@@ -581,8 +623,8 @@ def _time_format(column: Column, out: Layout) -> None:
 
 
 def _offsets(stamp: Column, out: Layout) -> None:
-    """Find the zones whose clock has the offsets that stamps carry."""
-    words = list(stamp.tokens)
+    """Find the zones whose clock has the offsets that stamps carry, each of as many rows as it stands in."""
+    words = list(stamp.entries)
     stamp_us, _, carries = StampParser(out.settings.get("time_format", ExportSettings.time_format), ()).read_words(
         words
     )
@@ -683,4 +725,5 @@ def _units_in(texts: list[str]) -> set[str]:
     for text in texts:
         for energy, power in _UNIT_WORD.findall(text):
             found.add(UNIT_NAMED.get((energy or power).lower()))
+        found |= {UNIT_NAMED.get(f"{prefix[:1]}wh".lower()) for prefix in _WATT_HOURS.findall(text)}
     return found - {None}

@@ -103,6 +103,8 @@ def looked_at(
         except InputError as error:
             return Look([error], odd)
         found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
+    if isinstance(by_itself, Layout):
+        found = by_itself.with_intervals(found, settings.energy_column)
     named, every = ids_of(path, trial)
     counted, without, what = meters_of(trial, meter_list)
     lately, of_last_days = without_last(trial, meter_list, export["time_zone"], last_days)
@@ -179,7 +181,7 @@ def _coverage_of_first(trial: Trial, zone: str) -> str:
     if len(read):
         begin, end = int(read[0]), int(read[-1]) + 1
     days = [text[:10] for text in local_text(trial.starts_us[[begin, end - 1]].astype("datetime64[us]"), zone)]
-    return coverage(trial, begin, end, *days) + ("" if trial.whole else f" ({trial.part} only)")
+    return coverage(trial, begin, end, *days)
 
 
 def _by_itself(

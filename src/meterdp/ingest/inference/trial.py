@@ -74,35 +74,53 @@ class Trial:
         out = np.zeros(self.energy_kwh.shape, bool)
         if self.whole or self.since_us is not None:
             return out
-        clock = Clock(self.settings, descending=self.survey.runs_backwards)
-        number = self.number_of
         slots, before = np.arange(out.shape[1]), np.zeros(out.shape[1], bool)
-        first_last: dict[str, list[int]] = {}
-        stopped_at, last_named = self.batches[-1].place, np.zeros(len(out), bool)
-        named = {place: np.zeros(len(out), bool) for place in self.cut | {stopped_at}}
+        stopped_at, of_stopped = self.batches[-1].place, np.zeros_like(before)
+        files, last_named = self._files_read
+        for place, (named, first, last) in files.items():
+            (of_stopped if place == stopped_at else before)[first : last + 1] = True
+            if place in self.cut:  # also where it overlaps others, as with corrections of their days
+                out[~named, first : last + 1] = True
+        given = ~np.isnan(self.energy_kwh)
+        last_given = np.where(given.any(axis=1), len(slots) - 1 - given[:, ::-1].argmax(axis=1), -1)
+        if stopped_at in files:
+            out[~files[stopped_at][0]] |= of_stopped & ~before
+        out[last_named] |= of_stopped & (slots > last_given[last_named, None])
+        return out & ~given
+
+    @cached_property
+    def in_read_files(self) -> np.ndarray:
+        """Readings between the first and the last of a file that was read and names their meter, (H, T) bool, where
+        meters have several files: others may stand in one that was not read.
+        """
+        out, files = np.zeros(self.energy_kwh.shape, bool), self._files_read[0].values()
+        in_several = sum((named.astype(int) for named, _, _ in files), np.zeros(len(out), int)) > 1
+        if self.whole or self.since_us is not None or not in_several.any():
+            return ~out
+        for named, first, last in files:
+            out[named, first : last + 1] = True
+        return out
+
+    @cached_property
+    def _files_read(self) -> tuple[dict[str, tuple[np.ndarray, int, int]], np.ndarray]:
+        """Return the meters that each file with readings names, (H,) bool, and its first and last slot, by its place;
+        and the meters in the last batch.
+        """
+        clock, number = Clock(self.settings, descending=self.survey.runs_backwards), self.number_of
+        found: dict[str, tuple[np.ndarray, int, int]] = {}
         for batch in self.batches:
             meter = number(batch.meter_ids, batch.meter)
             starts_us = clock.interval_starts(meter, batch)
             used = (meter >= 0) & (starts_us > LAST_MARK)
+            here = np.zeros(len(self.energy_kwh), bool)
+            here[meter[used]] = True
+            if not used.any():
+                continue
             slot = (starts_us[used] - self.starts_us[0]) // self.settings.interval_us
-            if len(slot):
-                known = first_last.setdefault(batch.place, [int(slot.min()), int(slot.max())])
-                known[:] = min(known[0], int(slot.min())), max(known[1], int(slot.max()))
-            if batch.place in named:
-                named[batch.place][meter[used]] = True
-            if batch.place == stopped_at:
-                last_named[:] = False
-                last_named[meter[used]] = True
-        of_stopped = np.zeros_like(before)
-        for place, (first, last) in first_last.items():
-            (of_stopped if place == stopped_at else before)[max(first, 0) : last + 1] = True
-            if place in self.cut:  # also where it overlaps others, as with corrections of their days
-                out[~named[place], max(first, 0) : last + 1] = True
-        given = ~np.isnan(self.energy_kwh)
-        last_given = np.where(given.any(axis=1), len(slots) - 1 - given[:, ::-1].argmax(axis=1), -1)
-        out[~named[stopped_at]] |= of_stopped & ~before
-        out[last_named] |= of_stopped & (slots > last_given[last_named, None])
-        return out & ~given
+            edges = max(int(slot.min()), 0), int(slot.max())
+            named, first, last = found.get(batch.place, (here, *edges))
+            found[batch.place] = named | here, min(first, edges[0]), max(last, edges[1])
+        return found, here
 
     def findings(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
@@ -230,8 +248,10 @@ def coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) 
     """Say how much of a typical meter's readings is missing between two slots of the days that are named."""
     empty, looked_at = np.isnan(trial.energy_kwh[:, begin:end]), ~trial.not_reached[:, begin:end]
     looked_at &= trial.known[begin:end] | ~empty.all(axis=0)  # files of days that were not read say nothing
+    looked_at &= trial.in_read_files[:, begin:end]
     missing = (empty & looked_at).sum(axis=1) / np.maximum(looked_at.sum(axis=1), 1)
     missing = np.where((~empty).any(axis=1), missing, 1)
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
-    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing"
+    part = "" if trial.whole else f" ({trial.part} only)"
+    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing{part}"

@@ -12,13 +12,15 @@ METER_NEXT = (
 )
 METER = f"{METER_FIRST}|{METER_NEXT}"
 ENERGY = (
-    r"kwh|wh\b|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
+    r"kwh|wh\b|watt.?hour|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
     r"|verbrauch|bezug|wert|valeur|puissance|conso|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
     r"|verbruik|afname|pobór|wartość|使用量|電力"
 )
 TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"
 # "_" is no letter, as it separates words; "dato" is a date.
 _WORD = r"(?<![^\W_])(?:{})(?![^\W_])"
+# What a column may be called that counts up, where no readings tell; after one of energy also "total".
+COUNTER = r"cumul|regist|index|reading|counter|zählerstand|lectura|lettura|odczyt"
 START = rf"start|begin|from|desde|d[ée]but|alku|inizio|início|fra_?dato|{_WORD.format('von|fra|från|van|od')}"
 END = (
     r"(?<![^\W_])end|end$|until|(?<!da)to$|finish|til_?dato|hasta|loppu"

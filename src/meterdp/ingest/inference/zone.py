@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from zoneinfo import available_timezones
@@ -244,13 +244,16 @@ def local_changes(zone: str, hours: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Offsets:
-    """Offsets from UTC that some stamps carry, (n,) int64 microseconds, and the stamps, microseconds since 1970."""
+    """Offsets from UTC that some stamps carry, (n,) int64 microseconds, and the stamps, microseconds since 1970; and
+    those of other files, each of which counts by itself, as more is read of some than of others.
+    """
 
     utc_us: np.ndarray
     offset_us: np.ndarray
+    others: tuple[Offsets, ...] = ()
 
     @classmethod
-    def of(cls, words: Iterable[str], utc_us: np.ndarray) -> Offsets | None:
+    def of(cls, words: Sequence[str], utc_us: np.ndarray) -> Offsets | None:
         """Read them off stamps that could be read; None where there is none but zero, which says nothing of homes."""
         found = [_OFFSET.search(word) if at != NO_STAMP else None for word, at in zip(words, utc_us, strict=True)]
         some = np.array([one is not None for one in found], bool)
@@ -258,12 +261,14 @@ class Offsets:
         return cls(utc_us[some], 60_000_000 * np.array(minutes)) if any(minutes) else None
 
     def and_those(self, other: Offsets | None) -> Offsets:
-        """Return these and those of other stamps."""
-        pairs = zip(*((one.utc_us, one.offset_us) for one in (self, other) if one is not None), strict=True)
-        return Offsets(*map(np.concatenate, pairs))
+        """Return these and those of another file."""
+        return self if other is None else replace(self, others=(*self.others, other))
 
     def fit(self, zone: str, *, standard: bool) -> bool:
-        """Whether they are those of the clock of a zone, or of its standard time all year."""
+        """Whether they are those of the clock of a zone, or of its standard time all year, in every file."""
+        return all(one._fit_alone(zone, standard=standard) for one in (self, *self.others))
+
+    def _fit_alone(self, zone: str, *, standard: bool) -> bool:
         changes = _changes_between(zone, int(self.utc_us.min()) // HOUR_US, int(self.utc_us.max()) // HOUR_US)
         at = np.searchsorted(changes.utc_us, self.utc_us, side="right")
         around = changes.offset_us[np.clip([at - 1, at, at + 1], 0, len(changes.offset_us) - 1)]
@@ -296,7 +301,8 @@ class Offsets:
 
     @property
     def _minutes(self) -> list[int]:
-        return np.unique(self.offset_us // 60_000_000).tolist()
+        offset_us = np.concatenate([one.offset_us for one in (self, *self.others)])
+        return np.unique(offset_us // 60_000_000).tolist()
 
 
 def hours_by_clock(entries: Mapping[int, Counter]) -> dict[str, bool]:
