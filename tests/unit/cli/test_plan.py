@@ -134,7 +134,8 @@ def test_help_does_not_load_numpy():
 
 def test_meters_that_are_named_are_not_those_of_the_simulation(capsys, tmp_path):
     """Whose period is four weeks, in which homes use 30 kWh a day."""
-    whole, unlike = (
+    whole = "(for households) a home uses 1.2 to 360 kWh a day and the period is a year"
+    unlike = "the period is shorter than nine months"
         "(for households) a home uses 1.2 to 360 kWh a day and the period is a year",
         "the period is shorter than nine months",
     )

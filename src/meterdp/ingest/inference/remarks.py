@@ -158,8 +158,8 @@ def little_use(trial: Trial, scale: LogScale) -> str | None:
     return (
         f"{np.count_nonzero(small) / np.count_nonzero(~np.isnan(trial.energy_kwh)):.0%} of readings, with {lost:.0%} "
         f"of the energy, are above zero and at most {low:g} kWh an hour (profiles.clip_kwh_per_hour), which a study "
-        "counts as zero and feeder totals as that much: if homes are known to use little, see 'Homes that use little' "
-        "in config/README.md"
+        "counts as zero and feeder totals as that much: if homes are known to use little, see 'Homes that use "
+        "little' in config/README.md"
     )
 
 
