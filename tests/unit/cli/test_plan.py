@@ -136,9 +136,6 @@ def test_meters_that_are_named_are_not_those_of_the_simulation(capsys, tmp_path)
     """Whose period is four weeks, in which homes use 30 kWh a day."""
     whole = "(for households) a home uses 1.2 to 360 kWh a day and the period is a year"
     unlike = "the period is shorter than nine months"
-        "(for households) a home uses 1.2 to 360 kWh a day and the period is a year",
-        "the period is shorter than nine months",
-    )
     out = said(capsys, 600)
     assert whole in out and unlike not in out and "a meter uses 6 to 24 kWh a day" in out
     out = said(capsys)
