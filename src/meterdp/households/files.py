@@ -18,6 +18,7 @@ from meterdp.core.parquet import metadata_of, open_table
 from meterdp.core.regular import check_file, contents
 from meterdp.errors import InputError
 from meterdp.households.configured import days_off
+from meterdp.households.marginal import mean_bounds_around
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.score import Score, compare, floors, membership, summarise, with_floors
 from meterdp.households.tables import DRAWN_READINGS
@@ -81,7 +82,14 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
                 hint="give readings of the same period and interval, and draw synthetic households for it",
             )
     days = calendar.days
-    settings = VectorSettings(calendar, days_off(country, days[0], days[-1]), bool((real_kwh < 0).any()))
+    usual_kw = float(np.nanmean(np.abs(real_kwh))) * 60 / calendar.interval_minutes
+    settings = VectorSettings(
+        calendar,
+        days_off(country, days[0], days[-1]),
+        bool((real_kwh < 0).any()),
+        # Distances are in half widths of bounds in which homes differ.
+        mean_bounds_around(usual_kw),
+    )
     summaries = [summarise([kwh], len(kwh), settings) for kwh, _ in read]
     rows = compare(*summaries[:2])
     if others is not None:

@@ -28,13 +28,18 @@ USUAL_KWH_PER_HOUR, MEAN_KW = 0.5, (0.05, 15.0)
 
 
 def mean_bounds_kw(config: Mapping) -> tuple[float, float]:
-    """Return the public bounds of a home's mean power: lower where the public guess of it is below the usual one.
+    """Return the public bounds of a home's mean power, by the public guess of it; net load has the usual ones."""
+    net_load = config["profiles"]["clip_kwh_per_hour"][0] < 0
+    return MEAN_KW if net_load else mean_bounds_around(config["profiles"]["default_kwh_per_hour"])
 
-    Both in proportion, so that noise stays as it is beside what homes use. Net load has the usual ones.
+
+def mean_bounds_around(mean_kw: float) -> tuple[float, float]:
+    """Return bounds of homes' mean power, lower where it is below the usual one.
+
+    Both in proportion, so that noise stays as it is beside what homes use.
     """
-    guess = config["profiles"]["default_kwh_per_hour"]
-    small = config["profiles"]["clip_kwh_per_hour"][0] >= 0 and 0 < guess < USUAL_KWH_PER_HOUR
-    return tuple(bound * (guess / USUAL_KWH_PER_HOUR if small else 1) for bound in MEAN_KW)
+    share = mean_kw / USUAL_KWH_PER_HOUR if 0 < mean_kw < USUAL_KWH_PER_HOUR else 1
+    return tuple(share * bound for bound in MEAN_KW)
 
 
 def signed_log(ratio):

@@ -178,6 +178,12 @@ def test_files_of_other_names_and_kinds_are_compared_beside_their_own_halves(tmp
     assert rows["energy, quantiles of homes", "0.5"].error == pytest.approx(100)
     assert rows["autocorrelation", "1 day"].error == pytest.approx(0, abs=1e-9)
     assert rows["energy, quantiles of homes", "0.5"].floor > 0
+    table.assign(kwh=table["kwh"] / 100).to_csv(tmp_path / "little.csv", index=False)
+    double.assign(target=double["target"] / 50).to_parquet(tmp_path / "little.parquet")
+    for row in score_files(tmp_path / "little.csv", tmp_path / "little.parquet", "UTC", "CH"):
+        if row.statistic.startswith("distance to"):
+            of_usual = rows[row.statistic, row.detail]
+            assert (row.real, row.synthetic) == pytest.approx((of_usual.real, of_usual.synthetic), rel=1e-6)
     assert main(["score", str(tmp_path / "real.csv"), str(tmp_path / "double.parquet")]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "Days and hours of the day are those of UTC, as neither file names a time zone (--time-zone)."
