@@ -93,9 +93,12 @@ class Trial:
         """Readings between the first and the last of a file that was read and names their meter, (H, T) bool, where
         meters have several files: others may stand in one that was not read.
         """
-        out, files = np.zeros(self.energy_kwh.shape, bool), self._files_read[0].values()
+        out = np.zeros(self.energy_kwh.shape, bool)
+        if self.whole or self.since_us is not None:
+            return ~out
+        files = self._files_read[0].values()
         in_several = sum((named.astype(int) for named, _, _ in files), np.zeros(len(out), int)) > 1
-        if self.whole or self.since_us is not None or not in_several.any():
+        if not in_several.any():
             return ~out
         for named, first, last in files:
             out[named, first : last + 1] = True
@@ -108,6 +111,7 @@ class Trial:
         """
         clock, number = Clock(self.settings, descending=self.survey.runs_backwards), self.number_of
         found: dict[str, tuple[np.ndarray, int, int]] = {}
+        here = np.zeros(len(self.energy_kwh), bool)
         for batch in self.batches:
             meter = number(batch.meter_ids, batch.meter)
             starts_us = clock.interval_starts(meter, batch)
