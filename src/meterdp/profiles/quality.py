@@ -35,15 +35,15 @@ HOUSEHOLD_RULES = {
 READING_RULES = {
     "missing_readings": "slots without a usable row in the export",
     "coarse_readings": "readings of a longer interval than the export's, taken as missing",
-    "unit_slip_readings": "readings in a stretch 10, 100 or 1000 times too large or small, missing or repaired",
-    "catch_up_readings": "readings after a gap that hold its energy as well, missing or spread over it",
+    "unit_slip_readings": "readings in a stretch 10, 100 or 1000 times too large or small, repaired or missing",
+    "catch_up_readings": "readings after a gap that hold its energy as well, spread over it or taken as missing",
     "register_reset_readings": "single negative readings of a register set back, taken as missing",
     "spike_readings": "single implausible readings far above all others, taken as missing",
     "implausible_readings": "other readings outside the plausible power range, taken as missing",
     "stuck_readings": "readings in a long run of one value that is not standby, taken as missing",
     "repaired_readings": "slots with a repaired value",
     "zero_readings": "readings of exactly zero, kept",
-    "negative_readings": "readings below zero and the public bounds, moved to the bound if repaired, else missing",
+    "negative_readings": "negative readings below the public bounds, moved to the bound or taken as missing",
 }
 ROW_RULES = {
     "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",

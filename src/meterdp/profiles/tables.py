@@ -21,7 +21,7 @@ QUALITY = Table(
         Column("spike_readings", COUNT, "readings", "single implausible readings far above all others"),
         Column("implausible_readings", COUNT, "readings", "other readings outside the public plausible power range"),
         Column("stuck_readings", COUNT, "readings", "readings in a long run of one value that is not standby"),
-        Column("negative_readings", COUNT, "readings", "plausible readings below zero and the public bounds"),
+        Column("negative_readings", COUNT, "readings", "plausible negative readings below the public bounds"),
         Column("repaired_readings", COUNT, "readings", "slots with a repaired value"),
         Column("zero_readings", COUNT, "readings", "usable readings of exactly zero"),
         Column("kept", FLAG, "1", "whether the study uses the household"),

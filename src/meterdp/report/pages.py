@@ -75,14 +75,14 @@ def figure(*tables: Table, **declared) -> Callable[[Callable[..., None]], Figure
 class Grid:
     """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned.
 
-    ``note`` stands below it and says what has no row.
+    ``notes`` stand below it, a paragraph each, and say what has no row.
     """
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: int = 1
-    note: str = ""
+    notes: Sequence[str] = ()
 
 
 def grid_of(

@@ -68,13 +68,13 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         for one in plan.expected
     ]
     not_asked = [plan.what for plan in plans if plan.what not in settings["release"]["what"]]
-    other = f" Not in release.what: {' and '.join(not_asked)}." if not_asked else ""
+    other = [f"Not in release.what: {' and '.join(not_asked)}."] if not_asked else []
     return Grid(
         f"Expected error of a release at ε = {plain(plans[0].epsilon)}, {period}, from public numbers alone",
         ("release", "quantity", "on average", "1 in 20 above", "public guess"),
         rows,
         words=2,
-        note=" ".join(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans) + other,
+        notes=[*(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans), *other],
     )
 
 
@@ -135,7 +135,7 @@ def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
             ),
             [(r.what, r.period, r.real, r.without, r.protected, r.halves) for r in rows if r.epsilon == epsilon],
             words=2,
-            note=" ".join(filter(None, (_not_tried(rows, epsilon, settings), _sampled(tables), _strata(settings)))),
+            notes=[*filter(None, (_not_tried(rows, epsilon, settings), _sampled(tables), _strata(settings)))],
         )
         for epsilon in _distinct(rows)
     ]

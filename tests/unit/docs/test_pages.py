@@ -8,6 +8,7 @@ from statistics import NormalDist
 import pytest
 from markdown_it import MarkdownIt
 
+from meterdp.__main__ import main
 from meterdp.federated.study import ITERATIONS, entries_of, solvable_households
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.gaussian import mu_for
@@ -180,3 +181,11 @@ def test_a_board_hears_of_every_kind_of_release(repository):
     assert set(named) == set(KINDS)
     words = " ".join((repository / "docs/howto/board.md").read_text().split())
     assert all(name in words for name in named.values())
+
+
+def test_sizes_from_which_on_a_release_is_useful_are_those_of_the_plan(repository, capsys):
+    assert main(["plan", "1409", "--epsilon", "1", "--what", "mixture", "households"]) == 0
+    mixture, households = re.findall(r"(\d+) or more listed meters", capsys.readouterr().out)
+    readme, library = (" ".join((repository / name).read_text().split()) for name in ("README.md", "docs/library.md"))
+    assert f"at ε = 1 a mixture needs about {mixture} meters, households over a year {households} " in readme
+    assert f"useful from about {mixture} meters" in library
