@@ -137,24 +137,24 @@ dist: install
 install: $(INSTALLED)
 dev: $(VENV)/.installed-dev
 
-$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml setup.py
+$(INSTALLED): requirements.txt requirements/uv.txt pyproject.toml setup.py
 	@python=""; for candidate in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14; do \
 		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 			python=$$candidate; break; fi; done; \
 	if [ -z "$$python" ]; then echo "meterdp needs Python 3.11 or newer with venv; name it: make study PYTHON=..."; exit 1; fi; \
 	$$python -m venv --clear $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.installed-%: requirements-%.txt $(INSTALLED)
+$(VENV)/.installed-%: requirements/%.txt $(INSTALLED)
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $<
 	@touch $@
 
 # Without one of them the benchmark still runs, and its table says what did not. A lock is complete, so nothing is
 # looked up again; what it leaves out on purpose (tools/lock.py) stays out.
-$(VENV)-%/.installed: requirements-%.txt | install
+$(VENV)-%/.installed: requirements/%.txt | install
 	@rm -rf $(@D) && $(BIN)/python -m venv --without-pip $(@D) && \
 		$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --require-hashes -r $< && \
 		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MULTILINE)
-# Extras of a study, in requirements.txt. What others add to it is in requirements-<name>.txt, of the same resolution.
+# Extras of a study, in requirements.txt. What others add to it is in requirements/<name>.txt, of the same resolution.
 STUDY = ("study", "federated")
 ADDED = {"dev": ("dev", "docs"), "slurm": ("slurm",)}
 # Separate environments, for packages that need other versions than the project or each other: a dependency group
@@ -65,7 +65,7 @@ def environment(lock: Path) -> str:
 def main(options: list[str]) -> None:
     """Resolve and write all files."""
     lock = ROOT / "requirements.txt"
-    added = {name: ROOT / f"requirements-{name}.txt" for name in ADDED}
+    added = {name: ROOT / f"requirements/{name}.txt" for name in ADDED}
     with tempfile.TemporaryDirectory() as folder:
         build, together, part = (Path(folder, name) for name in ("build.txt", "together.txt", "part.txt"))
         # What builds the project is installed with it, so that nothing is looked up while it is built.
@@ -84,7 +84,7 @@ def main(options: list[str]) -> None:
         without = Path(folder, "without.txt")
         for name, unneeded in APART.items():
             without.write_text("".join(f'{package}; sys_platform == "never"\n' for package in unneeded))
-            target = ROOT / f"requirements-{name}.txt"
+            target = ROOT / f"requirements/{name}.txt"
             compile_lock(target, "--group", name, "--override", str(without), *options)
     # Rules import the package from src/ (workflow/rules/common.smk), so their environment needs no install of it.
     # environment.yml is a link to this file.

@@ -2,7 +2,7 @@
 
 Every method gets the training residual less its mean, so all have p + q coefficients and a variance to choose.
 statsforecast needs an older pandas than the project: it runs in a process of its own, from the environment
-`make benchmark` installs from requirements-benchmark.txt, and times itself.
+`make benchmark` installs from requirements/benchmark.txt, and times itself.
 """
 
 from __future__ import annotations

@@ -41,15 +41,15 @@ def of_session(session):
     return found
 
 
-FILES = ("Makefile", "Snakefile", "pyproject.toml", "setup.py")
+FILES = ("Makefile", "Snakefile", "pyproject.toml", "requirements.txt", "setup.py")
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """A copy of the project whose environment is installed."""
-    for name in ("src", "workflow", "resources", "config", "profiles", "tools"):
+    for name in ("src", "workflow", "resources", "config", "profiles", "tools", "requirements"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for path in [*map(ROOT.joinpath, FILES), *ROOT.glob("requirements*.txt")]:
+    for path in map(ROOT.joinpath, FILES):
         shutil.copy(path, tmp_path)
     (tmp_path / ".venv").mkdir()
     # The environment the tests run in, whole: Python looks for its packages beside pyvenv.cfg.

@@ -31,7 +31,7 @@ def tool(repository):
 
 
 def lock_pins(repository, name=None):
-    text = (repository / f"requirements{f'-{name}' if name else ''}.txt").read_text()
+    text = (repository / f"requirements{f'/{name}' if name else ''}.txt").read_text()
     return {r.strip() for r in re.findall(r"^([^\s#][^\\\n]*==[^\\\n]+)", text, re.MULTILINE)}
 
 
@@ -122,9 +122,8 @@ def test_what_is_added_to_the_environment_has_its_versions(repository, tool):
 
 
 def test_the_locks_are_hashed_and_name_no_index(repository, tool):
-    locks = sorted(repository.glob("requirements*"))
-    names = {"requirements.txt", *(f"requirements-{name}.txt" for name in (*tool.ADDED, *tool.APART))}
-    assert {lock.name for lock in locks} == names
+    locks = [repository / "requirements.txt", *sorted(repository.glob("requirements/*"))]
+    assert {lock.name for lock in locks[1:]} == {f"{name}.txt" for name in (*tool.ADDED, *tool.APART)}
     for lock in locks:
         text = lock.read_text()
         assert "://" not in text and "--index" not in text and "--find-links" not in text

@@ -39,7 +39,8 @@ def folder(repository, tmp_path):
     for name in ("python", "snakemake", "meterdp"):
         (programs / name).write_text(STUB)
         (programs / name).chmod(0o700)
-    for name in ("requirements.txt", "requirements-uv.txt", "pyproject.toml", "setup.py", ".venv/.installed"):
+    (tmp_path / "requirements").mkdir()
+    for name in ("requirements.txt", "requirements/uv.txt", "pyproject.toml", "setup.py", ".venv/.installed"):
         (tmp_path / name).touch()
     return tmp_path
 

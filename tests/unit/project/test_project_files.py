@@ -197,7 +197,7 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
     installed = [words for _, words in steps if "pip install" in words]
     commands = [command for words in installed for command in words.split("&&") if "pip install" in command]
     for command in commands:
-        locked = re.search(r"--require-hashes -r (requirements[\w-]*\.txt)", command)
+        locked = re.search(r"--require-hashes -r (requirements[\w/]*\.txt)", command)
         assert (locked and locked[1] in sources) or "--no-deps --no-build-isolation ." in command, command
     users = [words for step, words in steps if step == "USER"]
     assert users and users[-1] not in ("root", "0") and steps[-2][0] == "ENTRYPOINT"
