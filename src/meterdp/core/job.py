@@ -31,6 +31,7 @@ from meterdp.core.parquet import metadata_of, open_table, write_table
 from meterdp.core.tables import Table
 from meterdp.errors import REFUSAL, InputError
 
+EXIT_STATUS = 128 + signal.SIGTERM
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -60,11 +61,6 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
             if synthetic:
                 return {"synthetic": synthetic}
     return {}
-
-
-def _leave(signum, frame) -> None:
-    """End as an error does, so that nothing half-written is left behind."""
-    sys.exit(128 + signum)
 
 
 def without_message(error: BaseException) -> str:
@@ -123,7 +119,16 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     """
     terminal = sys.stderr
     file = _opened(Path(next(iter(log))))
-    before = signal.signal(signal.SIGTERM, _leave)
+    stopped, hook = False, sys.unraisablehook
+
+    def leave(signum, frame) -> None:
+        """End as an error does, so that nothing half-written is left behind."""
+        nonlocal stopped
+        stopped = True
+        sys.unraisablehook = lambda _: None  # compiled code that calls Python swallows what ends the job, and says so
+        sys.exit(EXIT_STATUS)
+
+    before = signal.signal(signal.SIGTERM, leave)
     sys.stderr = _Tee(terminal, file)
     try:
         with threadpool_limits(threads):
@@ -134,6 +139,8 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     except KeyboardInterrupt:  # whoever stops a run needs no traceback
         sys.exit(130)
     except Exception as error:
+        if stopped:
+            sys.exit(EXIT_STATUS)
         print(without_message(error), file=sys.stderr, flush=True)
         if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
             _refuse(_cannot_write(error))
@@ -144,6 +151,7 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
         with suppress(OSError):
             file.close()
         signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = hook
 
 
 T = TypeVar("T")
@@ -172,7 +180,6 @@ def progress(
 
 # To jobs for clearing up, then to Snakemake for clearing up after them.
 GRACE_S = 4.0
-EXIT_STATUS = 128 + signal.SIGTERM
 STOPPED = "Stopped. Finished steps are kept: run the same command to go on from there."
 
 

@@ -1,6 +1,8 @@
 """What every adapter runs in: threads capped, failures with one sentence, no private number told; and how it ends."""
 
+import ctypes
 import errno
+import os
 import re
 import signal
 import subprocess
@@ -13,7 +15,7 @@ import pytest
 import sklearn.cluster  # noqa: F401  (brings OpenMP)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from meterdp.core.job import GRACE_S, REFUSAL, STOPPED, job, progress
+from meterdp.core.job import EXIT_STATUS, GRACE_S, REFUSAL, STOPPED, job, progress
 from meterdp.errors import InputError
 from meterdp.forecasting import arma
 
@@ -106,6 +108,15 @@ def test_a_log_in_no_folder_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit), job([], [tmp_path / "file/a.log"]):
         raise AssertionError("the job ran")
     assert capsys.readouterr().err.strip().startswith(REFUSAL)
+
+
+def test_a_job_that_is_stopped_within_compiled_code_says_nothing(tmp_path, capsys):
+    """C swallows what a callback raises, says so, and goes on without its result."""
+    with pytest.raises(SystemExit) as left, job([], [tmp_path / "a.log"]):
+        ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()
+        raise TypeError("no result")
+    assert left.value.code == EXIT_STATUS
+    assert (tmp_path / "a.log").read_text() == capsys.readouterr().err == ""
 
 
 def test_numbers_are_told_where_they_are_public(capsys):

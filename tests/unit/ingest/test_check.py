@@ -1515,7 +1515,7 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     [
         ("2025-07", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-07-01 to 2025-07-31; is a file"),
         ("2025-05", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-05-01 to 2025-05-31; is a file"),
-        ("2025-04", "2025-07-31", "every 30 days or so, but from 2025-03-01 to 2025-04-30 only one does; is a file"),
+        ("2025-04", "2025-07-31", "every 31 days or so, but from 2025-03-01 to 2025-04-30 only one does; is a file"),
         ("2025-07", "2025-06-30", None),
         ("none", "2025-07-31", None),
     ],
@@ -1540,6 +1540,25 @@ def test_a_month_without_a_file_is_told_though_the_check_reads_not_all(
     main(["check", "--config", str(tmp_path / "my.yaml")])
     said = capsys.readouterr().out
     assert (told is None or told in said) and ("is a file missing" in said) == (told is not None)
+
+
+@pytest.mark.parametrize("first_corrected", ["2025-05-05", "2025-05-20"])
+def test_corrections_of_the_month_before_are_no_sign_of_a_missing_file(
+    tmp_path, capsys, few_looked_at, monkeypatch, first_corrected
+):
+    """The first home of June's file has new readings of three days of May before those of June."""
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 4000)
+    frame = plain(readings(minutes=60, days=122, start="2025-03-01", meters=2)).sort_values(
+        ["meter_id", "interval_start"]
+    )
+    month = frame["interval_start"].str[:7]
+    corrected = frame[frame["interval_start"] >= first_corrected].iloc[: 3 * 24]
+    (tmp_path / "export").mkdir()
+    for name, rows in frame.groupby(month):
+        rows = pd.concat([corrected, rows]) if name == "2025-06" else rows
+        rows.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    assert "is a file missing" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

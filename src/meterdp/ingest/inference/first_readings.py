@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -65,6 +65,7 @@ class Begun:
     unusable: str | None = None  # why most rows cannot be used, one of ``dense.REASONS``
     first_us: int | None = None  # of its readings, by the local clock
     last_us: int | None = None
+    days: frozenset[int] = frozenset()  # of its readings, since 1970
     readings_per_row: int = 1
     named: frozenset[str] = frozenset()  # the meters whose rows it has
 
@@ -128,19 +129,23 @@ def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameI
             return Begun(number, file.place, error)
     unusable = _mostly_unusable(first, settings, number_of, _NO_LINK if limit.cut else set())
     named = frozenset(names_in([first]))
-    return Begun(number, file.place, None, unusable, *span_us(first, settings), first.readings_per_row, named)
+    days = frozenset((_by_clock_us(first, np.unique, settings) // DAY_US).tolist())
+    return Begun(number, file.place, None, unusable, *span_us(first, settings), days, first.readings_per_row, named)
 
 
 def span_us(batch: Batch, settings: ExportSettings) -> tuple[int, int] | tuple[None, None]:
     """Return the first and the last reading of a batch by the local clock, None if it has none."""
-    known = (batch.stamp_us > LAST_MARK) & np.isfinite(batch.energy)
-    if not known.any():
-        return None, None
-    edges = np.array([batch.stamp_us[known].min(), batch.stamp_us[known].max()])
-    edges -= settings.interval_us if settings.stamps_are_ends else 0
-    if np.all(batch.stamps_are_utc):
-        edges = by_clock_us(edges, settings.time_zone)
-    return tuple(edges.tolist())
+    edges = _by_clock_us(batch, lambda starts_us: starts_us[[starts_us.argmin(), starts_us.argmax()]], settings)
+    return tuple(edges.tolist()) if edges.size else (None, None)
+
+
+def _by_clock_us(batch: Batch, some: Callable[[np.ndarray], np.ndarray], settings: ExportSettings) -> np.ndarray:
+    """Return when some readings of a batch start, by the local clock; none where it has none."""
+    starts_us = batch.stamp_us[(batch.stamp_us > LAST_MARK) & np.isfinite(batch.energy)]
+    if not starts_us.size:
+        return starts_us
+    starts_us = some(starts_us) - (settings.interval_us if settings.stamps_are_ends else 0)
+    return by_clock_us(starts_us, settings.time_zone) if np.all(batch.stamps_are_utc) else starts_us
 
 
 def _mostly_unusable(

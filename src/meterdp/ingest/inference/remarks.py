@@ -87,16 +87,21 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
 
 
 def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
-    """Say where a file may be missing among files that follow one another, by the days on which they begin."""
+    """Say where a file may be missing among files that follow one another, by the days on which they begin: a file
+    may begin with corrections of earlier days.
+    """
     if trial.whole or begun.of == 1 or not begun.every:
         return
     starts = begun.starts
     if len(starts) < 2:
         return
-    period, usual = trial.settings.period_us, int(np.diff(starts).min())
+    period, apart = trial.settings.period_us, np.sort(np.diff(starts))
+    usual = int(apart[(len(apart) - 1) // 2])
     edges = starts if period is None else np.append(starts, -(-period[1] // DAY_US))
+    seen = np.array(sorted(set().union(*(file.days for file in begun.files))))
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        if end - begin > _FAR_APART * usual:
+        between = np.append(seen[(seen >= begin) & (seen < end)], end)
+        if np.diff(between).max(initial=0) > _FAR_APART * usual:
             first, last = np.array([begin, end - 1], "datetime64[D]")
             only = f"but from {first} to {last} only one does"
             yield f"files begin every {usual} days or so, {only}; is a file missing?"
