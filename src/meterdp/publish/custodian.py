@@ -250,6 +250,7 @@ def _spoken(of: Signing) -> list[str]:
             f"at most {bound(stated.naming(2))} of the time; tossing a coin is right 50 % of the time.",
         ]
     promised, nearer = bound(stated.naming(2)), bound(sharp.naming(2))
+    several = Bounds.exact(of.privacy, SEVERAL) or stated.of_meters(SEVERAL)
     by_noise = "" if of.exact is None else f", and by the exact noise at most {nearer}"
     sharper = f" The {nearer} also holds for any attacker, and is closer to what can happen." if by_noise else ""
     tried = " The second table says how well the attackers that were tried did." if of.tried else ""
@@ -270,7 +271,7 @@ def _spoken(of: Signing) -> list[str]:
             else f", and by the exact noise {significant(1000 * sharp.hitting(RARE), 2)} times."
         ),
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
-        f"all three at most {bound(sharp.of_meters(SEVERAL).naming(2))} of the time; for one meter it is {nearer}, "
+        f"all three at most {bound(several.naming(2))} of the time; for one meter it is {nearer}, "
         f"both by {'ε and δ' if of.exact is None else 'the exact noise'}.",
     ]
 

@@ -50,14 +50,18 @@ class Bounds:
         return cls(((min(privacy["epsilon"], _MOST_EPSILON), privacy["delta"]),))
 
     @classmethod
-    def exact(cls, privacy: Mapping) -> Bounds | None:
-        """Of the whole curve, if a manifest has the loss from which it follows; earlier versions wrote none."""
+    def exact(cls, privacy: Mapping, meters: int = 1) -> Bounds | None:
+        """Of the whole curve, if a manifest has the loss from which it follows; earlier versions wrote none.
+
+        A customer with several meters is protected at as many times the mu (Dong, Roth and Su 2022, theorem 2.14).
+        """
         if "loss" not in privacy:
             return None
         from meterdp.privacy.charge import Charge  # loads scipy
 
-        pairs = cls._curve(Charge.of_event(privacy["loss"]), privacy["epsilon"])
-        return cls((*pairs, *cls.stated(privacy).pairs))
+        charge = Charge.of_event(privacy["loss"])
+        pairs = cls._curve(Charge(meters * charge.mu, charge.total_variation), meters * privacy["epsilon"])
+        return cls((*pairs, *cls.stated(privacy).of_meters(meters).pairs))
 
     @classmethod
     def of_charge(cls, charge, delta: float) -> Bounds:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
@@ -19,6 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from meterdp.errors import InputError
+from meterdp.pages.numbers import bound
 from meterdp.privacy.charge import NOTHING, Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import UNIT_OF, Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
@@ -184,11 +184,10 @@ def _odds(spent: Sequence[Charge]) -> list[str]:
     epsilon = max(epsilon_of(charge, DELTAS[0]) for charge in spent)
     stated = Bounds.stated({"epsilon": epsilon, "delta": DELTAS[0]}).naming(2)
     exact = max(Bounds.of_charge(charge, DELTAS[0]).naming(2) for charge in spent)
-    exact, stated = (math.ceil(1000 * share) / 10 for share in (exact, stated))
     return [
         "Whoever has all of these files, knows all other meters and must guess which of two equally likely sets of "
-        f"readings one meter had is right at most {exact:.1f} % of the time by the noise that was drawn "
-        f"({stated:.1f} % by epsilon and delta alone); tossing a coin is right 50 %."
+        f"readings one meter had is right at most {bound(exact)} of the time by the noise that was drawn "
+        f"({bound(stated)} by epsilon and delta alone); tossing a coin is right 50 %."
     ]
 
 
