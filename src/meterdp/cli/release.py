@@ -497,9 +497,9 @@ def _verify(arguments: argparse.Namespace) -> int:
         for words in before_use(manifest):
             print(f"  {words}")
         if later := [other.folder for other in received if _takes_place(other.manifest, manifest)]:
-            print(f"  {later[-1]} takes its place")
+            print(f"  replaced by {later[-1]}")
         for other in manifest.get("replaces", ()):
-            print(f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g})")
+            print(f"  replaces the release of {other['charged']} (epsilon {other['epsilon']:g})")
         if one.unchecked:
             print(f"  without a checksum: {', '.join(one.unchecked)}")
         if one.missing:

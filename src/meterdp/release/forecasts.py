@@ -309,7 +309,7 @@ class GroupForecasts(Calibrated):
             "household's readings alone.",
             each=f"{groups}, and households in the same group have the same forecast. Expected energies add up: "
             "times `household_count` they are what a group is expected to draw from the grid, where an hour of "
-            "feed-in counts as zero. Intervals are of an hour of one household and do not add up",
+            "feed-in counts as zero. Intervals are for one hour of one household and do not add up",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
                 "ratios in this file: the result is closer to the household than its own forecast, which knows "

@@ -163,7 +163,7 @@ def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
     homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
     code, said = check(homes)
     assert code == 1 and "M102" not in said and "M079" not in said
-    assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
+    assert "does not name a feeder for every meter: 2 of 120 have none, the first in row 19 of the list" in said
 
 
 def test_columns_that_may_name_feeders_are_offered_those_named_after_stations_first(tmp_path, homes, check, capsys):

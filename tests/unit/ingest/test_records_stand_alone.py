@@ -527,5 +527,5 @@ def test_entries_of_a_list_that_hardly_differ_are_to_be_checked():
 def test_a_list_needs_a_period_and_rows_of_one_meter_each():
     with pytest.raises(InputError, match=r"export.meters.*needs a public period"):
         ExportSettings.from_config({"meters": "list.csv"})
-    with pytest.raises(InputError, match="one bad cell takes the row from all meters"):
+    with pytest.raises(InputError, match="one bad cell spoils the row for all meters"):
         ExportSettings.from_config(COMMON | {"format": "wide_csv", "wide_layout": "meters"})

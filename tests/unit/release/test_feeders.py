@@ -100,7 +100,7 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
     files = call(feeder_typical_daily_kwh=480, feeder_epsilon=19.0, cap_epsilon=20.0)
     page = files["README.md"].decode()
     assert "a meter uses 240 to 960 kWh a day on average, half to twice the public guess of 480" in page
-    contradicted = r"By the released totals a meter uses [\d.]+ kWh a day, not 240 to 960: "
+    contradicted = r"According to the released totals, a meter uses [\d.]+ kWh a day, not 240 to 960: "
     for name in ("README.md", "manifest.json", "index.html", "custodian.html"):
         assert "240 to 960 kWh a day on average" in files[name].decode()
         assert re.search(contradicted, files[name].decode())
@@ -195,7 +195,7 @@ def test_circuits_stand_for_feeders_that_a_list_does_not_name(call, tmp_path):
 
 def test_what_cannot_be_released_is_refused_before_anything_is_charged(call, ledger, tmp_path):
     path = meter_list_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
-    with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder of every meter"):
+    with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder for every meter"):
         call(path=path)
     with pytest.raises(InputError, match=r"release\.feeder_days.*more than the 1 days of the period"):
         call(last_day="2025-03-01")

@@ -69,14 +69,15 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         )
     )
     said = re.search(
-        r"No meter has spent more in '2026' than .*; one more release of epsilon ([\d.]+) would fit", text
+        r"In '2026' no meter has spent more than .*; one more release of epsilon ([\d.]+) would fit", text
     )
     assert float(said[1]) == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
 
 
 def test_a_stopped_release_is_lost_only_if_nobody_knows_what_it_drew(tmp_path):
     one = replace(request(1.0), parameters={"artefact": "feeders"})
-    ledger, goes_on = Ledger(tmp_path / "ledger.sqlite"), "stopped; the same release resumes at no cost"
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    goes_on = "stopped; running the same release again resumes it at no cost"
 
     def states():
         write_ledger_page(ledger, tmp_path / "ledger.html")
@@ -118,7 +119,7 @@ def test_of_two_releases_of_the_same_days_the_later_one_counts(tmp_path):
         released(ledger, one, LIMIT)
         ledger.published(one)
     states = re.findall("request (.{12}): epsilon .* at delta 1e-05, (.*)", show.sentence(ledger))
-    expected = ["published; another of the same days followed", "published", "published"]
+    expected = ["published; a later one covers the same days", "published", "published"]
     assert states == [(one.key[:12], state) for one, state in zip(requests, expected, strict=True)]
 
 
