@@ -268,7 +268,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         setting="feeder_epsilon",
         epsilon=public.epsilon,
         size=round(meters),
-        sized="meters on a feeder",
+        sized="meters per feeder",
         expected=(
             Expected("energy of a feeder in an interval, as a share of typical use", error, NORMAL_95 * error, guess),
         ),

@@ -90,10 +90,10 @@ class Plan:
         if not self._tells_apart:
             why, but = f"{why}, {but} does not tell feeders apart", "and"
         if self.useless:
-            why += f", {but} {': '.join(self.useless)}"
+            why, but = f"{why}, {but} {': '.join(self.useless)}", "and"
         if self._how_often:
             allowed = f", where at most {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
-            why += f", with some {self.absurd_of} {self._how_often}{allowed}"
+            why += f", {but} some {self.absurd_of} is {self._how_often}{allowed}"
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
             this += ", refused unless release.allow has 'poor'"
@@ -276,12 +276,12 @@ def lines(plans: Sequence[Plan]) -> list[str]:
 
     out = [line(HEADINGS)]
     for plan, rows in cells.items():
-        out += [f"{plan.what} of {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
+        out += [f"{plan.what}: {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
         out += [f"  {words}" for words in plan.verdicts]
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
-    assumed = " and ".join(f"(for {plan.what}) " * (len(plans) > 1) + plan.assumed for plan in plans if plan.assumed)
+    assumed = ", ".join(f"(for {plan.what}) " * (len(plans) > 1) + plan.assumed for plan in plans if plan.assumed)
     return [
         *out,
         f"All of this follows from public numbers alone ({'; '.join(f'{of}: {how}' for how, of in ways.items())}).",

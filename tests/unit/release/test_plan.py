@@ -113,7 +113,7 @@ def test_the_table_for_people_has_every_quantity_and_a_verdict():
     assert all(heading in said[0] for heading in HEADINGS)
     assert [plan.what for plan in planned] == list(KINDS)
     for plan in planned:
-        assert any(line.startswith(f"{plan.what} of {plan.size:,} {plan.sized}, epsilon 1") for line in said)
+        assert any(line.startswith(f"{plan.what}: {plan.size:,} {plan.sized}, epsilon 1") for line in said)
         assert {f"  {words}" for words in plan.verdicts} <= {*said}
         for one in plan.expected:
             (row,) = (line for line in said if line.strip().startswith(one.of))
@@ -277,7 +277,7 @@ def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is
     plan = feeders.plan(given, 10**6, 10**4)
     assert (
         plan.useful
-        and "; to be useful it needs epsilon 0.1 or more with 100 meters on a feeder, or 10 or more meters"
+        and "; to be useful it needs epsilon 0.1 or more with 100 meters per feeder, or 10 or more meters"
         in plan.verdict
     )
     assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
@@ -318,12 +318,12 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     correlation = ((together * 500 / alone) ** 2 / 500 - 1) / 499
     assert correlation == pytest.approx(FEEDER_CORRELATION)
     (says,) = (part for part in plan.verdict.split("; ") if part.startswith("to tell feeders apart it needs "))
-    size = int(re.search(r"([\d,]+) or more meters on", says)[1].replace(",", ""))
+    size = int(re.search(r"([\d,]+) or more meters per feeder", says)[1].replace(",", ""))
     before, at = (plan.again(plan.epsilon, n) for n in (SIZES[SIZES.index(size) - 1], size))
     assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
     for one, apart in ((before, False), (at, True)):
         assert (" does not tell feeders apart" in one.verdict) != apart
-        assert any("do not rank them" in words for words in one.first) != apart
+        assert any("do not rank feeders" in words for words in one.first) != apart
     assert "epsilon" not in says.split(" at epsilon ")[0], "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"
 

@@ -254,7 +254,10 @@ def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
     assert ledger.left()["2026"] == (0, LIMIT) and 4.8 < ledger.left()["2025"][0] < 4.9  # that of who has least
     both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
     assert f"In all budget periods together it has spent epsilon {epsilon_text(both)} at" in said("m2")
-    assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
+    assert (
+        said("m4")
+        == "No release was about this meter, provided that its id is written as on the lists of releases.\n"
+    )
     ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
     assert "its limit is epsilon 8 at delta 1e-05; one more release of epsilon" in said("m1")
     assert "limit of epsilon 8" in said("m1")
