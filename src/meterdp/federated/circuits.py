@@ -55,7 +55,7 @@ class Circuits:
         n, colluding = len(names), federation["colluding"]
         if n < FEWEST_CIRCUITS:
             raise InputError(
-                f"is 'circuit', but the export has {n} of them, and of fewer than {FEWEST_CIRCUITS} each learns what "
+                f"is 'circuit', but the export has {n} of them, but with fewer than {FEWEST_CIRCUITS} each learns what "
                 "the other has",
                 file="config",
                 field="federation.by",

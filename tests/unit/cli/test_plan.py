@@ -97,9 +97,7 @@ def test_a_configuration_is_not_taken_for_an_export_or_a_list(tmp_path, capsys, 
             file.write("seed: 1\n")
     for words in ([own], ["--config", own, more]):
         assert main([*command, *words]) == 1
-        assert (
-            f"{words[-1]}: looks like a configuration, and these are passed with --config" in capsys.readouterr().err
-        )
+        assert f"{words[-1]}: looks like a configuration, which is passed with --config" in capsys.readouterr().err
 
 
 def test_a_check_writes_over_no_file(tmp_path, capsys):

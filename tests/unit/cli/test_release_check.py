@@ -130,7 +130,7 @@ def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
     homes["export"] |= {"time_zone": "Europe/Lodon", "meters": "nowhere.csv"}
     code, said = check(homes)
     assert code == 1 and len(refusals(said)) == 5
-    assert "is 'Winter 2025', which is not written as it has to be" in said
+    assert "is 'Winter 2025', which is not in the required form" in said
     assert "write 'Europe/London' if you meant that" in said and "write 'epsilon' if you meant that key" in said
     assert "nowhere.csv, field 'export.meters': does not exist" in said
     assert "budget_period: '2025'" in said  # the year of the days
@@ -265,7 +265,7 @@ def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, 
     (tmp_path / "other.sqlite").write_text("no ledger")
     homes["release"]["ledger"] = str(tmp_path / "legder.sqlite")
     said = check(homes)[1]
-    assert "so nothing counts as spent; what ledger.sqlite in the same folder charged does not count here\n" in said
+    assert "so nothing counts as spent; what ledger.sqlite in the same folder charged is not counted here\n" in said
 
 
 def test_a_ledger_that_does_not_know_a_released_folder_of_the_budget_period_is_refused(tmp_path, homes, check):
@@ -400,7 +400,10 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     before = ledger.events()
     code, said = check(homes)
     assert code == 0
-    assert "synthetic profiles: already drawn and charged, so published unchanged: readings corrected since" in said
+    assert (
+        "synthetic profiles: already drawn and charged, so published unchanged: it lacks any readings corrected since"
+        in said
+    )
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
@@ -438,7 +441,7 @@ def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, 
     stopped(ledger, request, service.limit, lost=False)
     code, said = check(homes)
     assert code == 0 and "charged again" not in said and "charged epsilon" not in said
-    assert "goes on with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
+    assert "resumes with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
     assert f"will have spent up to epsilon {epsilon_text(both)}," in said
     _, like, _ = mixture_of(changed(homes, epsilon=0.5))
     released(ledger, like, service.limit)

@@ -221,5 +221,5 @@ def test_further_columns_of_a_list_are_read_and_a_header_without_sense_is_refuse
     ):
         with pytest.raises(InputError, match=problem):
             read_meter_list(meter_list_file(tmp_path, header, ["m1,flat"]))
-    with pytest.raises(InputError, match="names a meter a second time"):
+    with pytest.raises(InputError, match="lists a meter a second time"):
         read_meter_list(meter_list_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))
