@@ -138,7 +138,7 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
         ArithmeticError,
     ):  # words and files of whoever made the folder
         raise InputError(
-            f"holds files that do not go with its {MANIFEST}", file=folder, hint="copy the released folder again"
+            f"holds files that do not belong to its {MANIFEST}", file=folder, hint="copy the released folder again"
         ) from None
 
 

@@ -145,7 +145,7 @@ def _started_from(manifest: Mapping) -> list[tuple]:
 def _readings(manifest: Mapping) -> str:
     """Say of which days readings are released; whether one is plausible is judged with all days of the period."""
     days, period = days_read(manifest["period"], manifest["public_parameters"]), manifest["period"]
-    before = "" if days == period else f", each judged beside the others of its meter ({_to(period)})"
+    before = "" if days == period else f", each judged together with the others of its meter ({_to(period)})"
     return f"{_to(days)}{before}"
 
 
@@ -315,9 +315,8 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         f"The test was not run for this release. Of the tests made before, quoted here is {_which(of, found)} "
         f"({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = "
         f"{plain(found.epsilon)}, a program as the intruder): there the test was {verdict}: {'; '.join(said)}. "
-        f"{more}The program names the "
-        "readings that look most like what was released. People may be cleverer, but the guarantee holds for them as "
-        "well."
+        f"{more}The program names the readings most like what was released. People may be cleverer, but the "
+        "guarantee holds against them as well."
     )
 
 
@@ -430,7 +429,9 @@ def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
     """Say what becomes of the list of whose random name is which, if there is one."""
     if "recipients.parquet" not in files:
         return []
-    return [("when every household has its forecast", "delete the list of whose name is which (crosswalk.parquet)")]
+    return [
+        ("when every household has its forecast", "delete the list of random names and meters (crosswalk.parquet)")
+    ]
 
 
 def _spent(budget: Mapping, day: date) -> str:
@@ -445,12 +446,13 @@ def _spent(budget: Mapping, day: date) -> str:
 def _elsewhere(budget: Mapping) -> str:
     """Say what readings of other budget periods have spent; earlier versions did not state it."""
     in_all = budget.get("spent_in_all_periods_epsilon")
-    alone = "the numbers here are of this period alone; what is released from readings of other periods comes on top"
+    alone = "the numbers here are for this period alone; what is released from readings of other periods comes on top"
     if in_all is None:
         return alone
     if in_all == budget["spent_epsilon"]:
-        return f"nothing by this ledger when this was drawn; {alone}"
-    return f"with them, some meter had spent ε = {plain(in_all)} in all by this ledger when this was drawn; {alone}"
+        return f"nothing, according to this ledger, when this was drawn; {alone}"
+    spent = f"ε = {plain(in_all)} in all, according to this ledger, when this was drawn"
+    return f"with them, some meter had spent {spent}; {alone}"
 
 
 def _next(of: Signing, budget: Mapping) -> list[tuple]:
@@ -459,8 +461,8 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     left = budget.get("left_epsilon")
     if left is not None:
         size = (
-            f"at most ε = {plain(left)}, on any day, if nothing was released since (with Gaussian noise several ε "
-            "add up to less than their sum)"
+            f"at most ε = {plain(left)}, on any day, if nothing has been released since (with Gaussian noise "
+            "several ε add up to less than their sum)"
             if left
             else "nothing more fits"
         )

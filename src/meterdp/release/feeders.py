@@ -373,7 +373,7 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "every feeder": _daily_noise(plan.own, public),
         },
         "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
-        "measured or is beyond the largest daily energy, as a public distribution of households has it",
+        "measured or is beyond the largest daily energy, as a public distribution of households predicts it",
     }
 
 

@@ -76,11 +76,12 @@ GROUP_DOES_NOT_HIDE = (
     SEVERAL_METERS,
 )
 LABEL_HIDES = (
-    "which forecast is whose among the households of a neighbourhood, to the extent that epsilon and delta state, "
-    "even from those who know the forecast of every household, for all forecasts of the neighbourhood together",
+    "which forecast belongs to whom among the households of a neighbourhood, to the extent that epsilon and delta "
+    "state, even from those who know the forecast of every household, for all forecasts of the neighbourhood "
+    "together",
 )
 LABEL_DOES_NOT_HIDE = (
-    "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
+    "anything about the readings themselves: nothing is claimed for replacing one household's readings",
     "who is on the public list of meters, which neighbourhood a household is in, and the typical forecast there",
     "how far the forecasts of a neighbourhood lie apart",
 )

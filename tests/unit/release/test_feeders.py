@@ -88,7 +88,7 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
     first, last = manifest["period"]
-    days = f"2025-03-29 to 2025-03-30, each judged beside the others of its meter ({first} to {last})"
+    days = f"2025-03-29 to 2025-03-30, each judged together with the others of its meter ({first} to {last})"
     assert "how many meters" not in files[CUSTODIAN].decode(), "which is public"
     assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
