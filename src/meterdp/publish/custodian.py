@@ -182,7 +182,7 @@ def _odds(of: Signing) -> dict | None:
         "header": ("attack", "question", "without the release", "by ε and δ (for the board)", "by the exact noise"),
         "rows": rows,
         "words": 2,
-        "note": None if of.tried else "No attack on simulated households was measured for this kind of release.",
+        "notes": () if of.tried else ("No attack on simulated households was measured for this kind of release.",),
     }
 
 
@@ -211,11 +211,13 @@ def _measured(of: Signing) -> dict | None:
         ),
         "rows": rows,
         "words": 1,
-        "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
-        f"settings. Of several such tests it is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits "
-        "are in brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is "
-        f"more than is released; the other has only the files.{ABOVE_BOUND if above else ''} Neither this release "
-        "nor its readings were attacked.",
+        "notes": (
+            f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
+            f"settings. Of several such tests it is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence "
+            "limits are in brackets. One attacker knows the readings of all other meters and sees every noisy "
+            f"answer, which is more than is released; the other has only the files.{ABOVE_BOUND if above else ''} "
+            "Neither this release nor its readings were attacked.",
+        ),
     }
 
 
@@ -389,8 +391,8 @@ def _risks(of: Signing) -> dict:
         ),
         ("The machine, its logs or its staff leak readings", "none in the released files", BLANK),
     ]
-    note = "The probabilities are those by ε and δ, as for the board." if of.hides_readings else None
-    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": note}
+    notes = ("The probabilities are those by ε and δ, as for the board.",) if of.hides_readings else ()
+    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "notes": notes}
 
 
 def _limit(of: Signing) -> Bounds:
