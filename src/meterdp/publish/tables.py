@@ -182,7 +182,7 @@ RELEASED_FORECASTS = replace(
     FORECAST_FILE,
     name="released_forecasts",
     audience="release",
-    description="Forecasts of households, moved towards neighbourhoods, with noise that hides whose they are.",
+    description="Forecasts of households, moved towards neighbourhoods, with noise that hides whom they belong to.",
     columns=(_FORECAST, *FORECAST_FILE.columns[1:]),
     file_name="forecasts/forecasts.parquet",
 )
