@@ -111,7 +111,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
         if look.somebody:
             study = f"a study can run{', but look at this first:' if odd else '.'}"
-            print(f"The settings describe {path} ({look.meters}): {study}")
+            print(f"The settings fit {path} ({look.meters}): {study}")
         else:
             print(f"With these settings a study of {path} ({look.meters}) would be empty; the reason is below.")
         if listed:

@@ -23,7 +23,7 @@ _TO_FILL_IN = {
     "export.time_zone": ("Area/City", "the IANA zone of the homes, such as Europe/London"),
     "release.population": ("<who they are>", "a public name, such as Homes of Newtown"),
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
-    "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
+    "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day according to public statistics"),
 }
 # Up to so many more releases are counted.
 _MANY = 20

@@ -283,8 +283,8 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     found = tried_households(meters * mu / VECTOR_ENTRIES)
     error, bound, guess = (f"{100 * share:.0f} %" for share in found["weekends"])
     weekends = (
-        f"use at weekends, compared with working days, is off by {error} on average, above {bound} in one release of "
-        f"20 (a public guess: {guess})"
+        f"use at weekends, compared with working days, is off by {error} on average, more than {bound} in one "
+        f"release of 20 (a public guess: {guess})"
     )
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)

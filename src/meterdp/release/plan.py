@@ -132,7 +132,7 @@ class Plan:
     def said(self) -> list[str]:
         """Say of every quantity how far it is expected to be off."""
         return [
-            f"{one.of}: {_percent(one.error)} on average, above {_percent(one.error_q95)} in one release of 20 "
+            f"{one.of}: {_percent(one.error)} on average, more than {_percent(one.error_q95)} in one release of 20 "
             f"(a public guess: {_percent(one.guess)})"
             for one in self.expected
         ]
@@ -285,7 +285,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     return [
         *out,
         f"All of this follows from public numbers alone ({'; '.join(f'{of}: {how}' for how, of in ways.items())}).",
-        f"It holds if {holds_if(USABLE, assumed)}.",
+        f"This holds if {holds_if(USABLE, assumed)}.",
     ]
 
 

@@ -149,7 +149,7 @@ def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:
         if days < FEWEST_DAYS:
             yield refused(
                 "export.last_day",
-                f"makes a period of {days} days: households need {FEWEST_DAYS}, eight weeks",
+                f"makes a period of {days} days, but households need {FEWEST_DAYS}, eight weeks",
                 "use a longer period, or leave households out of release.what",
             )
     elif simulated:

@@ -356,7 +356,7 @@ def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_
     for daily_kwh, said_of_it in ((0.5, True), (1, False), (12, False), (100, False), (365, True), (480, True)):
         homes["release"]["feeder_typical_daily_kwh"] = daily_kwh
         code, said = check(homes)
-        (plan, charge) = said.index("It holds if"), said.index("This release covers")
+        (plan, charge) = said.index("This holds if"), said.index("This release covers")
         at = said.find("To be checked: release.feeder_typical_daily_kwh is")
         assert code == 0 and (plan < at < charge if said_of_it else at == -1)
         low, high = f"{daily_kwh / 2:g}", f"{2 * daily_kwh:g}"

@@ -183,8 +183,8 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
     assert capsys.readouterr().out == (
-        "From 2025-03-10 to 2025-04-06 0.0% of a typical meter's readings are missing.\n"
-        f"The settings describe {path} (4 meters, 4 of them with readings): a study can run.\n"
+        "From 2025-03-10 to 2025-04-06, 0.0% of a typical meter's readings are missing.\n"
+        f"The settings fit {path} (4 meters, 4 of them with readings): a study can run.\n"
     )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
@@ -205,7 +205,7 @@ def test_a_month_without_readings_is_told_by_the_share_that_is_missing(tmp_path,
         (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *march["meter_id"].unique()]))
         export["meters"] = str(tmp_path / "meters.csv")
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
-    words = "rom {} to {} {}% of a typical meter's readings are missing"
+    words = "rom {} to {}, {}% of a typical meter's readings are missing"
     assert words.format("2025-03-10", "2025-03-23", "0.0") in capsys.readouterr().out
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     missing = 1 - (march["meter_id"] == "M000").sum() / (frame["meter_id"] == "M000").sum()
@@ -1352,7 +1352,10 @@ def test_a_unit_that_is_written_out_is_named(tmp_path, frame, capsys, name, unit
     rows.rename(columns={"kwh": name}).to_csv(tmp_path / "e.csv", index=False)
     main(["check", str(tmp_path / "e.csv")])
     said = capsys.readouterr().out
-    assert f"the unit is {unit}, by the name of the readings' column" in said and "the unit is not named" not in said
+    assert (
+        f"the unit is {unit}, according to the name of the readings' column" in said
+        and "the unit is not named" not in said
+    )
 
 
 def test_a_total_beside_its_parts_is_no_counter_where_values_fall(tmp_path, capsys):
@@ -1634,10 +1637,10 @@ def test_files_by_place_and_month_that_were_not_read_are_not_missing(tmp_path, c
         rows.to_csv(tmp_path / "export" / f"{one}_{month}.csv", index=False)
     settings = {"time_zone": ZONE, "interval_minutes": 60}
     _, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
-    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "to 2025-05-30, 0.0% of a typical meter's readings are missing (first rows only)" in said
     assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
-    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "to 2025-05-30, 0.0% of a typical meter's readings are missing (first rows only)" in said
     assert "first_day: '2025-04-01'\n  last_day: '2025-05-30'\n" in said
 
 

@@ -371,7 +371,7 @@ def test_settings_that_do_not_do_are_refused(town, changed, words):
 
 
 def test_a_period_of_less_than_eight_weeks_is_refused(town):
-    with pytest.raises(InputError, match=r"export\.last_day.*makes a period of 31 days: households need 56"):
+    with pytest.raises(InputError, match=r"export\.last_day.*makes a period of 31 days, but households need 56"):
         town(export=EXPORT | {"last_day": "2025-01-31"})
 
 

@@ -713,7 +713,7 @@ def _unit(table: Table, out: Layout) -> None:
             units, where = _units_in([table.above]), "the lines above the readings"
     if len(units) == 1:
         unit = units.pop()
-        out.said.append(f"{UNIT_SAID} {unit}, by {where}")
+        out.said.append(f"{UNIT_SAID} {unit}, according to {where}")
         if unit != "kWh":
             out.settings["unit"] = unit
     else:
