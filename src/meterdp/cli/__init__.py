@@ -30,7 +30,7 @@ def refuse_configuration(argument: str) -> None:
     """Refuse a configuration given where an export or a list is meant."""
     if argument.endswith((".yaml", ".yml")):
         hint = "write --config before each, as in --config my.yaml --config more.yaml"
-        raise InputError("looks like a configuration, and these are passed with --config", file=argument, hint=hint)
+        raise InputError("looks like a configuration, which is passed with --config", file=argument, hint=hint)
 
 
 def configurations(files: Sequence[Path], export: str | None = None) -> tuple[dict, dict]:

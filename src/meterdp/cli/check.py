@@ -111,9 +111,9 @@ def _compare(arguments: argparse.Namespace) -> int:
             print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
         if look.somebody:
             study = f"a study can run{', but look at this first:' if odd else '.'}"
-            print(f"The settings describe {path} ({look.meters}): {study}")
+            print(f"The settings fit {path} ({look.meters}): {study}")
         else:
-            print(f"By these settings a study of {path} ({look.meters}) would be empty; the reason is below.")
+            print(f"With these settings a study of {path} ({look.meters}) would be empty; the reason is below.")
         if listed:
             for sentence in _of_list(export["meters"]):
                 print(sentence)
@@ -202,10 +202,10 @@ def _of_list(path) -> Iterator[str]:
     if meter_list.meter_column != METER_COLUMN:
         yield f"The ids of the listed meters are in the column '{meter_list.meter_column}' of the list."
     if groups:
-        yield f"The report compares the groups that the list makes by {', '.join(sorted(groups))}."
+        yield f"The report compares groups of the list by {', '.join(sorted(groups))}."
     if others:
         names = ", ".join(sorted(others))
-        yield f"The report makes no groups by {names}: a column needs 2 to {MOST_ENTRIES} entries."
+        yield f"The report compares no groups by {names}: a column needs 2 to {MOST_ENTRIES} different entries."
     yield from (f"To be checked: {one}" for one in meter_list.to_check)
 
 

@@ -36,7 +36,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     declared = manifest["sha256"].keys()
     if FILE not in declared:
         kind = kind_of(declared)
-        other = f"is a release of {KINDS[kind].holds}, and households are drawn from a release of households"
+        other = f"is a release of {KINDS[kind].holds}, but households are drawn only from a release of households"
         raise InputError(
             f"has no {FILE}" if kind == "households" else other,
             file=arguments.folder,

@@ -102,7 +102,7 @@ def _raise(arguments: argparse.Namespace) -> int:
     Ledger(release["ledger"]).raise_limit(budget, meters, touched_periods(config), limit)
     print(
         f"{len(meters)} meters may spend epsilon {limit.epsilon:g} at delta {limit.delta:g} in '{budget.period}'; "
-        "the lower limit of a configuration (release.cap_epsilon) still holds for what it releases."
+        "a lower limit in a configuration (release.cap_epsilon) still applies to its releases."
     )
     return 0
 

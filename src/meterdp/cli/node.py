@@ -53,7 +53,7 @@ def _run_node(files: list[str]) -> int:
         raise
     except KeyboardInterrupt:
         print(
-            "Interrupted: the node ends without a result, and informed the others if it had met them.",
+            "Interrupted: this node ends without a result, and informed any nodes that it had met.",
             file=sys.stderr,
         )
         return 128 + signal.SIGINT

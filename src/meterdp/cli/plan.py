@@ -81,8 +81,9 @@ def _of_a_year(planned: Sequence[Plan], delta: float) -> list[str]:
         return []
     mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in monthly))
     epsilon = epsilon_text(epsilon_for(math.sqrt(MONTHS) * mu, delta))
-    what = " and ".join(plan.what for plan in monthly)
-    return [f"Releasing {what} every month for a year, about the same meters, costs epsilon {epsilon} in total."]
+    *others, last = (plan.what for plan in monthly)
+    what = f"{', '.join(others)} and {last}" if others else last
+    return [f"Releasing {what} about the same meters every month for a year costs epsilon {epsilon} in total."]
 
 
 def _no_plan(meters: int) -> tuple[str, str]:
@@ -90,9 +91,9 @@ def _no_plan(meters: int) -> tuple[str, str]:
     from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 
     if meters < FEWEST_HOUSEHOLDS:
-        why = f"are {meters:,}, and no release is about fewer than {FEWEST_HOUSEHOLDS}"
-        return why, "list more; of fewer homes, ask everybody for consent and publish plain sums"
-    return "allow no plan of what is asked for", "feeder totals need a list of meters that names the feeders"
+        why = f"are {meters:,}, but a release needs at least {FEWEST_HOUSEHOLDS}"
+        return why, "list more; for fewer homes, ask everybody for consent and publish plain sums"
+    return "are not enough to plan what is asked for", "feeder totals need a list of meters that names the feeders"
 
 
 def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:

@@ -23,7 +23,7 @@ _TO_FILL_IN = {
     "export.time_zone": ("Area/City", "the IANA zone of the homes, such as Europe/London"),
     "release.population": ("<who they are>", "a public name, such as Homes of Newtown"),
     "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
-    "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
+    "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day according to public statistics"),
 }
 # Up to so many more releases are counted.
 _MANY = 20
@@ -231,8 +231,8 @@ def _check_released(ledger, service) -> None:
             f"has readings of this budget period in {' and '.join(unknown)}, which {ledger.path.name} does not know: "
             "they were charged in another ledger, or in a later state of this one",
             file=root,
-            hint="restore that ledger or, if these are other meters or nobody was ever given the files, move them "
-            "elsewhere",
+            hint="restore that ledger or, if these are other meters or the files were never given to anybody, move "
+            "them elsewhere",
         )
 
 
@@ -268,7 +268,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
     for together, requests in folders:
         charged = [request for request in requests if new.get(request.key) in DUE]
         charge = sum((request.charge for request in charged), NOTHING)
-        cost = "already drawn and charged, so published unchanged: readings corrected since are not in it"
+        cost = "already drawn and charged, so published unchanged: it lacks any readings corrected since"
         if charged:
             # A large epsilon sets aside more of delta for the grid of the noise than is used (safe_noise.md, 3).
             epsilon, setting = epsilon_text(epsilon_of(charge, delta)), requests[-1].setting
@@ -276,7 +276,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
             of = setting if epsilon == asked_for else f"{setting}: {asked_for}"
             cost = f"charged epsilon {epsilon} at delta {delta:g} ({of})"
         elif requests[-1].key in new:
-            cost = "charged before, but stopped: it goes on with what was drawn, and nothing more is charged for it"
+            cost = "charged before, but stopped: it resumes with what was drawn, and nothing more is charged for it"
         said.append(f"  {together[-1].what}: {cost}")
         if together[-1].remark and charged:
             said.append(f"    {together[-1].remark}")
@@ -313,7 +313,7 @@ def _known(new: int, respelt: int, meters: Sequence[str]) -> str:
     if 2 * respelt > new:
         return (
             f"  {respelt:,} of {new:,} listed meters new to the ledger seem to be meters it knows under other ids: "
-            "if they are the same meters, what they have spent before is not in these sums"
+            "if they are the same meters, what they spent before is missing from these sums"
         )
     if new < len(meters):
         return f"  {new:,} of the listed meters {'are' if new > 1 else 'is'} new to the ledger"
@@ -344,7 +344,7 @@ def _begins(path: Path) -> Iterator[str]:
     if not Ledger(path).begins:
         return
     others = sorted(one.name for one in path.parent.glob("*.sqlite") if is_ledger(one))
-    beside = f"; what {' and '.join(others)} in the same folder charged does not count here" if others else ""
+    beside = f"; what {' and '.join(others)} in the same folder charged is not counted here" if others else ""
     yield f"  the ledger {path} does not exist yet, so nothing counts as spent{beside}"
 
 
@@ -364,7 +364,7 @@ def _like(request, service) -> tuple[str, list[str]] | None:
     free = [f"without another charge, {_FREE[name]}" for name in names if name in _FREE]
     earlier = Charged(alike[0])
     of = f"{alike[0]['at_utc'][:10]} ({earlier.what}, {earlier.readings})"
-    return f"it differs from the release of {of} in {differ or 'its name alone'}", free
+    return f"it differs from the release of {of} in {differ or 'its name only'}", free
 
 
 def _repeats(due: Sequence, service) -> Iterator[InputError]:
@@ -497,9 +497,9 @@ def _verify(arguments: argparse.Namespace) -> int:
         for words in before_use(manifest):
             print(f"  {words}")
         if later := [other.folder for other in received if _takes_place(other.manifest, manifest)]:
-            print(f"  {later[-1]} takes its place")
+            print(f"  replaced by {later[-1]}")
         for other in manifest.get("replaces", ()):
-            print(f"  takes the place of the release of {other['charged']} (epsilon {other['epsilon']:g})")
+            print(f"  replaces the release of {other['charged']} (epsilon {other['epsilon']:g})")
         if one.unchecked:
             print(f"  without a checksum: {', '.join(one.unchecked)}")
         if one.missing:
@@ -533,8 +533,8 @@ def _convert_takes(parser: argparse.ArgumentParser) -> None:
         "--date",
         type=_day,
         metavar="DAY",
-        help="local day on which synthetic profiles begin; if left out, the day the release says they are of, or "
-        "else the first day of its period, or working day where they are of one",
+        help="local day on which synthetic profiles begin; by default the day the release says they are of, or else "
+        "the first day of its period (the first working day if they are of working days)",
     )
 
 

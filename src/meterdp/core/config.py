@@ -324,7 +324,7 @@ def _problem(error) -> str:
         case "format":
             return f"is {value!r}, which is not a date as in 2025-10-20"
         case "pattern":
-            return f"is {value!r}, which is not written as it has to be"
+            return f"is {value!r}, which is not in the required form"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
@@ -387,7 +387,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
     if config["export"]["flow"] == "net" and scale.least_negative_kwh >= 0:
         yield refuse(
             "export.flow",
-            f"is net, but profiles.clip_kwh_per_hour begins at {low:g} and keeps no feed-in",
+            f"is net, but profiles.clip_kwh_per_hour begins at {low:g}, which keeps no feed-in",
             "set profiles.log_scale to {kind: signed} and profiles.clip_kwh_per_hour to bounds such as [-15, 20]",
         )
     sound = config["mechanisms"]["sound"]
@@ -401,7 +401,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
     if config["profiles"]["vector"] == "typical_day" and config["profiles"]["date"] != "auto":
         yield refuse(
             "profiles.date",
-            "is set, but profiles.vector is 'typical_day', by which every household has a day of its own",
+            "is set, but profiles.vector is 'typical_day', with which every household has a day of its own",
             "leave it out, or write vector: half_day, start_hour: 12 and hours: 12, which was the default",
         )
     designs, of_files = (config["class_noise"][key] for key in ("designs", "file_design"))
@@ -420,8 +420,8 @@ def _across_keys(config, source) -> Iterator[InputError]:
     if config["export"]["path"] is not None and config["export"]["time_zone"] is None:
         yield refuse(
             "export.time_zone",
-            "is not set, and local hours, days and weekends follow from it",
-            "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps tell",
+            "is not set, but local hours, days and weekends depend on it",
+            "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps reveal",
         )
     # A simulated export brings its own list.
     if config["export"]["meters"] is not None or config["export"]["path"] is None:
@@ -432,7 +432,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
             if refuses:
                 yield refuse(
                     field,
-                    "ends a run for what a meter's rows hold, which none may where the list of meters is public",
+                    "would let a meter's rows end a run, which must not happen with a public list of meters",
                     "leave it out, or leave out export.meters",
                 )
     for kind in config["quality"]["refuse"]:
@@ -461,7 +461,7 @@ def _of_federation(config, refuse) -> Iterator[InputError]:
         if circuits < FEWEST_CIRCUITS:
             yield refuse(
                 "simulate.circuits",
-                f"is {circuits}, but of fewer than {FEWEST_CIRCUITS} circuits each learns what the other has",
+                f"is {circuits}, but with fewer than {FEWEST_CIRCUITS} circuits each learns what the other has",
                 "raise it, or set federation.by to null",
             )
         if colluding >= circuits - 1:

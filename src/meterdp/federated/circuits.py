@@ -55,8 +55,8 @@ class Circuits:
         n, colluding = len(names), federation["colluding"]
         if n < FEWEST_CIRCUITS:
             raise InputError(
-                f"is 'circuit', but the export has {n} of them, and of fewer than {FEWEST_CIRCUITS} each learns what "
-                "the other has",
+                f"is 'circuit', but the export has {n} of them: with fewer than {FEWEST_CIRCUITS}, each learns "
+                "what the other has",
                 file="config",
                 field="federation.by",
                 hint="set it to null",

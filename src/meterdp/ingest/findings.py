@@ -106,13 +106,13 @@ def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
         yield InputError(
             f"has readings {minutes // DAY_MINUTES} days apart: daily or monthly sums, not an interval export",
             file=path,
-            hint="ask for the readings of every quarter, half or whole hour",
+            hint="ask for quarter-hourly, half-hourly or hourly readings",
         )
         return
     hint = (
         f"set it to {minutes}"
         if 60 % minutes == 0
-        else "no interval that divides an hour fits: ask for quarter, half or whole hours"
+        else "no interval that divides an hour fits: ask for quarter-hourly, half-hourly or hourly readings"
     )
     yield InputError(
         f"has readings {minutes} minutes apart, but the setting says {settings.interval_minutes}",
@@ -143,8 +143,8 @@ def _register(path) -> InputError:
         ONLY_RISES,
         file=path,
         field="export.energy_column",
-        hint="export the consumption per interval (interval data), or take the difference of neighbours with the "
-        "stamp of the later one, at which the interval ends (export.stamp)",
+        hint="export the consumption per interval (interval data), or subtract each reading from the next and keep "
+        "the later stamp, at which the interval ends (export.stamp)",
     )
 
 

@@ -32,7 +32,7 @@ SUBSTATION_COLUMN, FEEDER_COLUMN = "secondary_substation_id", "lv_feeder_id"
 SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")
 _TOO_LONG = re.compile(r"\d{16,}")
 AS_TEXT = (
-    "a spreadsheet or a program that takes ids for numbers rounds them, to something like 1.23E+17 or to 15 digits: "
+    "a spreadsheet or program that reads ids as numbers rounds them, to something like 1.23E+17 or to 15 digits: "
     "export them again as text"
 )
 # The expected error of a release holds if this share of the listed meters has usable readings; the others count as a
@@ -88,7 +88,7 @@ class MeterList:
                 continue
             each = "; ".join(f"'{a}' ({count[a]:,} meters) and '{b}' ({count[b]:,})" for a, b in pairs[:_NAMED])
             more = f"; and {len(pairs) - _NAMED} more pairs" if len(pairs) > _NAMED else ""
-            yield f"entries of {column} on the list of meters that hardly differ: {each}{more}; are they one?"
+            yield f"entries of {column} on the list of meters that hardly differ: {each}{more}; are they the same?"
 
     @property
     def table(self):
@@ -181,13 +181,13 @@ def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
             blurred = SCIENTIFIC.fullmatch(meter) is not None or meter in rounded(meter)
             if row_of[meter] == row and not blurred:
                 continue
-            differs = "" if row_of[meter] == row else ", and says something else of it"
+            differs = "" if row_of[meter] == row else ", with other entries"
             hint = f"{_ONCE}; {AS_TEXT}" if blurred else _ONCE
-            raise InputError(f"names a meter a second time{differs}", file=path, row=number, hint=hint)
+            raise InputError(f"lists a meter a second time{differs}", file=path, row=number, hint=hint)
         if not meter or len(row) != len(header):
-            raise InputError("does not name one meter", file=path, row=number, hint=_ONCE)
+            raise InputError("does not name exactly one meter", file=path, row=number, hint=_ONCE)
         if (name := plain_name(meter)) in known:
-            problem = "names a meter a second time, in other capitals, with other blanks or in full width"
+            problem = "lists a meter a second time, in other capitals, with other blanks or in full width"
             raise InputError(problem, file=path, row=number, hint=f"{_ONCE}, and give different meters different ids")
         known.add(name)
         row_of[meter] = row

@@ -317,7 +317,7 @@ class ExportSettings:
             if mapping.get("format") == "wide_csv" and mapping.get("wide_layout") == "meters":
                 _refuse(
                     "meters",
-                    "cannot be used with a column per meter, where one bad cell takes the row from all meters",
+                    "cannot be used with a column per meter, where one bad cell spoils the row for all meters",
                     "export a row per reading, or per meter and day",
                 )
             values["bad_rows"] = "missing"

@@ -38,7 +38,7 @@ def refusals_of_list(delta: float, households: int, limit: Limit) -> Iterator[In
             "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
         )
     if households > MOST_HOUSEHOLDS:
-        yield refused("export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart")
+        yield refused("export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release them in parts")
     largest = 1 / households
     if delta > min(limit.delta, largest):
         problem = f"must not exceed 1/N = {largest:.3g} or release.cap_delta = {limit.delta:g}"

@@ -138,7 +138,7 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
         ArithmeticError,
     ):  # words and files of whoever made the folder
         raise InputError(
-            f"holds files that do not go with its {MANIFEST}", file=folder, hint="copy the released folder again"
+            f"holds files that do not belong to its {MANIFEST}", file=folder, hint="copy the released folder again"
         ) from None
 
 
@@ -156,7 +156,7 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
         return _of_readings(folder / readings, drawn, raw, manifest, guarantee)
     if Path(RELEASED_HOUSEHOLDS.file_name).name in digests:
         hint = "draw some with `meterdp households draw`, and convert the file"
-        raise InputError("holds households, of which no readings are drawn yet", file=folder, hint=hint)
+        raise InputError("holds households whose readings have not been drawn yet", file=folder, hint=hint)
     if Path(RELEASED_FEEDERS.file_name).name in digests:
         hint = "read feeders.csv or feeders.parquet as they are"
         raise InputError("holds totals of feeders, no loads of households", file=folder, hint=hint)

@@ -145,7 +145,7 @@ def _started_from(manifest: Mapping) -> list[tuple]:
 def _readings(manifest: Mapping) -> str:
     """Say of which days readings are released; whether one is plausible is judged with all days of the period."""
     days, period = days_read(manifest["period"], manifest["public_parameters"]), manifest["period"]
-    before = "" if days == period else f", each judged beside the others of its meter ({_to(period)})"
+    before = "" if days == period else f", each judged together with the others of its meter ({_to(period)})"
     return f"{_to(days)}{before}"
 
 
@@ -182,7 +182,7 @@ def _odds(of: Signing) -> dict | None:
         "header": ("attack", "question", "without the release", "by ε and δ (for the board)", "by the exact noise"),
         "rows": rows,
         "words": 2,
-        "note": None if of.tried else "No attack on simulated households was measured for this kind of release.",
+        "notes": () if of.tried else ("No attack on simulated households was measured for this kind of release.",),
     }
 
 
@@ -211,11 +211,13 @@ def _measured(of: Signing) -> dict | None:
         ),
         "rows": rows,
         "words": 1,
-        "note": f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
-        f"settings. Of several such tests it is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence limits "
-        "are in brackets. One attacker knows the readings of all other meters and sees every noisy answer, which is "
-        f"more than is released; the other has only the files.{ABOVE_BOUND if above else ''} Neither this release "
-        "nor its readings were attacked.",
+        "notes": (
+            f"Measured on {count(found.trials)} releases of {count(found.meters)} simulated meters with default "
+            f"settings. Of several such tests it is {_which(of, found)}.{_own_bounds(of, found)} 95 % confidence "
+            "limits are in brackets. One attacker knows the readings of all other meters and sees every noisy "
+            f"answer, which is more than is released; the other has only the files.{ABOVE_BOUND if above else ''} "
+            "Neither this release nor its readings were attacked.",
+        ),
     }
 
 
@@ -316,9 +318,8 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
         f"The test was not run for this release. Of the tests made before, quoted here is {_which(of, found)} "
         f"({count(found.trials)} releases of {count(found.meters)} simulated meters at ε = "
         f"{plain(found.epsilon)}, a program as the intruder): there the test was {verdict}: {'; '.join(said)}. "
-        f"{more}The program names the "
-        "readings that look most like what was released. People may be cleverer, but the guarantee holds for them as "
-        "well."
+        f"{more}The program names the readings most like what was released. People may be cleverer, but the "
+        "guarantee holds against them as well."
     )
 
 
@@ -391,8 +392,8 @@ def _risks(of: Signing) -> dict:
         ),
         ("The machine, its logs or its staff leak readings", "none in the released files", BLANK),
     ]
-    note = "The probabilities are those by ε and δ, as for the board." if of.hides_readings else None
-    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "note": note}
+    notes = ("The probabilities are those by ε and δ, as for the board.",) if of.hides_readings else ()
+    return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "notes": notes}
 
 
 def _limit(of: Signing) -> Bounds:
@@ -431,7 +432,9 @@ def _crosswalk(files: Mapping[str, bytes]) -> list[tuple]:
     """Say what becomes of the list of whose random name is which, if there is one."""
     if "recipients.parquet" not in files:
         return []
-    return [("when every household has its forecast", "delete the list of whose name is which (crosswalk.parquet)")]
+    return [
+        ("when every household has its forecast", "delete the list of random names and meters (crosswalk.parquet)")
+    ]
 
 
 def _spent(budget: Mapping, day: date) -> str:
@@ -446,12 +449,13 @@ def _spent(budget: Mapping, day: date) -> str:
 def _elsewhere(budget: Mapping) -> str:
     """Say what readings of other budget periods have spent; earlier versions did not state it."""
     in_all = budget.get("spent_in_all_periods_epsilon")
-    alone = "the numbers here are of this period alone; what is released from readings of other periods comes on top"
+    alone = "the numbers here are for this period alone; what is released from readings of other periods comes on top"
     if in_all is None:
         return alone
     if in_all == budget["spent_epsilon"]:
-        return f"nothing by this ledger when this was drawn; {alone}"
-    return f"with them, some meter had spent ε = {plain(in_all)} in all by this ledger when this was drawn; {alone}"
+        return f"nothing, according to this ledger, when this was drawn; {alone}"
+    spent = f"ε = {plain(in_all)} in all, according to this ledger, when this was drawn"
+    return f"with them, some meter had spent {spent}; {alone}"
 
 
 def _next(of: Signing, budget: Mapping) -> list[tuple]:
@@ -460,8 +464,8 @@ def _next(of: Signing, budget: Mapping) -> list[tuple]:
     left = budget.get("left_epsilon")
     if left is not None:
         size = (
-            f"at most ε = {plain(left)}, on any day, if nothing was released since (with Gaussian noise several ε "
-            "add up to less than their sum)"
+            f"at most ε = {plain(left)}, on any day, if nothing has been released since (with Gaussian noise "
+            "several ε add up to less than their sum)"
             if left
             else "nothing more fits"
         )

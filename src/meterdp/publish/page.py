@@ -115,7 +115,7 @@ def expected_errors(manifest: Mapping) -> dict | None:
         "header": ("quantity", "on average", "1 in 20 releases above", "public guess"),
         "rows": rows,
         "words": 1,
-        "note": f"{found}The errors hold if {condition}. A public guess is made without any readings.",
+        "notes": (f"{found}The errors hold if {condition}. A public guess is made without any readings.",),
     }
 
 
@@ -145,7 +145,7 @@ def _columns(files: Mapping[str, bytes]) -> dict:
         "header": header,
         "rows": columns_of(files),
         "words": len(header),
-        "note": "",
+        "notes": (),
     }
 
 

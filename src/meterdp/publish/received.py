@@ -223,7 +223,7 @@ def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mappi
     agrees = of_labels == (privacy["adjacency"] == "class_label") or guarantee is None
     if states_none or not agrees or stated - {_in_digits(privacy["epsilon"], privacy["delta"])}:
         raise InputError(
-            f"states another guarantee than {MANIFEST}",
+            f"states a different guarantee from {MANIFEST}",
             file=path,
             hint="trust neither, and ask whoever published the folder",
         )
@@ -291,9 +291,9 @@ def verify(folder) -> Received:
         _check_stated(folder / name, data, None, manifest["privacy"])
         if name in described and hashlib.sha256(data).hexdigest() != described[name]:
             raise InputError(
-                f"has another checksum than {CRATE} says",
+                f"does not have the checksum in {CRATE}",
                 file=folder / name,
-                hint="one of them was changed after the release: copy the released folder again",
+                hint="one of the two was changed after the release: copy the released folder again",
             )
     return Received(
         folder,

@@ -26,7 +26,7 @@ _OPEN = "Not stated; for the publisher to fill in."
 _SIMULATED = "These households are simulated, so this describes no deployment: do not submit it."
 _GAUSSIAN = (
     "Noise is discrete Gaussian on a public grid (OpenDP's exact sampler, entropy of the operating system); "
-    "statistics are exact multiples of the grid, so that no low bit of floating point tells anything."
+    "statistics are exact multiples of the grid, so that no low bit of floating point reveals anything."
 )
 _WITHOUT_READINGS = {
     "listed": "counts as a public default record",
@@ -61,14 +61,14 @@ _MIXTURE = Product(
     "Planning and research with load profiles, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians: stacked sums over clipped load profiles, and means "
     "of functions of single hours, energy and peak where the manifest names marginals, each with Gaussian noise.",
-    "A mixture is made of noisy sums; the released one and synthetic profiles are fitted to it and to the noisy "
+    "A mixture is made from noisy sums; the released one and synthetic profiles are fitted to it and to the noisy "
     "marginals.",
 )
 _FORECASTS = Product(
     "Load forecasts",
     "Dataset",
     "A forecast for every household, for services that need one and no readings.",
-    "How many households have which mean energy, then sums over their clipped mean energies, shapes of a week and "
+    "Numbers of households by mean energy, then sums over their clipped mean energies, shapes of a week and "
     "spreads of hours, all with Gaussian noise.",
     "Posterior means under public priors; every household gets the expected energy, median and intervals of its "
     "public group.",
@@ -89,19 +89,19 @@ _FEEDERS = Product(
     "Load of feeders and areas for planning and research, without access to readings.",
     "The coefficients of each meter's energy in a public basis are clipped; their sum over all meters and their sums "
     "over the meters of each public feeder get Gaussian noise. Feeders share no meter, so all of them together cost "
-    "what one does.",
-    "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut "
-    "at zero and rounded.",
+    "no more than one.",
+    "The difference between a feeder and the mean of all is shrunk towards zero by public and noisy numbers; totals "
+    "are cut at zero and rounded.",
     repeated=True,
 )
 _HOUSEHOLDS = Product(
     "Synthetic households over a whole period",
     "Machine learning model",
     "Households over a whole period for planning, research and power flow, without access to readings.",
-    "Private expectation-maximisation for a mixture of Gaussians of bounded vectors, a vector a household; means of "
+    "Private expectation-maximisation for a mixture of Gaussians of bounded vectors, one per household; means of "
     "functions of single entries; and sums of what all households do together in each part of a day, each with "
     "Gaussian noise.",
-    "Vectors are sampled from the mixture, reweighted to the noisy means and made to agree with themselves; readings "
+    "Vectors are sampled from the mixture, reweighted to the noisy means and made consistent; readings "
     "are drawn from the vectors.",
 )
 # By adjacency and artefact; of others the manifest is quoted.
@@ -213,7 +213,7 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
         "release_type": "Many releases" if product.repeated else "One release",
         "release_type_details": "Every release about these households is charged to a ledger before noise is drawn. "
         f"In the budget period '{manifest['budget_period']}' all of them together cost at most epsilon "
-        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}; a new budget is for other days only.",
+        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}; a new budget covers other days only.",
         "data_source_type": "Dynamic" if product.repeated else "Static",
         "access_type": "Non-interactive",
     }

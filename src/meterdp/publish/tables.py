@@ -23,7 +23,7 @@ RELEASED_MIXTURE = Table(
     (
         Column("component", INT, "1", "class of the mixture, from 1"),
         Column("weight", REAL, "1", "mixture weight"),
-        Column("mean_log_kwh", VECTOR, "log kWh", "mean, an entry an hour"),
+        Column("mean_log_kwh", VECTOR, "log kWh", "mean, one entry per hour"),
         Column("covariance", VECTOR, "(log kWh)^2", "covariance, d x d entries by rows"),
     ),
     file_name="mixture/mixture.parquet",
@@ -35,7 +35,7 @@ RELEASED_PROFILES = Table(
     "Synthetic load profiles that follow what was released; as many as the configuration says.",
     (
         Column("profile", INT, "1", "synthetic profile, from 1; it is no real household"),
-        Column("energy_kwh", VECTOR, "kWh", "energy per hour, an entry an hour, within the public bounds"),
+        Column("energy_kwh", VECTOR, "kWh", "energy per hour, one entry per hour, within the public bounds"),
     ),
     file_name="mixture/synthetic_profiles.parquet",
 )
@@ -43,7 +43,7 @@ RELEASED_PROFILES = Table(
 RELEASED_HOUSEHOLDS = Table(
     "released_households",
     "release",
-    "Synthetic households sampled from the released mixtures, a vector each; as many as the configuration says.",
+    "Synthetic households sampled from the released mixtures, one vector each; as many as the configuration says.",
     (
         Column("household", INT, "1", "synthetic household, from 1; it is no real one"),
         Column("stratum", TEXT, "", "what the public list says of such households"),
@@ -171,7 +171,7 @@ RELEASED_GROUP_FORECASTS = replace(
     description="Forecasts of a week for the households of groups, released under differential privacy.",
     columns=(
         _FORECAST,
-        Column("circuit", TEXT, "", "circuit that it is of, as the public list names it; 'all' if it is of all"),
+        Column("circuit", TEXT, "", "circuit it is for, as the public list names it; 'all' if it is for all"),
         Column("household_count", COUNT, "households", "households that have it"),
         *GROUP_FORECAST_FILE.columns[1:],
     ),
@@ -182,7 +182,7 @@ RELEASED_FORECASTS = replace(
     FORECAST_FILE,
     name="released_forecasts",
     audience="release",
-    description="Forecasts of households, moved towards neighbourhoods and with noise that hides whose each is.",
+    description="Forecasts of households, moved towards neighbourhoods, with noise that hides whom they belong to.",
     columns=(_FORECAST, *FORECAST_FILE.columns[1:]),
     file_name="forecasts/forecasts.parquet",
 )
@@ -190,7 +190,7 @@ RELEASED_FORECASTS = replace(
 RELEASED_SHAPE = Table(
     "released_shape",
     "release",
-    "The shape of a week, for whoever knows what a household uses: times its mean energy an hour it is a forecast.",
+    "The shape of a week, for whoever knows what a household uses: times its mean energy per hour, it is a forecast.",
     (
         *_HOUR,
         Column("expected_ratio", REAL, "1", "mean energy of the hour over that of all hours of the household"),

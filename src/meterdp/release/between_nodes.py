@@ -52,12 +52,12 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     agreed = settings.agreement.settings
     if len(listed) != agreed["release"]["meters"][settings.number]:
         raise InputError(
-            "has not as many meters as the agreement says of this node",
+            "has a different number of meters than the agreement gives for this node",
             file=settings.study["export"]["meters"],
             hint="correct release.meters at every node, or the list",
         )
     if not records.valid.any():
-        say("none of its listed meters has a valid profile: see whether the ids of the list are those of the export")
+        say("none of its listed meters has a valid profile: check that the list and the export use the same ids")
     say("its own records are ready")
     most_words = max(step_entries(step, sound.plan.classes, sound.public.dimension) for step in sound.plan.steps)
     of_mixture = sound.plan.classes * (1 + sound.public.dimension * (1 + sound.public.dimension))

@@ -84,10 +84,10 @@ class Feeders:
         without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
         if without:
             others = " or ".join(f"'{column}'" for column in meter_list.like_feeders)
-            called = f"call {others} lv_feeder_id if it names them; else " if others else ""
+            called = f"rename {others} lv_feeder_id if it names them; else " if others else ""
             raise refused(
                 "export.meters",
-                f"does not name a feeder of every meter: {len(without):,} of {len(place_of):,} have none, the first "
+                f"does not name a feeder for every meter: {len(without):,} of {len(place_of):,} have none, the first "
                 f"in row {without[0]:,} of the list, empty rows not counted",
                 f"{called}add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
             )
@@ -147,7 +147,7 @@ class ReleasedFeeders(Calibrated):
         """That the days are a choice where they are not all: the last of a year are a week of holidays."""
         if self.window.first_day.isoformat() <= (self.service.config["export"]["first_day"] or ""):
             return None
-        return "these are the last days of the period: another export.last_day makes it other days"
+        return "these are the last days of the period: for other days, set another export.last_day"
 
     @classmethod
     def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:
@@ -268,7 +268,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         setting="feeder_epsilon",
         epsilon=public.epsilon,
         size=round(meters),
-        sized="meters on a feeder",
+        sized="meters per feeder",
         expected=(
             Expected("energy of a feeder in an interval, as a share of typical use", error, NORMAL_95 * error, guess),
         ),
@@ -288,8 +288,8 @@ def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
     if days == 1 or mechanism.plan.tells_days:
         return ()
     return (
-        f"all {days} days have the same totals at this epsilon, those of an average day, so peaks are too low",
-        "set release.feeder_window to average_day, which tells you just as much",
+        f"at this epsilon all {days} days have the same totals, those of an average day, so peaks are too low",
+        "set release.feeder_window to average_day, which tells you no less",
     )
 
 
@@ -373,7 +373,7 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "every feeder": _daily_noise(plan.own, public),
         },
         "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
-        "measured or is beyond the largest daily energy, as a public distribution of households has it",
+        "measured or is beyond the largest daily energy, as a public distribution of households predicts it",
     }
 
 
@@ -409,8 +409,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
     median = ", for a typical feeder" if many else ""
     several = (
-        "Those of several feeders cancel only in part: the error of their sum is smaller than the sum of the errors, "
-        "and larger than the root of the sum of their squares. "
+        "The errors of several feeders cancel only in part: the error of their sum is smaller than the sum of the "
+        "errors, and larger than the root of the sum of their squares. "
         if many
         else ""
     )
@@ -423,13 +423,14 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
-            f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: a "
-            "spreadsheet that expects semicolons imports it as text",
-            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. By these totals "
-            f"it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected beforehand is "
-            "below. The errors of a feeder mostly go the same way in all its intervals, so that of a sum, such as a "
-            f"day, is nearly the sum of the errors. {several}There {sizes} feeder: the fewer, the more its total "
-            "follows the mean of all listed meters, in every release alike: adding up months does not mend it",
+            f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: if your spreadsheet "
+            "expects semicolons, import it as text",
+            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. According to "
+            f"these totals it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected "
+            "beforehand is below. The errors of a feeder mostly have the same sign in all its intervals, so the "
+            f"error of a sum, such as a day, is nearly the sum of the errors. {several}There {sizes} feeder: the "
+            "fewer, the more its total follows the mean of all listed meters. Every release does this, so adding up "
+            "months does not help",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
@@ -467,7 +468,8 @@ def _contradicted(released: FeederRelease, public: FeederPublic) -> str | None:
     if public.typical_daily_kwh / GUESS_FACTOR <= daily_kwh <= public.typical_daily_kwh * GUESS_FACTOR:
         return None
     return (
-        f"By the released totals a meter uses {significant(daily_kwh, 2)} kWh a day, not {_daily_range(public)}: "
+        f"According to the released totals, a meter uses {significant(daily_kwh, 2)} kWh a day, not "
+        f"{_daily_range(public)}: "
         "errors are probably larger than expected"
     )
 

@@ -76,11 +76,12 @@ GROUP_DOES_NOT_HIDE = (
     SEVERAL_METERS,
 )
 LABEL_HIDES = (
-    "which forecast is whose among the households of a neighbourhood, to the extent that epsilon and delta state, "
-    "even from those who know the forecast of every household, for all forecasts of the neighbourhood together",
+    "which forecast belongs to whom among the households of a neighbourhood, to the extent that epsilon and delta "
+    "state, even from those who know the forecast of every household, for all forecasts of the neighbourhood "
+    "together",
 )
 LABEL_DOES_NOT_HIDE = (
-    "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
+    "anything about the readings themselves: nothing is claimed for replacing one household's readings",
     "who is on the public list of meters, which neighbourhood a household is in, and the typical forecast there",
     "how far the forecasts of a neighbourhood lie apart",
 )
@@ -309,7 +310,7 @@ class GroupForecasts(Calibrated):
             "household's readings alone.",
             each=f"{groups}, and households in the same group have the same forecast. Expected energies add up: "
             "times `household_count` they are what a group is expected to draw from the grid, where an hour of "
-            "feed-in counts as zero. Intervals are of an hour of one household and do not add up",
+            "feed-in counts as zero. Intervals are for one hour of one household and do not add up",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
                 "ratios in this file: the result is closer to the household than its own forecast, which knows "

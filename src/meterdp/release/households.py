@@ -76,28 +76,28 @@ _LIKE_THE_DEFAULT = 0.08
 _NEAR_THE_LEAST = 1.5
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
-    "these numbers do not say when many homes peak together, and how high: in trials with a thousand homes at "
-    "epsilon 1 their peak came out up to a seventh too low"
+    "these numbers do not cover when and how high many homes peak together: in trials with a thousand homes at "
+    "epsilon 1, their joint peak came out up to a seventh too low"
 )
 _NO_PEAKS = (
-    "with so few meters at this epsilon noise may hide what homes do at the same time, so size no cable or "
-    "transformer by that peak"
+    "with so few meters at this epsilon, noise may hide what homes do at the same time, so do not size cables or "
+    "transformers by that peak"
 )
 # Share of a home's variance that homes do together in the mean of a day: simulated homes have 0.11, Swiss ones 0.35,
 # and 820 synthetic homes without heating lost it in one of two releases at epsilon 2.
 _LEAST_COMMON = 0.005
 _SEASONS = "seasons come out weaker than they are, the more so the fewer homes there are"
 _NO_SEASONS = (
-    "the period is shorter than nine months, too short to tell seasons: what is drawn for other times of the year "
-    "has none"
+    "the period is shorter than nine months, too short to tell seasons apart: what is drawn for other times of the "
+    "year has none"
 )
 _BLENDED = (
     "homes that differ from most, such as those with heat pumps or those that stand empty for months, are blended "
     f"into the rest unless they are a stratum of {FEWEST_OF_STRATUM} meters or more, or released from a separate list"
 )
 _ALONE = (
-    "noise hid what homes do at the same time, so these do nothing together: the peak of many of them cannot be "
-    "trusted, and no cable or transformer should be sized by it"
+    "noise hid what homes do at the same time, so these homes act independently: do not trust the peak of many of "
+    "them, and size no cable or transformer by it"
 )
 
 
@@ -147,7 +147,7 @@ class ReleasedPopulation(Calibrated):
         if not large:
             return joined, ""
         few = sum(meters for meters in found.values() if meters < FEWEST_OF_STRATUM)
-        apart = f"to keep {large[0]} apart, leave these {few:,} meters out of the list, or name another column"
+        apart = f"to keep {large[0]} separate, leave these {few:,} meters out of the list, or name another column"
         return f"{joined}, and the groups of fewer have only {few:,} together", apart
 
     @property
@@ -283,8 +283,8 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     found = tried_households(meters * mu / VECTOR_ENTRIES)
     error, bound, guess = (f"{100 * share:.0f} %" for share in found["weekends"])
     weekends = (
-        f"use at weekends, compared with working days, is off by {error} on average, above {bound} in one release of "
-        f"20 (a public guess: {guess})"
+        f"use at weekends, compared with working days, is off by {error} on average, more than {bound} in one "
+        f"release of 20 (a public guess: {guess})"
     )
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
@@ -322,7 +322,7 @@ def _contradicted(vectors: np.ndarray, settings: VectorSettings) -> str | None:
         return None
     return (
         f"{100 * share:.0f} % of the synthetic households use less than {24 * _NEAR_THE_LEAST * least_kw:.2g} kWh a "
-        f"day, where {24 * least_kw:.2g} is the least that this release can tell: real ones probably use less, and "
+        f"day, where {24 * least_kw:.2g} is the least that this release can show: real ones probably use less, so "
         "the errors stated here do not hold"
     )
 

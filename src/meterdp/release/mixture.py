@@ -184,8 +184,8 @@ def _contradicted(energy_kwh: np.ndarray, public: PublicSettings) -> str | None:
     if public.sound.prior_mixture is None or energy_kwh.mean() >= LEAST_TRIED_KWH:
         return None
     return (
-        f"By the released profiles homes use {energy_kwh.sum(axis=1).mean():.2g} kWh in {public.dimension} hours, "
-        f"not {_tried_kwh(public)}: errors are probably larger than expected"
+        f"According to the released profiles, homes use {energy_kwh.sum(axis=1).mean():.2g} kWh in "
+        f"{public.dimension} hours, not {_tried_kwh(public)}: errors are probably larger than expected"
     )
 
 

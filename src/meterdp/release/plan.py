@@ -84,14 +84,16 @@ class Plan:
     def verdicts(self) -> list[str]:
         """Say whether it is useful, from which epsilon or size on a release is, and what its errors leave out."""
         there = self._from(lambda plan: plan.useful)
-        on = f"to be useful: {there}" if there else "no epsilon or size makes it useful"
+        on = f"to be useful it needs {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
-        why = f"{how} than a public guess" + (f", but {': '.join(self.useless)}" if self.useless else "")
+        why, but = f"{how} than a public guess", "and" if self._worse else "but"
         if not self._tells_apart:
-            why += f", {'and' if self.useless or self._worse else 'but'} does not tell feeders apart"
+            why, but = f"{why}, {but} does not tell feeders apart", "and"
+        if self.useless:
+            why, but = f"{why}, {but} {': '.join(self.useless)}", "and"
         if self._how_often:
-            allowed = f", where {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
-            why += f", with some {self.absurd_of} {self._how_often}{allowed}"
+            allowed = f", where at most {_percent(MOST_ABSURD)} is allowed" if self.absurd > MOST_ABSURD else ""
+            why += f", {but} some {self.absurd_of} is {self._how_often}{allowed}"
         this = f"{'useful' if self.useful else 'not useful'} ({why})"
         if self.too_little:
             this += ", refused unless release.allow has 'poor'"
@@ -101,7 +103,9 @@ class Plan:
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
         often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
-        alike = "typical feeders hardly differ by more than these errors, so these numbers do not rank them"
+        alike = (
+            "typical feeders differ by little or no more than these errors, so do not rank feeders by these numbers"
+        )
         said = (*self.useless[:1], "" if self._tells_apart else alike, often, *self.warnings)
         return [f"{words[:1].upper()}{words[1:]}" for words in said if words]
 
@@ -122,13 +126,13 @@ class Plan:
         """Say from which epsilon or size on totals tell feeders apart."""
         if self.difference is not None:
             there = self._from(lambda plan: plan._tells_apart)
-            yield f"to tell feeders apart: {there}" if there else "no epsilon or size tells feeders apart"
+            yield f"to tell feeders apart it needs {there}" if there else "no epsilon or size tells feeders apart"
 
     @property
     def said(self) -> list[str]:
         """Say of every quantity how far it is expected to be off."""
         return [
-            f"{one.of}: {_percent(one.error)} on average, above {_percent(one.error_q95)} in one release of 20 "
+            f"{one.of}: {_percent(one.error)} on average, more than {_percent(one.error_q95)} in one release of 20 "
             f"(a public guess: {_percent(one.guess)})"
             for one in self.expected
         ]
@@ -201,7 +205,7 @@ class Plan:
         """Say from which epsilon or size on a plan is good, in no words if none is."""
         epsilon, size = self._first(good)
         if (epsilon, size) == (self.epsilon, self.size):
-            return "hardly with a smaller epsilon or size"
+            return "about this epsilon and size"
         there = [] if epsilon is None else [f"epsilon {epsilon:g} or more with {self.size:,} {self.sized}"]
         there += [] if size is None else [f"{size:,} or more {self.sized} at epsilon {self.epsilon:g}"]
         return ", or ".join(there)
@@ -252,7 +256,7 @@ def mostly_default(share: float, kwh_per_hour: float) -> str | None:
         return None
     return (
         f"{_percent(share)} of the synthetic households are the public default for a meter without usable readings "
-        f"({24 * kwh_per_hour:.3g} kWh a day): about as many of the real ones probably had none, and the "
+        f"({24 * kwh_per_hour:.3g} kWh a day): about the same share of the real ones probably had none, so the "
         "errors stated here do not hold"
     )
 
@@ -272,16 +276,16 @@ def lines(plans: Sequence[Plan]) -> list[str]:
 
     out = [line(HEADINGS)]
     for plan, rows in cells.items():
-        out += [f"{plan.what} of {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
+        out += [f"{plan.what}: {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
         out += [f"  {words}" for words in plan.verdicts]
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }
-    assumed = " and ".join(f"(for {plan.what}) " * (len(plans) > 1) + plan.assumed for plan in plans if plan.assumed)
+    assumed = ", ".join(f"(for {plan.what}) " * (len(plans) > 1) + plan.assumed for plan in plans if plan.assumed)
     return [
         *out,
         f"All of this follows from public numbers alone ({'; '.join(f'{of}: {how}' for how, of in ways.items())}).",
-        f"It holds if {holds_if(USABLE, assumed)}.",
+        f"This holds if {holds_if(USABLE, assumed)}.",
     ]
 
 

@@ -63,9 +63,7 @@ def release_records(
     """
     public = mechanism.public
     if max(len(x), public.records) > MOST_HOUSEHOLDS:
-        raise InputError(
-            f"has more than {MOST_HOUSEHOLDS} records", field="records", hint="release parts of them apart"
-        )
+        raise InputError(f"has more than {MOST_HOUSEHOLDS} records", field="records", hint="release them in parts")
     if public.delta > 1 / public.records:
         raise InputError(
             f"is {public.delta:g}, but must not exceed 1/N = {1 / public.records:.3g}",
@@ -93,7 +91,7 @@ def release_records(
     ledger = Ledger(budget.ledger)
     if begins := ledger.begins:
         warnings.warn(
-            f"the ledger {ledger.path.name} does not exist yet and is made, so nothing counts as spent",
+            f"the ledger {ledger.path.name} does not exist yet and will be made, so nothing counts as spent",
             UserWarning,
             stacklevel=3,
         )
@@ -103,8 +101,8 @@ def release_records(
         request = ledger.named(request, unlisted, same_meters=True)
     if not begins and ledger.stored(request.key):
         warnings.warn(
-            "the ledger has a mixture under these names and settings, which is returned whatever the records hold: "
-            "nothing is drawn or charged. Other records need another name, in `records`",
+            "the ledger already has a mixture under these names and settings, and it is returned whatever the "
+            "records hold: nothing is drawn or charged. Give other records another name, in `records`",
             UserWarning,
             stacklevel=3,
         )

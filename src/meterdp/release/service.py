@@ -387,7 +387,7 @@ def sentence(guarantee: Guarantee) -> str:
 
 def _instead_of(replaced: Sequence[Mapping]) -> str:
     each = " and ".join(f"{one['charged']} (ε = {one['epsilon']:g})" for one in replaced)
-    return f"It takes the place of what was released of the same days on {each}, which was charged as well."
+    return f"It replaces what was released about the same days on {each}, which was charged as well."
 
 
 def as_json(value) -> bytes:

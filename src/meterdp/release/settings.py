@@ -18,9 +18,9 @@ from meterdp.privacy.policy import refused
 SIMULATED = "simulated households"
 # National means of homes reach from one kWh a day to about 50 where heating is electric.
 COMMON_DAILY_KWH = (1, 100)
-_PERIOD_NEEDED = "a release needs a public period, without which one stray stamp moves every record"
+_PERIOD_NEEDED = "a release needs a public period: without one a single stray stamp shifts every record"
 _NEEDED = {
-    "export.meters": "a release needs a public list of meters, without which the number of households is private",
+    "export.meters": "a release needs a public list of meters: without one the number of households is private",
     "export.first_day": _PERIOD_NEEDED,
     "export.last_day": _PERIOD_NEEDED,
     "export.time_zone": "a release needs to know when a day and a budget period begin",
@@ -56,7 +56,7 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             if config[section][key] is None:
                 yield refused(field, f"is not set: {need}", "set it, see config/README.md")
         if (export["format"], export["wide_layout"]) == ("wide_csv", "meters"):  # as reading it says, later
-            problem = "cannot be used with a column per meter, where one bad cell takes the row from all meters"
+            problem = "cannot be used with a column per meter, where one bad cell spoils the row for all meters"
             yield refused("export.meters", problem, "export a row per reading, or per meter and day")
     for what in release["what"]:
         if what in _REFUSALS:
@@ -77,9 +77,9 @@ def _forecasts(config: Mapping, simulated: bool) -> Iterator[InputError]:
     if config["release"]["forecast_protects"] == "label" and beside:
         yield refused(
             "release.forecast_protects",
-            f"is 'label' beside {' and '.join(beside)}: label-only and reading-level releases cannot share a budget "
-            "period",
-            "choose one of them, by release.what",
+            f"is 'label' together with {' and '.join(beside)}: label-only and reading-level releases cannot share a "
+            "budget period",
+            "choose one of them in release.what",
         )
 
 
@@ -121,8 +121,8 @@ def to_check(config: Mapping) -> list[str]:
         said += [f"To be checked: {one}" for one in read_meter_list(meters).to_check]
     if single := _of_single_meters(meters):
         said.append(
-            f"To be checked: the list of meters says something else of nearly every meter ({', '.join(single)}): all "
-            "of it is public, so leave addresses, account numbers and the like out"
+            f"To be checked: the list of meters has a different entry for nearly every meter ({', '.join(single)}): "
+            "all of it is public, so leave out addresses, account numbers and the like"
         )
     daily_kwh, (low, high) = release["feeder_typical_daily_kwh"], COMMON_DAILY_KWH
     if "feeders" not in release["what"] or daily_kwh is None or low <= daily_kwh <= high:
@@ -149,7 +149,7 @@ def _households(config: Mapping, simulated: bool) -> Iterator[InputError]:
         if days < FEWEST_DAYS:
             yield refused(
                 "export.last_day",
-                f"makes a period of {days} days: households need {FEWEST_DAYS}, eight weeks",
+                f"makes a period of {days} days, but households need {FEWEST_DAYS}, eight weeks",
                 "use a longer period, or leave households out of release.what",
             )
     elif simulated:
@@ -176,7 +176,7 @@ def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     try:
         days = interval_of(day_of(first), day_of(last), zone or "")
     except OverflowError:
-        raise refused("export.last_day", "is the last there is", "use an earlier day") from None
+        raise refused("export.last_day", "is the last day that dates can express", "use an earlier day") from None
     except ValueError:
         raise refused(
             "export.time_zone", "is not set", "name the time zone of the homes, such as Europe/London"
@@ -188,7 +188,7 @@ def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     if not covers(periods, days):
         raise refused(
             "release.budget_period",
-            f"does not hold all days from {first} to {last}",
+            f"does not cover all days from {first} to {last}",
             f"name the period they are in: {PERIODS}, or several of them separated by commas",
         )
     return tuple(period for period in periods if overlap(period, days))

@@ -111,7 +111,7 @@ def statements(
         newest = {(one.what, *one.days): one for one in entries if one.state == _STATES[PUBLISHED]}
         for number, one in enumerate(entries):
             if one.state == _STATES[PUBLISHED] and newest[one.what, *one.days] is not one:
-                entries[number] = replace(one, state=f"{one.state}; another of the same days followed")
+                entries[number] = replace(one, state=f"{one.state}; a later one covers the same days")
         out.append(Statement(who, tuple(entries), total))
     return out
 
@@ -123,7 +123,7 @@ def most_by_period(ledger: Ledger) -> list[str]:
         if not charges:  # only a limit was raised
             continue
         lines.append(
-            f"No meter has spent more in '{period}' than {_most(charges)}; the lowest {_fits(*left[period])}."
+            f"In '{period}' no meter has spent more than {_most(charges)}; the lowest {_fits(*left[period])}."
         )
     if len(lines) > 1:
         lines.append(f"In all budget periods together no meter has spent more than {_most(ledger.spent_in_all())}.")
@@ -152,7 +152,9 @@ def sentence(ledger: Ledger, meter: str | None = None) -> str:
         ]
         if len(by_period) > 1:
             last.append(f"In all budget periods together it has spent {_most(ever)}.")
-        last = last or ["No release was about this meter, if its id is written as on the list of a release."]
+        last = last or [
+            "No release was about this meter, provided that its id is written as on the lists of releases."
+        ]
     for statement in statements(events, ledger.sizes(), ledger.unfinished()):
         lines.append(statement.title)
         for entry in statement.entries:
@@ -187,12 +189,15 @@ def _odds(spent: Sequence[Charge]) -> list[str]:
     return [
         "Whoever has all of these files, knows all other meters and must guess which of two equally likely sets of "
         f"readings one meter had is right at most {bound(exact)} of the time by the noise that was drawn "
-        f"({bound(stated)} by epsilon and delta alone); tossing a coin is right 50 %."
+        f"({bound(stated)} by epsilon and delta alone); tossing a coin is right 50 % of the time."
     ]
 
 
-_STATES = {STORED: "stored, not published: the same release gets it at no cost", PUBLISHED: "published"}
-_GOES_ON = "stopped; the same release resumes at no cost"
+_STATES = {
+    STORED: "stored, not published: running the same release again publishes it at no cost",
+    PUBLISHED: "published",
+}
+_GOES_ON = "stopped; running the same release again resumes it at no cost"
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:

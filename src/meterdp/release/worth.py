@@ -27,7 +27,10 @@ ERRORS = COLUMNS[-3:]
 HOUSEHOLD_COLUMNS = ("signal", "quantity", *ERRORS)
 HOUSEHOLD_QUANTILES = (0.1, 0.5, 0.9)
 # How it is known, as a plan says it.
-TRIED = "tried on homes of many simulated utilities; releases of the same homes may all be off in the same direction"
+TRIED = (
+    "from trials on homes of many simulated utilities; releases of the same homes may all be off in the same "
+    "direction"
+)
 # (N, N mu / d) -> error
 Trials = Mapping[tuple[int, float], float]
 

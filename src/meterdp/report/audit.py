@@ -35,9 +35,8 @@ _ROW_IN = 0.21
     category=SECTION,
     look_for=(
         "Every dot is a lower bound on ε, every diamond one on μ, divided by the claim. Those of proven mechanisms "
-        "must lie left of the line; how far left says how weak the attack or how few the runs are, not how safe "
-        "the mechanism is. Mutants, published and exact ones lie right of it where the audit refutes the claim they "
-        "carry."
+        "must lie left of the line; how far left shows how weak the attack or how few the runs are, not how safe "
+        "the mechanism is. Mutants, published and exact ones lie right of it where the audit refutes their claim."
     ),
     alternative="Dots in rows, one row a mechanism and attack, beside a vertical line at one.",
 )

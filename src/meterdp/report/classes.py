@@ -101,7 +101,7 @@ def caution(tables: Tables) -> str | None:
         f"{count(small)} of {count(len(sizes))} classes have fewer than {fewest_households(hours)} households (five "
         f"for each of the {count(hours)} hours); {percent(inside / total)} of all {count(total)} are in these. Their "
         "mean profiles are those of small groups, which may be real ones, such as homes with solar panels. Their "
-        "covariances follow single households, and so does what is compared with this mixture. It is steadier with "
+        "covariances follow single households, and so do comparisons with this mixture. It is steadier with "
         f"{count(fewer)} class{'' if fewer == 1 else 'es'} (mixture.classes) or fewer hours (profiles.hours)."
     )
 

@@ -222,7 +222,7 @@ def spoken_period(first: str, last: str, short: bool = False) -> str:
     category=CONSUMPTION,
     may_be_empty=True,
     look_for="Where the lines differ, weekends need their own profile. Public holidays count as the weekdays they "
-    "are on; release.household_holidays is of synthetic households alone.",
+    "are on; release.household_holidays applies to synthetic households alone.",
     alternative="Mean power over the hours of the day, a line for weekdays and one for weekends, a panel a season.",
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:

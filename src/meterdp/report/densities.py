@@ -25,7 +25,7 @@ _PROVEN = "sound"
     MARGINALS,
     PROFILE_HOURS,
     category=RELEASES,
-    look_for="Where line and grey bars differ, the release has too many or too few households that use so much.",
+    look_for="Where line and grey bars differ, the release has too many or too few households that use that much.",
     alternative="Small panels, one an hour: a histogram of the energy of real households, a line of synthetic ones.",
 )
 def marginal_densities(data: pd.DataFrame, profile_hours: pd.DataFrame, output) -> None:

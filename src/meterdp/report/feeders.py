@@ -54,8 +54,8 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
     look_for=(
         "Above: a private total is worth having where its green line is below the grey dotted one, for which every "
         "household has the mean profile. Circuits of the export, if it names any, stand right of the lines (“own”). "
-        "Below: regulators’ rules for exact totals. 15/15 wants 15 customers or more, none of them above 15 %; 4/50 "
-        "likewise. Most totals that they let pass give away single readings when a household moves."
+        "Below: regulators’ rules for exact totals. 15/15 asks for 15 customers or more, none of them above 15 %; "
+        "4/50 likewise. Most totals that pass give away single readings when a household moves."
     ),
     alternative=(
         "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "

@@ -39,9 +39,9 @@ def interval_words(minutes: int) -> str:
     HIDE_AMONG_YARDSTICKS,
     category=FORECASTS,
     look_for=(
-        "Forecasts of at least k similar households are changed until they hardly tell which household each belongs "
-        "to. Below the lower dotted line this adds less than the error that the forecast has anyway; above the upper "
-        "one the forecast says little. What the group uses, and who is in it, stays visible."
+        "Forecasts of at least k similar households are changed until they hardly reveal which household each "
+        "belongs to. Below the lower dotted line this adds less than the error that the forecast has anyway; above "
+        "the upper one the forecast says little. What the group uses, and who is in it, stays visible."
     ),
     alternative=(
         "Curves of the error of the released forecast in kWh over the size of the groups, one curve per way of "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EPSILONS = {0.5: VERMILION, 1: ORANGE, 2: GREEN, 4: BLUE}
 # Meters of a list, and on a feeder.
-RANGES = {"listed meters": (50, 50_000), "meters on a feeder": (10, 1000)}
+RANGES = {"listed meters": (50, 50_000), "meters per feeder": (10, 1000)}
 # A line of a title that does not reach into the next panel.
 TITLE_CHARACTERS = 22
 _TICKS = (10, 100, 1000, 10_000)

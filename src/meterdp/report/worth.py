@@ -86,8 +86,9 @@ def usable_sentence(tables: Tables) -> str | None:
     return (
         f"These errors are expected if at least {percent(USABLE)} of the listed meters have usable readings. In this "
         f"export {percent(counts.get('kept', 0) / counts.sum())} have (keep this number to yourself): a release "
-        "counts the others as typical households, and is further off. quality.max_missing_share says how many "
-        "readings a household may lack; feeder totals and group forecasts judge meters by their own last days."
+        "counts the others as typical households, so it is further off. quality.max_missing_share says how many "
+        "readings a household may lack; feeder totals and group forecasts judge meters by the last days alone, "
+        "which they cover."
     )
 
 
@@ -145,7 +146,7 @@ def _strata(settings: Mapping) -> str:
     released = settings.get("release", {})
     with_strata = "households" in released.get("what", ()) and released.get("household_strata")
     return (
-        "Households are tried without strata; each stratum is off by as much as so few meters are."
+        "Households are tried without strata; expect each stratum to be as far off as a list of its size."
         if with_strata
         else ""
     )
@@ -158,7 +159,7 @@ def _not_tried(rows: Sequence[Measured], epsilon: float, settings: Mapping) -> s
         if row.epsilon == epsilon != settings.get("release", {}).get(row.setting, epsilon):
             what.setdefault(row.setting, []).append(row.what)
     return " ".join(
-        f"release.{setting} is {plain(settings['release'][setting])}; the nearest at which the study measured "
+        f"release.{setting} is {plain(settings['release'][setting])}; the nearest ε at which the study measured "
         f"{', '.join(measured)} is {plain(epsilon)}."
         for setting, measured in what.items()
     )
@@ -300,8 +301,9 @@ def attack_sentence(tables: Tables) -> str | None:
     own, released = rows[rows.index.isna()].iloc[0], rows[rows.index.notna()].sort_index(ascending=False)
     at = " and ".join(f"{odds:.1f} to 1 at ε = {plain(epsilon)}" for epsilon, odds in released.items())
     return (
-        "An attacker knows what a household uses and asks whether it was among those that synthetic households were "
-        f"made from. The odds of being right are {own:.1f} to 1 without privacy, and against a release {at}; for a "
+        "An attacker knows what a household uses and asks whether it was among those from which synthetic "
+        f"households were made. The odds of being right are {own:.1f} to 1 without privacy, and against a release "
+        f"{at}; for a "
         "guess they are 1 to 1."
     )
 

@@ -23,10 +23,10 @@ def said(capsys, *words):
 def test_several_numbers_of_meters_and_an_epsilon_for_all(capsys):
     out = said(capsys, "98", "1,409", "--epsilon", "2")
     for size in ("98", "1,409"):
-        assert f"mixture of {size} listed meters, epsilon 2" in out
-        assert f"forecasts of {size} listed meters, epsilon 2" in out
-    assert "feeders of 98 meters on a feeder, epsilon 2" in out
-    assert "feeders of 101 meters on a feeder, epsilon 2" in out  # 14 of about a hundred
+        assert f"mixture: {size} listed meters, epsilon 2" in out
+        assert f"forecasts: {size} listed meters, epsilon 2" in out
+    assert "feeders: 98 meters per feeder, epsilon 2" in out
+    assert "feeders: 101 meters per feeder, epsilon 2" in out  # 14 of about a hundred
 
 
 def test_what_a_year_of_months_comes_to_is_said(capsys):
@@ -38,13 +38,11 @@ def test_what_a_year_of_months_comes_to_is_said(capsys):
     mu = brentq(lambda mu: delta(0.7, mu) - 1e-5, 0.01, 5)
     out = said(capsys, "600", "--what", "feeders", "--epsilon", "0.7")
     (epsilon,) = re.findall(
-        r"every month for a year, about the same meters, costs epsilon ([\d.]+) in total\.$", out.strip()
+        r"about the same meters every month for a year costs epsilon ([\d.]+) in total\.$", out.strip()
     )
     assert delta(float(epsilon), np.sqrt(12) * mu) <= 1e-5 < delta(float(epsilon) - 0.01, np.sqrt(12) * mu)
     out = said(capsys, "600", "--what", "feeders", "mixture", "--epsilon", "0.7")
-    (both,) = re.findall(
-        r"Releasing feeders and mixture every month .* costs epsilon ([\d.]+) in total\.$", out.strip()
-    )
+    (both,) = re.findall(r"Releasing feeders and mixture about .* costs epsilon ([\d.]+) in total\.$", out.strip())
     assert delta(float(both), np.sqrt(24) * mu) <= 1e-5 < delta(float(both) - 0.01, np.sqrt(24) * mu)
 
 
@@ -52,21 +50,21 @@ def test_a_list_brings_its_feeders_unless_others_are_named(capsys, tmp_path):
     rows = "".join(f"m{i},c{i % 4}\n" for i in range(200))
     (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{rows}")
     words = (tmp_path / "list.csv", "--what", "feeders")
-    assert "feeders of 50 meters on a feeder" in said(capsys, *words)
-    assert "feeders of 20 meters on a feeder" in said(capsys, *words, "--feeders", 10)
+    assert "feeders: 50 meters per feeder" in said(capsys, *words)
+    assert "feeders: 20 meters per feeder" in said(capsys, *words, "--feeders", 10)
 
 
 def test_a_configuration_says_what_of_whom_and_at_which_epsilon(capsys, tmp_path):
     config = {"simulate": {"households": 300}, "release": {"what": ["mixture"], "epsilon": 3}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))
     out = said(capsys, "--config", tmp_path / "own.yaml")
-    assert "mixture of 300 listed meters, epsilon 3" in out and "forecasts" not in out
+    assert "mixture: 300 listed meters, epsilon 3" in out and "forecasts" not in out
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("40",), "are 40, and no release is about fewer than 50; list more"),
+        (("40",), "are 40, but a release needs at least 50; list more"),
         (("500", "--epsilon", "0"), "not positive"),
         (("500", "--feeders", "501"), "from 1 to the number of meters"),
         (("nowhere.csv",), "nowhere.csv"),
@@ -99,9 +97,7 @@ def test_a_configuration_is_not_taken_for_an_export_or_a_list(tmp_path, capsys, 
             file.write("seed: 1\n")
     for words in ([own], ["--config", own, more]):
         assert main([*command, *words]) == 1
-        assert (
-            f"{words[-1]}: looks like a configuration, and these are passed with --config" in capsys.readouterr().err
-        )
+        assert f"{words[-1]}: looks like a configuration, which is passed with --config" in capsys.readouterr().err
 
 
 def test_a_check_writes_over_no_file(tmp_path, capsys):
@@ -121,7 +117,7 @@ def test_a_check_of_a_configuration_begins_with_the_plan(tmp_path):
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({"simulate": {"households": 300}}))
     words = [sys.executable, "-m", "meterdp", "check", "--config", str(tmp_path / "own.yaml")]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(HEADINGS[0]) and "mixture of 300 listed meters" in done.stdout
+    assert done.stdout.startswith(HEADINGS[0]) and "mixture: 300 listed meters" in done.stdout
 
 
 def test_help_does_not_load_numpy():

@@ -130,7 +130,7 @@ def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
     homes["export"] |= {"time_zone": "Europe/Lodon", "meters": "nowhere.csv"}
     code, said = check(homes)
     assert code == 1 and len(refusals(said)) == 5
-    assert "is 'Winter 2025', which is not written as it has to be" in said
+    assert "is 'Winter 2025', which is not in the required form" in said
     assert "write 'Europe/London' if you meant that" in said and "write 'epsilon' if you meant that key" in said
     assert "nowhere.csv, field 'export.meters': does not exist" in said
     assert "budget_period: '2025'" in said  # the year of the days
@@ -163,7 +163,7 @@ def test_a_meter_without_a_feeder_is_named_by_its_row(tmp_path, homes, check):
     homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
     code, said = check(homes)
     assert code == 1 and "M102" not in said and "M079" not in said
-    assert "does not name a feeder of every meter: 2 of 120 have none, the first in row 19 of the list" in said
+    assert "does not name a feeder for every meter: 2 of 120 have none, the first in row 19 of the list" in said
 
 
 def test_columns_that_may_name_feeders_are_offered_those_named_after_stations_first(tmp_path, homes, check, capsys):
@@ -265,7 +265,7 @@ def test_a_ledger_that_begins_is_said_to_with_others_beside_it(tmp_path, homes, 
     (tmp_path / "other.sqlite").write_text("no ledger")
     homes["release"]["ledger"] = str(tmp_path / "legder.sqlite")
     said = check(homes)[1]
-    assert "so nothing counts as spent; what ledger.sqlite in the same folder charged does not count here\n" in said
+    assert "so nothing counts as spent; what ledger.sqlite in the same folder charged is not counted here\n" in said
 
 
 def test_a_ledger_that_does_not_know_a_released_folder_of_the_budget_period_is_refused(tmp_path, homes, check):
@@ -356,7 +356,7 @@ def test_an_energy_that_is_hardly_a_days_is_to_be_checked_and_an_impossible_one_
     for daily_kwh, said_of_it in ((0.5, True), (1, False), (12, False), (100, False), (365, True), (480, True)):
         homes["release"]["feeder_typical_daily_kwh"] = daily_kwh
         code, said = check(homes)
-        (plan, charge) = said.index("It holds if"), said.index("This release covers")
+        (plan, charge) = said.index("This holds if"), said.index("This release covers")
         at = said.find("To be checked: release.feeder_typical_daily_kwh is")
         assert code == 0 and (plan < at < charge if said_of_it else at == -1)
         low, high = f"{daily_kwh / 2:g}", f"{2 * daily_kwh:g}"
@@ -400,7 +400,10 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     before = ledger.events()
     code, said = check(homes)
     assert code == 0
-    assert "synthetic profiles: already drawn and charged, so published unchanged: readings corrected since" in said
+    assert (
+        "synthetic profiles: already drawn and charged, so published unchanged: it lacks any readings corrected since"
+        in said
+    )
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
@@ -438,7 +441,7 @@ def test_a_release_that_was_stopped_is_charged_again_only_if_it_was_lost(homes, 
     stopped(ledger, request, service.limit, lost=False)
     code, said = check(homes)
     assert code == 0 and "charged again" not in said and "charged epsilon" not in said
-    assert "goes on with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
+    assert "resumes with what was drawn, and nothing more is charged for it\n  nothing more is charged; with" in said
     assert f"will have spent up to epsilon {epsilon_text(both)}," in said
     _, like, _ = mixture_of(changed(homes, epsilon=0.5))
     released(ledger, like, service.limit)

@@ -152,7 +152,7 @@ def test_dates_and_whole_numbers_need_no_quotes_where_a_text_is_meant(schema, tm
         ({"federation": "feeder"}, r"'federation.by': is 'feeder', which is not one of None, circuit"),
         (
             {"federation": "circuit", "simulate": {"circuits": 2}},
-            r"'simulate.circuits': is 2, but of fewer than 3 circuits each learns what the other has; raise it",
+            r"'simulate.circuits': is 2, but with fewer than 3 circuits each learns what the other has; raise it",
         ),
         (
             {"federation": {"by": "circuit", "colluding": 11}},

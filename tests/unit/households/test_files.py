@@ -117,7 +117,7 @@ def test_only_parquet_is_written_and_only_from_released_households(folder, tmp_p
     ):
         (other / "manifest.json").write_text(json.dumps(manifest | {"sha256": {name: "0"}}))
         assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
-        said = f"other: is a release of {holds}, and households are drawn from a release of households; name a folder"
+        said = f"other: is a release of {holds}, but households are drawn only from a release of households;"
         assert said in capsys.readouterr().err
     (other / "manifest.json").write_text(json.dumps(manifest | {"sha256": {"household_vectors.parquet": "0"}}))
     assert main([*words, str(tmp_path / "drawn.parquet"), str(other)]) == 1
@@ -134,7 +134,7 @@ def test_how_much_is_drawn_is_said_with_its_total(folder, tmp_path, monkeypatch,
 
 def test_a_drawn_file_carries_the_release_and_becomes_files_of_a_tool(folder, tmp_path, capsys):
     assert main(["release", "convert", str(folder), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
-    assert "no readings are drawn yet; draw some with `meterdp households draw`" in capsys.readouterr().err
+    assert "readings have not been drawn yet; draw some with `meterdp households draw`" in capsys.readouterr().err
     assert main(["households", "draw", str(folder), "--n", "3", "--to", str(tmp_path / "drawn.parquet")]) == 0
     metadata = metadata_of(tmp_path / "drawn.parquet")
     assert metadata["guarantee"] == GUARANTEE and metadata["manifest"] == (folder / "manifest.json").read_text()

@@ -183,8 +183,8 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
     assert capsys.readouterr().out == (
-        "From 2025-03-10 to 2025-04-06 0.0% of a typical meter's readings are missing.\n"
-        f"The settings describe {path} (4 meters, 4 of them with readings): a study can run.\n"
+        "From 2025-03-10 to 2025-04-06, 0.0% of a typical meter's readings are missing.\n"
+        f"The settings fit {path} (4 meters, 4 of them with readings): a study can run.\n"
     )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
@@ -205,7 +205,7 @@ def test_a_month_without_readings_is_told_by_the_share_that_is_missing(tmp_path,
         (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *march["meter_id"].unique()]))
         export["meters"] = str(tmp_path / "meters.csv")
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
-    words = "rom {} to {} {}% of a typical meter's readings are missing"
+    words = "rom {} to {}, {}% of a typical meter's readings are missing"
     assert words.format("2025-03-10", "2025-03-23", "0.0") in capsys.readouterr().out
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     missing = 1 - (march["meter_id"] == "M000").sum() / (frame["meter_id"] == "M000").sum()
@@ -392,7 +392,7 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
     words = (
         "3 readings of 2 meters are below -50 or above 80 kW (quality.plausible_power_kw), which counts as missing"
     )
-    code = f"{words}; all of them are one number: if it stands for a missing reading"
+    code = f"{words}; all of them are the same number: if it stands for a missing reading"
     said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)[1]
     assert words in said and (code in said) == named and "a release counts" not in said and "99999" not in said
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
@@ -429,7 +429,7 @@ def test_zeros_of_meters_that_count_in_large_steps_are_told(tmp_path, frame, cap
     share = (coarse["kwh"] == 0).mean()
     coarse.to_csv(tmp_path / "e.csv", index=False)
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
-    words = f"{share:.0%} of readings are zero, for which the plain logarithm has no room"
+    words = f"{share:.0%} of readings are zero, which the plain logarithm cannot represent"
     assert code == 0 and (words in said) == (step == 0.1) == (share > 0.1)
 
 
@@ -1034,7 +1034,7 @@ def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_gro
     listed = {"meters": str(tmp_path / "list.csv"), "interval_minutes": 30, "time_zone": ZONE, **days}
     code, said = checked(tmp_path, capsys, path, export=settings | listed)
     assert code == 0 and "are in the column 'Zählpunkt' of the list." in said
-    assert "The report compares the groups that the list makes by Tarif." in said
+    assert "The report compares groups of the list by Tarif." in said
     assert "no groups by Straße: a column needs 2 to 10 entries" in said
 
 
@@ -1352,7 +1352,10 @@ def test_a_unit_that_is_written_out_is_named(tmp_path, frame, capsys, name, unit
     rows.rename(columns={"kwh": name}).to_csv(tmp_path / "e.csv", index=False)
     main(["check", str(tmp_path / "e.csv")])
     said = capsys.readouterr().out
-    assert f"the unit is {unit}, by the name of the readings' column" in said and "the unit is not named" not in said
+    assert (
+        f"the unit is {unit}, according to the name of the readings' column" in said
+        and "the unit is not named" not in said
+    )
 
 
 def test_a_total_beside_its_parts_is_no_counter_where_values_fall(tmp_path, capsys):
@@ -1371,7 +1374,7 @@ def test_a_code_of_the_customer_is_named_beside_the_serial_of_a_meter(tmp_path, 
     main(["check", str(tmp_path / "e.csv")])
     said = capsys.readouterr().out
     assert "meter_column: meter_serial\n" in said and "'customer_code' is possible, too" in said
-    assert "'meter_serial' would make several of it" in said
+    assert "'meter_serial' would split it into several" in said
 
 
 def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_path, capsys):
@@ -1653,10 +1656,10 @@ def test_files_by_place_and_month_that_were_not_read_are_not_missing(tmp_path, c
         rows.to_csv(tmp_path / "export" / f"{one}_{month}.csv", index=False)
     settings = {"time_zone": ZONE, "interval_minutes": 60}
     _, said = checked(tmp_path, capsys, tmp_path / "export", export=settings)
-    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "to 2025-05-30, 0.0% of a typical meter's readings are missing (first rows only)" in said
     assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
     said = capsys.readouterr().out
-    assert "to 2025-05-30 0.0% of a typical meter's readings are missing (first rows only)" in said
+    assert "to 2025-05-30, 0.0% of a typical meter's readings are missing (first rows only)" in said
     assert "first_day: '2025-04-01'\n  last_day: '2025-05-30'\n" in said
 
 
@@ -1855,7 +1858,7 @@ def test_a_list_of_which_nobody_is_in_the_export_is_told_so(tmp_path, capsys, re
 @pytest.mark.parametrize(
     ("on_list", "in_export", "words"),
     [
-        ("ES01870000{:03d}NM", "ES01870000{:03d}NM0F", "are a listed id and more characters: if they are the same"),
+        ("ES01870000{:03d}NM", "ES01870000{:03d}NM0F", "are a listed id with extra characters: if they are the same"),
         ("ES01870000{:03d}NM0F", "ES01870000{:03d}NM", "are a listed id without its first or last characters: if"),
         ("GR201870000{:03d}", "201870000{:03d}", "are a listed id without its first or last characters: if"),
         ("{}", "{}1", None),

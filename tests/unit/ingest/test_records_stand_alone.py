@@ -475,12 +475,12 @@ def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
     path.write_text('meter_id;circuit\n="007";north\n="08";\n')
     assert read_meter_list(path).circuit_of == {"007": "north", "08": None}
     for text, problem in (
-        ("meter_id,circuit\na,1\na,2\n", "row 3: names a meter a second time, and says something else of it"),
+        ("meter_id,circuit\na,1\na,2\n", "row 3: lists a meter a second time, with other entries"),
         (
             "meter_id\na1\nA 1\n",
-            "row 3: names a meter a second time, in other capitals, with other blanks or in full",
+            "row 3: lists a meter a second time, in other capitals, with other blanks or in full",
         ),
-        ("meter_id,circuit\na\n", "row 2: does not name one meter"),
+        ("meter_id,circuit\na\n", "row 2: does not name exactly one meter"),
         (
             "meter,meter type\na,b\n",
             "write meter_id above the ids that the export uses, which may be those of 'meter' or 'meter type'",
@@ -527,5 +527,5 @@ def test_entries_of_a_list_that_hardly_differ_are_to_be_checked():
 def test_a_list_needs_a_period_and_rows_of_one_meter_each():
     with pytest.raises(InputError, match=r"export.meters.*needs a public period"):
         ExportSettings.from_config({"meters": "list.csv"})
-    with pytest.raises(InputError, match="one bad cell takes the row from all meters"):
+    with pytest.raises(InputError, match="one bad cell spoils the row for all meters"):
         ExportSettings.from_config(COMMON | {"format": "wide_csv", "wide_layout": "meters"})

@@ -162,7 +162,7 @@ def test_registers_nobody_can_be_sure_of_are_shown_and_the_advice_leads_to_a_con
     assert main(words) == 1
     assert "field 'Channel': has several rows per meter and interval" in (said := capsys.readouterr().err)
     assert "(T1, T2)" in said and "add export: {keep_rows: {Channel: [entry to keep]}}, with" in said
-    assert "to the configuration, or to a new one, and check with it, which proposes the other settings" in said
+    assert "to your configuration or a new one, and check again with it for the other settings" in said
     chosen = {"keep_rows": {"Channel": ["T1"]}}
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": chosen}))
     assert main([*words, "--config", str(tmp_path / "my.yaml")]) == 1

@@ -145,7 +145,7 @@ def test_a_list_of_meters_goes_with_no_refusal():
         own = settings.get("export", {})
         config_of({**settings, "export": export | own})
         for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
-            with pytest.raises(InputError, match="which none may where the list of meters is public"):
+            with pytest.raises(InputError, match="which must not happen with a public list of meters"):
                 config_of({**settings, "export": export | own | more})
 
 

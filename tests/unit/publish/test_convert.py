@@ -367,7 +367,7 @@ def test_what_is_converted_is_what_was_hashed(released, tmp_path, monkeypatch):
 )
 def test_a_manifest_that_does_not_go_with_its_files_is_refused(released, tmp_path, artefact, change):
     folder = rewritten(released / artefact, tmp_path / artefact, change)
-    with pytest.raises(InputError, match=r"holds files that do not go with its manifest\.json"):
+    with pytest.raises(InputError, match=r"holds files that do not belong to its manifest\.json"):
         read_release(folder)
 
 
@@ -388,7 +388,7 @@ def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_
     pq.write_table(recipients.set_column(0, recipients.schema.field(0), pa.array(names)), file)
     manifest["sha256"][file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="holds files that do not go with its manifest"):
+    with pytest.raises(InputError, match="holds files that do not belong to its manifest"):
         read_release(folder)
 
 

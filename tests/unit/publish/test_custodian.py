@@ -152,10 +152,10 @@ def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(file
     limit = f"from readings of this budget period ε = {budget['limit_epsilon']:g} at δ = 10⁻⁵"
     assert f"limit for all releases about a meter {limit}" in words
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3) and 3.5 < budget["left_epsilon"] < 4
-    assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing was released since" in words
+    assert f"at most ε = {budget['left_epsilon']:g}, on any day, if nothing has been released since" in words
     assert "readings of 2026-01-01 or later the full limit, less what was released from them before" in words
-    alone = "the numbers here are of this period alone"
-    assert f"spent in other budget periods nothing by this ledger when this was drawn; {alone}" in words
+    alone = "the numbers here are for this period alone"
+    assert f"spent in other budget periods nothing, according to this ledger, when this was drawn; {alone}" in words
     assert ("crosswalk.parquet" in words) == ("mixture.json" not in files)
 
 
@@ -190,7 +190,7 @@ def test_what_other_budget_periods_spent_is_on_the_page(tmp_path):
     budget = manifest_of(files)["budget"]
     assert budget["spent_epsilon"] == pytest.approx(1, abs=1e-3)
     assert budget["spent_in_all_periods_epsilon"] == pytest.approx(in_all, rel=1e-3)
-    said = f"with them, some meter had spent ε = {budget['spent_in_all_periods_epsilon']:g} in all by this ledger"
+    said = f"with them, some meter had spent ε = {budget['spent_in_all_periods_epsilon']:g} in all, according to this"
     assert f"spent in other budget periods {said}" in words_of(files[CUSTODIAN])
 
 
@@ -213,7 +213,7 @@ def test_strata_and_what_totals_cut_off_are_on_the_page_of_who_signs():
     cut_off = "the total of a feeder with large users is too low"
     assert f"{cut_off}." in page(feeder_totals={"cut_off": cut_off})
     assert "Strata" not in page() and "for this period alone" not in page()
-    assert "spent in other budget periods the numbers here are of this period alone" in page()
+    assert "spent in other budget periods the numbers here are for this period alone" in page()
     assert "chosen without using what the readings, or a study of them, show" in page()
 
 

@@ -233,7 +233,7 @@ def test_all_places_state_the_same_guarantee(release, capsys, spoil, file):
     assert not err and "Verified" in out
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
-    assert f"{file}: states another guarantee than manifest.json" in err and not out
+    assert f"{file}: states a different guarantee from manifest.json" in err and not out
 
 
 def crated(folder, **changed):
@@ -265,7 +265,7 @@ def test_what_the_checksums_of_a_crate_cover_is_checked(release, capsys, file, t
     assert "without a checksum" not in out
     (folder / file).write_text((folder / file).read_text() + " \n")
     out, err = said(capsys, folder)
-    assert f"{file}: has another checksum than ro-crate-metadata.json says" in err and not out
+    assert f"{file}: does not have the checksum in ro-crate-metadata.json" in err and not out
 
 
 def test_a_page_that_was_taken_out_is_named_and_a_crate_that_names_no_page_opens_nothing(release, capsys):

@@ -88,7 +88,7 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
     first, last = manifest["period"]
-    days = f"2025-03-29 to 2025-03-30, each judged beside the others of its meter ({first} to {last})"
+    days = f"2025-03-29 to 2025-03-30, each judged together with the others of its meter ({first} to {last})"
     assert "how many meters" not in files[CUSTODIAN].decode(), "which is public"
     assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
@@ -100,7 +100,7 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
     files = call(feeder_typical_daily_kwh=480, feeder_epsilon=19.0, cap_epsilon=20.0)
     page = files["README.md"].decode()
     assert "a meter uses 240 to 960 kWh a day on average, half to twice the public guess of 480" in page
-    contradicted = r"By the released totals a meter uses [\d.]+ kWh a day, not 240 to 960: "
+    contradicted = r"According to the released totals, a meter uses [\d.]+ kWh a day, not 240 to 960: "
     for name in ("README.md", "manifest.json", "index.html", "custodian.html"):
         assert "240 to 960 kWh a day on average" in files[name].decode()
         assert re.search(contradicted, files[name].decode())
@@ -195,7 +195,7 @@ def test_circuits_stand_for_feeders_that_a_list_does_not_name(call, tmp_path):
 
 def test_what_cannot_be_released_is_refused_before_anything_is_charged(call, ledger, tmp_path):
     path = meter_list_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
-    with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder of every meter"):
+    with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder for every meter"):
         call(path=path)
     with pytest.raises(InputError, match=r"release\.feeder_days.*more than the 1 days of the period"):
         call(last_day="2025-03-01")
@@ -221,5 +221,5 @@ def test_further_columns_of_a_list_are_read_and_a_header_without_sense_is_refuse
     ):
         with pytest.raises(InputError, match=problem):
             read_meter_list(meter_list_file(tmp_path, header, ["m1,flat"]))
-    with pytest.raises(InputError, match="names a meter a second time"):
+    with pytest.raises(InputError, match="lists a meter a second time"):
         read_meter_list(meter_list_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))

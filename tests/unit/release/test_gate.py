@@ -161,19 +161,19 @@ def test_a_second_release_of_the_same_days_says_which_one_it_takes_the_place_of(
     (before,) = json.loads(second[MANIFEST])["replaces"]
     assert before["epsilon"] == pytest.approx(1, abs=1e-3) and "seed" not in str(before)
     for name in ("README.md", "index.html"):
-        assert f"It takes the place of what was released of the same days on {before['charged']} (ε = 1), which" in (
+        assert f"It replaces what was released about the same days on {before['charged']} (ε = 1), which" in (
             second[name].decode()
         )
     folder = tmp_path / "other/release/mixture"
     replace_folder(second, folder)
     assert main(["release", "verify", str(folder)]) == 0
-    assert f"takes the place of the release of {before['charged']} (epsilon 1)\n" in capsys.readouterr().out
+    assert f"replaces the release of {before['charged']} (epsilon 1)\n" in capsys.readouterr().out
     replace_folder(first, folder)
     (kept,) = (folder.parent / "earlier").iterdir()
     assert kept.name == "mixture-2025-01-01-to-2025-01-28"
     assert main(["release", "verify", str(folder.parent)]) == 0
     of_second, of_first = capsys.readouterr().out.split("Verified: ")[1:]
-    assert f"  {kept} takes its place\n" in of_first and "takes its place" not in of_second
+    assert f"  replaced by {kept}\n" in of_first and "replaced by" not in of_second
     assert call() == first
 
 

@@ -246,7 +246,7 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(call, ledger)
     assert len(set(release_id)) == N and len(files) == 2 + 2 + len(DESCRIPTIONS)
     manifest = json.loads(files["manifest.json"])
     assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
-    assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
+    assert any("nothing is claimed for replacing one" in s for s in manifest["privacy"]["does_not_hide"])
     page = files["README.md"].decode()
     assert "This does not protect the readings" in page and "in any other order" in page
     assert "had any one meter's readings been others" not in page

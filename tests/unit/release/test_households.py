@@ -142,7 +142,7 @@ def test_a_release_of_homes_that_were_hardly_read_says_so_first(town, monkeypatc
     said = "of the synthetic households are the public default for a meter without usable readings (12 kWh a day)"
     for name in ("README.md", "index.html", "custodian.html", "manifest.json"):
         assert said in files[name].decode()
-        assert "the peak of many of them cannot be trusted" in files[name].decode()
+        assert "do not trust the peak of many of them" in files[name].decode()
         assert "up to a seventh too low" not in files[name].decode(), "one sentence on peaks"
     assert files["README.md"].decode().index(said) < files["README.md"].decode().index("## What is in it")
 
@@ -285,7 +285,7 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
 def test_a_plan_says_where_noise_hides_what_homes_do_together(meters, epsilon, hidden):
     """docs/households.md names 2,000 homes at epsilon 1 and 1,000 at epsilon 2."""
     said = " ".join(households.plan_of(epsilon, 1e-5, (meters,)).first)
-    assert ("size no cable or transformer by that peak" in said) == hidden
+    assert ("do not size cables or transformers by that peak" in said) == hidden
 
 
 @pytest.mark.parametrize(("last_day", "seasons"), [("2025-09-26", False), ("2025-09-27", True)])
@@ -371,7 +371,7 @@ def test_settings_that_do_not_do_are_refused(town, changed, words):
 
 
 def test_a_period_of_less_than_eight_weeks_is_refused(town):
-    with pytest.raises(InputError, match=r"export\.last_day.*makes a period of 31 days: households need 56"):
+    with pytest.raises(InputError, match=r"export\.last_day.*makes a period of 31 days, but households need 56"):
         town(export=EXPORT | {"last_day": "2025-01-31"})
 
 

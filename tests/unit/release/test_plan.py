@@ -79,12 +79,12 @@ def test_a_release_is_refused_if_a_guess_tells_as_much_or_an_hour_is_absurd(erro
 
 def test_the_epsilon_and_the_size_from_which_on_it_is_useful_are_the_first_that_are():
     assert made_up(0.9).verdict == (
-        "not useful (worse than a public guess), refused unless release.allow has 'poor'; to be useful: "
+        "not useful (worse than a public guess), refused unless release.allow has 'poor'; to be useful it needs "
         "epsilon 2 or more with 100 listed meters, or 200 or more listed meters at epsilon 1"
     )
     assert made_up(0.3).verdict == (
-        "useful (better than a public guess); to be useful: epsilon 0.7 or more with 100 listed meters, or 67 or "
-        "more listed meters at epsilon 1"
+        "useful (better than a public guess); to be useful it needs epsilon 0.7 or more with 100 listed meters, or "
+        "67 or more listed meters at epsilon 1"
     )
     (refused,) = made_up(0.9).refusals(config())
     assert "use an epsilon of 1.9 or more; have 190 listed meters or more" in str(refused)
@@ -98,13 +98,13 @@ def test_a_release_that_is_useful_is_at_its_own_epsilon_and_size(epsilon, meters
     epsilons = {key: epsilon for key in ("epsilon", "household_epsilon", "forecast_epsilon", "feeder_epsilon")}
     for plan in of_homes(meters, release=epsilons):
         assert plan.verdict.startswith("useful" if plan.useful else "not useful")
-        least_epsilon = re.search(r"; to be useful: epsilon ([\d.]+) or more with", plan.verdict)
+        least_epsilon = re.search(r"; to be useful it needs epsilon ([\d.]+) or more with", plan.verdict)
         least_size = re.search(r"([\d,]+) or more [a-z ]+ at epsilon", plan.verdict.split("; ")[1])
         for found, own in ((least_epsilon, plan.epsilon), (least_size, plan.size)):
             if found is not None:
                 assert (float(found[1].replace(",", "")) <= own) == plan.useful
             else:
-                assert not plan.useful or "to be useful: hardly with a smaller" in plan.verdict
+                assert not plan.useful or "to be useful it needs about this epsilon" in plan.verdict
 
 
 def test_the_table_for_people_has_every_quantity_and_a_verdict():
@@ -113,7 +113,7 @@ def test_the_table_for_people_has_every_quantity_and_a_verdict():
     assert all(heading in said[0] for heading in HEADINGS)
     assert [plan.what for plan in planned] == list(KINDS)
     for plan in planned:
-        assert any(line.startswith(f"{plan.what} of {plan.size:,} {plan.sized}, epsilon 1") for line in said)
+        assert any(line.startswith(f"{plan.what}: {plan.size:,} {plan.sized}, epsilon 1") for line in said)
         assert {f"  {words}" for words in plan.verdicts} <= {*said}
         for one in plan.expected:
             (row,) = (line for line in said if line.strip().startswith(one.of))
@@ -277,7 +277,8 @@ def test_feeders_of_a_list_of_a_million_meters_are_planned_and_no_larger_list_is
     plan = feeders.plan(given, 10**6, 10**4)
     assert (
         plan.useful
-        and "; to be useful: epsilon 0.1 or more with 100 meters on a feeder, or 10 or more meters" in plan.verdict
+        and "; to be useful it needs epsilon 0.1 or more with 100 meters per feeder, or 10 or more meters"
+        in plan.verdict
     )
     assert plan.again(1.0, SIZES[-1]).expected[0].error < plan.expected[0].error
 
@@ -316,13 +317,13 @@ def test_a_plan_says_from_which_size_on_totals_tell_feeders_apart():
     alone, together = (feeders.plan(config(), 40 * n, 40).difference for n in (1, 500))
     correlation = ((together * 500 / alone) ** 2 / 500 - 1) / 499
     assert correlation == pytest.approx(FEEDER_CORRELATION)
-    (says,) = (part for part in plan.verdict.split("; ") if part.startswith("to tell feeders apart: "))
-    size = int(re.search(r"([\d,]+) or more meters on", says)[1].replace(",", ""))
+    (says,) = (part for part in plan.verdict.split("; ") if part.startswith("to tell feeders apart it needs "))
+    size = int(re.search(r"([\d,]+) or more meters per feeder", says)[1].replace(",", ""))
     before, at = (plan.again(plan.epsilon, n) for n in (SIZES[SIZES.index(size) - 1], size))
     assert [2 * one.expected[0].error ** 2 > one.difference**2 for one in (before, at)] == [True, False]
     for one, apart in ((before, False), (at, True)):
         assert (" does not tell feeders apart" in one.verdict) != apart
-        assert any("do not rank them" in words for words in one.first) != apart
+        assert any("do not rank feeders" in words for words in one.first) != apart
     assert "epsilon" not in says.split(" at epsilon ")[0], "noise of the epsilon that would do does not fit the grid"
     assert "apart" not in feeders.plan(config(), 800, 1).verdict, "one feeder has none to differ from"
 

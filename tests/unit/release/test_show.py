@@ -69,14 +69,15 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         )
     )
     said = re.search(
-        r"No meter has spent more in '2026' than .*; one more release of epsilon ([\d.]+) would fit", text
+        r"In '2026' no meter has spent more than .*; one more release of epsilon ([\d.]+) would fit", text
     )
     assert float(said[1]) == pytest.approx(show.epsilon_of(room, 1e-5), abs=0.02)
 
 
 def test_a_stopped_release_is_lost_only_if_nobody_knows_what_it_drew(tmp_path):
     one = replace(request(1.0), parameters={"artefact": "feeders"})
-    ledger, goes_on = Ledger(tmp_path / "ledger.sqlite"), "stopped; the same release resumes at no cost"
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    goes_on = "stopped; running the same release again resumes it at no cost"
 
     def states():
         write_ledger_page(ledger, tmp_path / "ledger.html")
@@ -118,7 +119,7 @@ def test_of_two_releases_of_the_same_days_the_later_one_counts(tmp_path):
         released(ledger, one, LIMIT)
         ledger.published(one)
     states = re.findall("request (.{12}): epsilon .* at delta 1e-05, (.*)", show.sentence(ledger))
-    expected = ["published; another of the same days followed", "published", "published"]
+    expected = ["published; a later one covers the same days", "published", "published"]
     assert states == [(one.key[:12], state) for one, state in zip(requests, expected, strict=True)]
 
 
@@ -253,7 +254,10 @@ def test_what_is_left_to_a_meter_is_said_without_its_name(tmp_path, capsys):
     assert ledger.left()["2026"] == (0, LIMIT) and 4.8 < ledger.left()["2025"][0] < 4.9  # that of who has least
     both = show.epsilon_of(Charge(np.hypot(gaussian.mu_for(5.0, 1e-5), gaussian.mu_for(1.0, 1e-5))), 1e-5)
     assert f"In all budget periods together it has spent epsilon {epsilon_text(both)} at" in said("m2")
-    assert said("m4") == "No release was about this meter, if its id is written as on the list of a release.\n"
+    assert (
+        said("m4")
+        == "No release was about this meter, provided that its id is written as on the lists of releases.\n"
+    )
     ledger.raise_limit(BUDGET, ["m1"], ((0, 100),), Limit(8.0, 1e-5))
     assert "its limit is epsilon 8 at delta 1e-05; one more release of epsilon" in said("m1")
     assert "limit of epsilon 8" in said("m1")

@@ -250,7 +250,7 @@ def test_households_measured_at_another_epsilon_than_that_of_the_release_say_so(
     inputs = {"household_scores": write("household_scores", made_up.household_scores())}
     page = page_of(tmp_path, inputs, settings=settings(release={"household_epsilon": asked}))
     assert f"Error of a release at ε = {nearest}, as measured in this study" in captions_of(page)
-    said = f"release.household_epsilon is {asked}; the nearest at which the study measured highest load of"
+    said = f"release.household_epsilon is {asked}; the nearest ε at which the study measured highest load of"
     assert (said in words_of(page)) == (asked != nearest)
     assert (f"largest reading of the median household is {nearest}." in words_of(page)) == (asked != nearest)
 

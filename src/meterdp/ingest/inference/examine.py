@@ -327,7 +327,7 @@ def _of_files(path, given: Mapping, rows: Mapping[str, Sequence[int]] | None) ->
         [encoding] = encodings
         out.settings["encoding"] = encoding
         if encoding != "utf-16":
-            out.to_check.append(f"the encoding {encoding} is a guess: are names as they should be?")
+            out.to_check.append(f"the encoding {encoding} is a guess: do names look right?")
     for table in others:
         try:
             other = infer_layout(path, table, several_files=several_files, given=given)
@@ -410,13 +410,13 @@ def _set_interval(path, given: dict, batches: list[Batch], to_check: list[str]) 
         raise InputError(
             "has readings a day or more apart: daily or monthly sums, not an interval export",
             file=path,
-            hint="ask for the readings of every quarter, half or whole hour",
+            hint="ask for quarter-hourly, half-hourly or hourly readings",
         )
     if step not in INTERVALS:
         raise InputError(
             f"has stamps {step:g} minutes apart; meterdp reads intervals of {', '.join(map(str, INTERVALS))} minutes",
             file=path,
-            hint="ask for such intervals, or sum the readings to them",
+            hint="ask for one of these, or add the readings up to one of them",
         )
     given["interval_minutes"] = int(step)
     shorter = [int(one) for one in steps if one in INTERVALS and one < step and step % one == 0]
@@ -459,7 +459,8 @@ def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check:
         return trial
     if "unit_column" in given:  # which counts, whatever the unit of the settings is
         to_check.append(
-            f"by the column of units, a typical meter uses {daily:.3g} kWh a day: is that right? (export.unit_column)"
+            f"according to the column of units, a typical meter uses {daily:.3g} kWh a day: is that right? "
+            "(export.unit_column)"
         )
         return trial
     unit = likely_unit(daily, trial.settings)

@@ -116,8 +116,8 @@ class Layout:
         few, many = sorted((0, 1), key=lambda at: len({pair[at] for pair in pairs}))
         if len({pair[few] for pair in pairs}) < len({pair[many] for pair in pairs}) == len(pairs):
             said += (
-                f"; some entries of '{self.names[few]}' have several of '{self.names[many]}': if these are one home, "
-                f"'{self.names[many]}' would make several of it, with separate budgets"
+                f"; some entries of '{self.names[few]}' have several of '{self.names[many]}': if these are one "
+                f"home, '{self.names[many]}' would split it into several, with separate budgets"
             )
         self.to_check.append(said)
 
@@ -196,7 +196,7 @@ def _refuse_rows_of_text(path, table: Table) -> None:
     raise InputError(
         f"rows {begin} to {end} hold no readings",
         file=path,
-        hint="delete all of them except the one that names the columns, or say which it is by export.skip_rows and "
+        hint="delete all of them except the one that names the columns, or point to it with export.skip_rows and "
         "export.skip_rows_after_header",
     )
 
@@ -494,12 +494,12 @@ def _refuse_dates(path, table: Table) -> None:
         raise InputError(
             "has a row per day, but names the columns of its intervals in a way we do not read",
             file=path,
-            hint="call them by the times at which they begin, 00:00, 00:30 and so on",
+            hint="name them after the times at which they begin, 00:00, 00:30 and so on",
         )
     raise InputError(
         "has a date per row and no time of day: daily or monthly sums, not an interval export",
         file=path,
-        hint="ask for the readings of every quarter, half or whole hour",
+        hint="ask for quarter-hourly, half-hourly or hourly readings",
     )
 
 
@@ -713,7 +713,7 @@ def _unit(table: Table, out: Layout) -> None:
             units, where = _units_in([table.above]), "the lines above the readings"
     if len(units) == 1:
         unit = units.pop()
-        out.said.append(f"{UNIT_SAID} {unit}, by {where}")
+        out.said.append(f"{UNIT_SAID} {unit}, according to {where}")
         if unit != "kWh":
             out.settings["unit"] = unit
     else:

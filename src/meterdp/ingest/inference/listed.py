@@ -144,7 +144,7 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
         differ = "differ" if again > 1 else "differs"
         yield (
             f"{again:,} of {len(named):,} ids in the export {differ} from another only in capitals, blanks or "
-            "full-width digits, and the ledger takes both for one meter: write each id in one way"
+            "full-width digits, and the ledger treats both as one meter: write each id the same way everywhere"
         )
     listed = set() if meter_list is None else meter_list.circuit_of.keys()
     for ids, what in ((named, "in the export"), (listed, "on the list")):
@@ -161,14 +161,14 @@ def doubtful_ids(named: set[str], meter_list: MeterList | None) -> Iterator[str]
     without_zeros = {meter.lstrip("0") for meter in listed}  # which :func:`written_otherwise` tells
     longer = {m for m in others if m.lstrip("0") not in without_zeros and not shorter(m).isdisjoint(listed)}
     for ids, what in (
-        (longer, "a listed id and more characters"),
+        (longer, "a listed id with extra characters"),
         (cut, "a listed id without its first or last characters"),
     ):
         if ids:
             yield (
                 f"{len(ids):,} of {len(others):,} ids in the export that are not on the list {is_or_are(len(ids))} "
-                f"{what}: if they are the same meters, change the ids in the export, because another id on the list "
-                "is another meter to the ledger"
+                f"{what}: if they are the same meters, change the ids in the export, because the ledger treats "
+                "another id on the list as another meter"
             )
 
 

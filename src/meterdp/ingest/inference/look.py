@@ -137,7 +137,7 @@ def looked_at(
     other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
     known = trial.known.any() or counted > without or not other_days
     if not known:
-        odd.append("the first rows lie outside these days: only the whole export tells which meters have readings")
+        odd.append("the first rows lie outside these days: only the whole export shows which meters have readings")
     else:
         if without and (trial.whole or not lately):
             odd.append(f"of {counted:,} {what}, {have(without)} no reading that counts{worth(without, counted)}")
@@ -152,7 +152,7 @@ def looked_at(
         f"{1 - most_missing:.0%} of the readings of these days",
     )
     if len(missing) and (missing > most_missing).all():
-        hint = "name days that most meters were read on, or see quality.max_missing_share"
+        hint = "name days on which most meters were read, or see quality.max_missing_share"
         empty = InputError(
             f"no meter has {least}: a study would leave all of them out",
             file=path,

@@ -187,8 +187,8 @@ def _refuse_several(path, rows: Rows, column: Column, out: Kept) -> None:
     """
     hint = (
         f"add export: {{keep_rows: {{{column.name}: [entry to keep]}}}}, with the entry or entries of consumption, "
-        "to the configuration, or to a new one, and check with it, which proposes the other settings; or sum those "
-        "that are parts of the consumption"
+        "to your configuration or a new one, and check again with it for the other settings; or add up those that "
+        "are parts of the consumption"
     )
     if rows.repeated >= _MOST_REPEATED:
         raise SeveralRowsError(

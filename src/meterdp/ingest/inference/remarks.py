@@ -145,7 +145,7 @@ def many_zeros(trial: Trial, scale: LogScale) -> str | None:
     if scale.kind != LOG or zero <= _MANY_ZEROS * given:
         return None
     return (
-        f"{zero / given:.0%} of readings are zero, for which the plain logarithm has no room: they become the lower "
+        f"{zero / given:.0%} of readings are zero, which the plain logarithm cannot represent: they become the lower "
         "bound of profiles.clip_kwh_per_hour, and means of released profiles and forecasts may be too high; if homes "
         "really use nothing, or meters count in large steps, see profiles.log_scale"
     )
@@ -210,7 +210,7 @@ def implausible(trial: Trial, power_kw: tuple[float, float]) -> tuple[Trial, str
     )
     if same > 1:
         those = "all of them are" if same == of else f"{same:,} of them, the largest, are"
-        said += f"; {those} one number: if it stands for a missing reading, add it to export.missing_words"
+        said += f"; {those} the same number: if it stands for a missing reading, add it to export.missing_words"
     return without, said
 
 

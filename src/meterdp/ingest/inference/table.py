@@ -36,7 +36,7 @@ HEAD_BYTES = 1 << 20
 _MORE_FILES, _MORE_BYTES = 11, 1 << 17
 # In how much of all files entries of columns are looked for that are not read.
 _ENTRIES_BYTES = 1 << 26
-_SHEET = "save every sheet with one reading per row as CSV UTF-8, and several into one folder"
+_SHEET = "save each sheet as CSV UTF-8, with one reading per row, and several into one folder"
 _UNPACK = "unpack it, or pack it as zip or gzip"
 # What the first bytes look like, what they mean, and what to do.
 _OTHERS = (

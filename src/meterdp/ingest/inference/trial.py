@@ -258,4 +258,4 @@ def coverage(trial: Trial, begin: int, end: int, first_day: str, last_day: str) 
     # A meter of which no row is read, as none is of its kind, says nothing of the days.
     missing = float(np.median(missing[missing < 1])) if (missing < 1).any() else 1.0
     part = "" if trial.whole else f" ({trial.part} only)"
-    return f"from {first_day} to {last_day} {missing:.1%} of a typical meter's readings are missing{part}"
+    return f"from {first_day} to {last_day}, {missing:.1%} of a typical meter's readings are missing{part}"
