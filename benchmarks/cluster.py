@@ -1,10 +1,10 @@
 """How long a release of many homes would take on more cores: its real jobs, replayed with measured times.
 
-``python benchmarks/cluster.py [HOMES]``, after ``python benchmarks/scale.py HOMES``. Snakemake says which job waits
-for which. A job takes the processor seconds that jobs of its rule took on average; with more shards, those of a shard
-take less in proportion, except for what a job that does next to nothing takes. A core does a job at a time, of those
-that are ready the one with the longest chain behind it. Nothing is added for queues and networks. Rows in
-results/benchmarks/cluster.parquet, and with ``--docs`` on docs/cluster.md.
+``python benchmarks/cluster.py [HOMES]``, after ``python benchmarks/scale.py HOMES``, the most of these by default.
+Snakemake says which job waits for which. A job takes the processor seconds that jobs of its rule took on average;
+with more shards, those of a shard take less in proportion, except for what a job that does next to nothing takes. A
+core does a job at a time, of those that are ready the one with the longest chain behind it. Nothing is added for
+queues and networks. Rows in results/benchmarks/cluster.parquet, and with ``--docs`` on docs/cluster.md.
 """
 
 from __future__ import annotations
@@ -108,8 +108,7 @@ def longest_chain(waits: dict[int, set[int]], seconds: dict[int, float], rules: 
     return [name for name in found if not name.endswith(" 0 s")]
 
 
-def rows(homes: int) -> list[dict]:
-    found = pd.read_parquet(TABLE)
+def rows(found: pd.DataFrame, homes: int) -> list[dict]:
     measured = found[found["homes"] == homes].set_index("rule")
     out = []
     for shards in SHARDS:
@@ -142,11 +141,12 @@ def page(table: pd.DataFrame) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("homes", nargs="?", type=lambda text: int(float(text)), default=1_000_000)
+    parser.add_argument("homes", nargs="?", type=lambda text: int(float(text)))
     parser.add_argument("--docs", action="store_true", help="write the table of docs/cluster.md")
     asked = parser.parse_args()
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    table = rows(asked.homes)
+    found = pd.read_parquet(TABLE)
+    table = rows(found, asked.homes or int(found["homes"].max()))
     write("cluster", table)
     if asked.docs:
         write_on_page("cluster.md", "cluster.py", page(pd.DataFrame(table)))

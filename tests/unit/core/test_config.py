@@ -37,8 +37,10 @@ def test_every_key_is_described_and_closed(schema):
 
 
 def test_the_examples_are_configurations_once_they_name_an_export(schema, repository):
-    examples = sorted((repository / "config/examples").glob("*.yaml"))
-    assert examples
+    examples = [
+        path for folder in ("config/examples", "benchmarks") for path in (repository / folder).rglob("*.yaml")
+    ]
+    assert len({example.parent for example in examples}) == 2
     for example in examples:
         words = yaml.safe_load(example.read_text())
         complete({**words, "export": {**words["export"], "path": "export.csv"}}, schema, example.name)
