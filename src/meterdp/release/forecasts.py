@@ -231,7 +231,7 @@ class GroupForecasts(Calibrated):
 
     @property
     def what(self) -> str:
-        each = "one and the same for all"
+        each = "the same for all"
         if self.mechanism.public.circuits:
             sizes = _sizes(self.mechanism.public.circuit, self.service)
             each = f"{len(sizes)} different ones, one for each circuit of {size_range(sizes)} households"
@@ -313,10 +313,9 @@ class GroupForecasts(Calibrated):
             "feed-in counts as zero. Intervals are for one hour of one household and do not add up",
             inside=(
                 f"`{SHAPE_FILE}`: for a household whose mean energy per hour you know. Multiply that mean by the "
-                "ratios in this file: the result is closer to the household than its own forecast, which knows "
-                "nothing about it",
+                "ratios in this file: the result is closer to the household than the forecast of its group",
                 "feeder totals of the same households, if there are any, need not agree with this forecast, since "
-                "the noise of each is drawn on its own: take the level from them and the shape from here",
+                "the noise of each is drawn separately: take the level from them and the shape from here",
             ),
             expected=[*self.plan.first, *self.plan.said, self.plan.basis, ALONE],
             hides=HIDES,
@@ -506,7 +505,7 @@ def different_forecasts(different: int, households: int) -> str:
     if different == households:
         return "No two households have the same forecast."
     if different == 1:
-        return "All households have one and the same forecast."
+        return "All households have the same forecast."
     return f"There are {different:,} different forecasts; households in the same group have the same one."
 
 

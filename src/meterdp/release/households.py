@@ -148,7 +148,7 @@ class ReleasedPopulation(Calibrated):
             return joined, ""
         few = sum(meters for meters in found.values() if meters < FEWEST_OF_STRATUM)
         apart = f"to keep {large[0]} separate, leave these {few:,} meters out of the list, or name another column"
-        return f"{joined}, and the groups of fewer have only {few:,} together", apart
+        return f"{joined}, and the smaller groups have only {few:,} together", apart
 
     @property
     def strata_words(self) -> str:
@@ -374,8 +374,8 @@ def _files(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         f"and how much one {spans} of a household resembles the next. It holds no real household's readings. It is "
-        f"about the {public.records:,} meters of a public list, of which one without usable readings counts as a "
-        f"home of {24 * np.exp(settings.typical[0]):.2g} kWh a day.",
+        f"about the {public.records:,} meters of a public list; one without usable readings counts as a home of "
+        f"{24 * np.exp(settings.typical[0]):.2g} kWh a day.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
             f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",

@@ -151,7 +151,7 @@ def test_what_a_list_is_too_short_for_comes_at_once(tmp_path, homes, check):
     homes["release"] |= {"forecast_groups": "circuit"}
     code, said = check(homes)
     assert code == 1 and len(refusals(said)) == 3
-    assert "lists fewer than 50 households" in said and "does not name a feeder of every meter" in said
+    assert "lists fewer than 50 households" in said and "does not name a feeder for every meter" in said
     assert "'release.forecast_groups': asks for circuits" in said
 
 
@@ -174,7 +174,7 @@ def test_columns_that_may_name_feeders_are_offered_those_named_after_stations_fi
     (tmp_path / "list.csv").write_text(header + "".join(map(row, range(120))))
     homes["release"] |= {"what": ["feeders"], "feeder_typical_daily_kwh": 10}
     code, said = check(homes)
-    words = "call 'Netzstation' or 'Tarifgruppe' lv_feeder_id if it names them; else add a column lv_feeder_id"
+    words = "rename 'Netzstation' or 'Tarifgruppe' lv_feeder_id if it names them; else add a column lv_feeder_id"
     assert code == 1 and words in said
     assert main(["plan", str(tmp_path / "list.csv"), "--what", "feeders"]) == 1
     assert words in capsys.readouterr().err
@@ -231,7 +231,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
         said.count("charged epsilon 1 at delta 1e-05") == 2
         and f"together epsilon {epsilon_text(total)} (with" in said
     )
-    assert "forecasts for 120 households, one and the same for all" in said
+    assert "forecasts for 120 households, the same for all" in said
     assert f"a meter will have spent up to epsilon {epsilon_text(total)}, within its limit of epsilon 4 " in said
     both = sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0))
     fit = next(n for n in range(9) if epsilon_of(sum([both] * (n + 2), Charge(0.0)), 1e-5) > 4)
@@ -335,7 +335,7 @@ def test_a_list_with_an_address_of_every_meter_is_to_be_checked(tmp_path, homes,
     rows = [f"{line},{n} High Street,{'flat' if n % 2 else 'house'}" for n, line in enumerate(lines[1:])]
     path.write_text("\n".join([f"{lines[0]},street,dwelling", *rows]) + "\n")
     code, said = check(homes)
-    assert code == 0 and "of nearly every meter (street): all of it is public" in said
+    assert code == 0 and "for nearly every meter (street): all of it is public" in said
 
 
 def test_who_forgot_to_name_a_licence_is_reminded_before_the_release(homes, check):

@@ -496,7 +496,7 @@ def test_readings_that_do_not_say_where_they_come_from_are_refused(released, tmp
         ({"guarantee": metadata["guarantee"]}, "does not say what release it was drawn from"),
         (metadata | {"manifest": "{}"}, "does not say what release it was drawn from"),
         (metadata | {"manifest": metadata["manifest"].replace("Los_Angeles", "Atlantis")}, "names no time zone"),
-        (metadata | {"guarantee": "(9, 1e-05)-differential privacy for all"}, "states another guarantee"),
+        (metadata | {"guarantee": "(9, 1e-05)-differential privacy for all"}, "states a different guarantee"),
     ):
         write_table(path, DRAWN_READINGS, odd(lambda columns: None), said)
         assert main(["release", "convert", str(path), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1

@@ -129,7 +129,7 @@ def test_it_goes_with_the_folder_and_a_changed_guarantee_on_it_is_found(files, t
     assert PAGE not in verify(tmp_path).files
     if b"epsilon 1 and delta" in files[PAGE]:
         (tmp_path / PAGE).write_bytes(files[PAGE].replace(b"epsilon 1 and delta", b"epsilon 0.1 and delta"))
-        with pytest.raises(InputError, match="states another guarantee"):
+        with pytest.raises(InputError, match="states a different guarantee"):
             verify(tmp_path)
 
 

@@ -129,7 +129,10 @@ def test_where_the_ledger_of_one_node_refuses_nobody_spends_anything(tmp_path, e
     ("agreed", "said"),
     [
         ({"release": {"epsilon": 2.0, "meters": [30, 30]}}, "field 'release.meters'"),
-        ({"release": {"epsilon": 2.0, "meters": [1, 2, 3]}}, "has not as many meters as the agreement says"),
+        (
+            {"release": {"epsilon": 2.0, "meters": [1, 2, 3]}},
+            "has a different number of meters than the agreement gives",
+        ),
         ({"release": {"epsilon": 2.0, "colluding": 3, "meters": [1, 2, 3]}}, "field 'release.colluding'"),
     ],
 )

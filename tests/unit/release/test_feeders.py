@@ -199,7 +199,7 @@ def test_what_cannot_be_released_is_refused_before_anything_is_charged(call, led
         call(path=path)
     with pytest.raises(InputError, match=r"release\.feeder_days.*more than the 1 days of the period"):
         call(last_day="2025-03-01")
-    with pytest.raises(InputError, match=r"release\.forecast_protects.*beside feeders"):
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*together with feeders"):
         call(what=["feeders", "forecasts"], forecast_protects="label")
     assert ledger.events() == []
 

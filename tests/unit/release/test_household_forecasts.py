@@ -266,7 +266,7 @@ def test_days_of_files_that_hide_names_add_up_under_new_names(call, ledger):
 
 
 def test_nothing_that_protects_readings_is_released_beside_files_that_hide_names(call, ledger, tmp_path):
-    with pytest.raises(InputError, match="is 'label' beside mixture"):
+    with pytest.raises(InputError, match="is 'label' together with mixture"):
         call(forecast_protects="label")
     release_mixture(np.tile(OWN, 2)[:, :24], service(tmp_path))
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be added to"):
@@ -291,7 +291,7 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(call, ledger):
 @pytest.mark.parametrize(
     ("release", "said"),
     [
-        ({"forecast_groups": "one"}, "All households have one and the same forecast."),
+        ({"forecast_groups": "one"}, "All households have the same forecast."),
         (
             {"forecast_groups": "circuit"},
             "There are 4 different forecasts; households in the same group have the same",

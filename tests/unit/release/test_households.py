@@ -216,10 +216,10 @@ def test_homes_that_use_little_have_lower_bounds(town, default, low, bounds):
 def test_homes_below_the_least_that_a_release_tells_contradict_it(town):
     given = town()
     settings, x = settings_of(given.config), vectors(given)
-    assert "the least that this release can tell" not in released(given, x)["README.md"].decode()
+    assert "the least that this release can show" not in released(given, x)["README.md"].decode()
     x.vectors[N // 5 :, settings.names.index("log_mean_kw")] = np.log(settings.mean_kw[0])
     page = released(town(household_epsilon=2.0), x)["README.md"].decode()
-    assert "use less than 1.8 kWh a day, where 1.2 is the least that this release can tell" in page
+    assert "use less than 1.8 kWh a day, where 1.2 is the least that this release can show" in page
 
 
 def test_strata_are_asked_for_by_some_of_their_words(town):
@@ -317,9 +317,9 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
     [
         (
             {"pump": 320, "stove": 45},
-            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the groups of fewer have only "
+            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the smaller groups have only "
             "45 together",
-            "to keep pump apart, leave these 45 meters out of the list, or name another column",
+            "to keep pump separate, leave these 45 meters out of the list, or name another column",
         ),
         (
             {"stove": 210, "pump": 160},

@@ -426,7 +426,7 @@ def test_patterns_say_how_many_households_and_of_which_hours(report):
 
 def test_holidays_of_synthetic_households_are_not_those_of_the_figures(report):
     assert (
-        "Public holidays count as the weekdays they are on; release.household_holidays is of synthetic"
+        "Public holidays count as the weekdays they are on; release.household_holidays applies to synthetic"
         in words_of(report)
     )
 
