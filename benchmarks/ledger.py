@@ -22,11 +22,9 @@ from table import load, write
 
 from meterdp.privacy import ledger_file, meter_lists
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.periods import interval_of
-from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
-from meterdp.privacy.release import Part, release
 
 # Meters, releases, lists they are about, files of each.
 CASES = [
@@ -36,7 +34,6 @@ CASES = [
     (100_000, 100, 100, 2),
     (1_000_000, 100, 100, 2),
 ]
-GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "synthetic", "none", "sound")
 ACCOUNT, CAP = PrivacyBudget("", "replace_one", "town", "2026"), Limit(8.0, 1e-6)
 PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 ROUNDS = 3  # of measurements, the best of which counts
@@ -67,8 +64,9 @@ def make(folder: Path, case: tuple) -> None:
     for number in range(releases):
         meters = names(count) if number == 0 else ["a meter"]
         asked = request(number, number % lists, meters)
-        part = Part(asked, GUARANTEE, FEWEST_HOUSEHOLDS, lambda *_: drawn, lambda files, _: files)
-        release([part], None, ledger, CAP)
+        with ledger.asked_once([asked]):
+            attempts = ledger.charge([asked], CAP)
+            ledger.store(asked.key, attempts[asked.key], drawn)
 
 
 def names(count: int) -> list[str]:

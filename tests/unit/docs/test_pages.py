@@ -187,7 +187,7 @@ def test_sizes_from_which_on_a_release_is_useful_are_those_of_the_plan(repositor
     assert main(["plan", "1409", "--epsilon", "1", "--what", "mixture", "households", "feeders"]) == 0
     out = capsys.readouterr().out
     mixture, households = re.findall(r"(\d+) or more listed meters", out)
-    feeders = re.search(r"to tell feeders apart: .* (\d+) or more meters on a feeder", out)[1]
+    feeders = re.search(r"to tell feeders apart .* (\d+) or more meters per feeder", out)[1]
     readme, library = (" ".join((repository / name).read_text().split()) for name in ("README.md", "docs/library.md"))
     assert f"at ε = 1 a mixture needs about {mixture} meters, households over a year {households} " in readme
     assert f"and feeders {feeders} each to tell them apart" in readme
