@@ -408,7 +408,7 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
     ),
     "what the only column of a meter is": (
         *("e.csv", _sheet(1, "Id", "Name", "From", "Metercode")),
-        "rows 1 to 4 hold no readings; delete all of them except the one that names the columns, or say which it is",
+        "rows 1 to 4 hold no readings; delete all of them except the one that names the columns, or point to it",
     ),
     "no stamps": ("e.csv", lambda f, p: f[["meter_id", "kwh"]].to_csv(p), "has no column of time stamps"),
 }

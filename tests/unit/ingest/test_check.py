@@ -1035,7 +1035,7 @@ def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_gro
     code, said = checked(tmp_path, capsys, path, export=settings | listed)
     assert code == 0 and "are in the column 'Zählpunkt' of the list." in said
     assert "The report compares groups of the list by Tarif." in said
-    assert "no groups by Straße: a column needs 2 to 10 entries" in said
+    assert "no groups by Straße: a column needs 2 to 10 different entries" in said
 
 
 def by_hour(start: str, zone: str, columns: str, days: int = 40) -> pd.DataFrame:
@@ -1385,7 +1385,7 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     counter.to_csv(tmp_path / "e.csv", index=False)
     assert main(["check", str(tmp_path / "e.csv")]) == 1
     said = capsys.readouterr().out
-    assert "values that only rise" in said and "the stamp of the later one" in said and "export.unit to" not in said
+    assert "values that only rise" in said and "keep the later stamp" in said and "export.unit to" not in said
     assert "A configuration to use once this is corrected:" in said
     # A large number on it is neither what a home uses nor a word for a missing reading.
     assert "a typical meter uses" not in said and "export.missing_words" not in said
@@ -1445,7 +1445,7 @@ def test_first_rows_of_other_days_do_not_tell_which_meters_have_readings(tmp_pat
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *frame["meter_id"].unique()]))
     code, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
     assert code == 0 and "have no reading" not in said and "100" not in said.replace(str(tmp_path), "")
-    assert ("the first rows lie outside these days: only the whole export tells" in said) != by_month
+    assert ("the first rows lie outside these days: only the whole export shows" in said) != by_month
     assert ("10 listed meters, 10 of them with readings" in said) == by_month and "a study can run" in said
     assert ("(2 files; " in said) == by_month
     (tmp_path / "meters.csv").write_text("\n".join(["meter_id", *map(str, range(10))]))
@@ -1607,7 +1607,7 @@ def test_the_last_month_is_looked_at_where_every_month_is_released(
         assert ("have no reading" in said) == (half and told is not None)
         assert not half or told is None or f"of 4 listed meters, {told}" in said
         since = first_day if first_day > "2025-06-01" else "2025-07-01" if begun == 3 else "2025-06-01"
-        assert f"From {since} to 2025-07-31 " in said and said.count("To be checked") == (half and told is not None)
+        assert f"From {since} to 2025-07-31, " in said and said.count("To be checked") == (half and told is not None)
         before_release = to_check_in_export(complete({"export": export, "release": release}, schema))
         assert [line for line in said.splitlines() if line.startswith("To be checked")] == before_release[:-1]
 
@@ -1789,7 +1789,7 @@ def test_ids_that_a_spreadsheet_rounded_are_named_as_the_reason(tmp_path, capsys
         (tmp_path / "meters.csv").write_text("meter_id\n" + "".join(f'"{m}"\n' for m in [*ids, *more]))
         return checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
 
-    assert "once, each in its own row; a spreadsheet or a program that takes" in said("5,90544E+17", "5,90544E+17")[1]
+    assert "once, each in its own row; a spreadsheet or program that reads" in said("5,90544E+17", "5,90544E+17")[1]
     assert (
         "a spreadsheet or" in said(*2 * ["590543520100104000"])[1] and "a spreadsheet or" not in said("M1", "M1")[1]
     )

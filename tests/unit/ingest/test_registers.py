@@ -158,7 +158,7 @@ def test_a_check_proposes_the_register_of_consumption_where_it_is_sure(tmp_path,
     out, error = capsys.readouterr()
     if not proposed:
         assert code == 1 and f"({register}, kWh export)" in error
-        assert "add export: {keep_rows: {register: [entry to keep]}}" in error and "to the configuration" in error
+        assert "add export: {keep_rows: {register: [entry to keep]}}" in error and "to your configuration" in error
         return
     proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert code == 0 and proposal["keep_rows"] == {"register": [register]}
@@ -182,7 +182,7 @@ def test_registers_of_two_tariffs_are_kept_unless_their_energy_must_be_added(tmp
     code = main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE, "--write", str(tmp_path / "my.yaml")])
     out, error = capsys.readouterr()
     if at_once:
-        assert code == 1 and "sum those that are parts of the consumption" in error
+        assert code == 1 and "add up those that are parts of the consumption" in error
         return
     proposal = yaml.safe_load((tmp_path / "my.yaml").read_text())["export"]
     assert code == 0 and sorted(proposal["keep_rows"]["Register"]) == [day, night]
