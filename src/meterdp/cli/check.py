@@ -167,6 +167,7 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
     from meterdp.release.asked import plans, size_of_list
     from meterdp.release.feeders import most_daily_kwh
     from meterdp.release.plan import lines
+    from meterdp.release.settings import refusals_of
     from meterdp.simulate.parameters import describe_simulated
 
     config, problems = looked_through(copy.deepcopy(given), schema)
@@ -177,12 +178,16 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
         if simulated or config["release"]["budget_period"] is not None:  # else the list is for a study alone
             with suppress(InputError):  # of a list that cannot be read, which is said below
                 if size := size_of_list(config, simulated):
+                    # What the section release still lacks is said by `meterdp release check`.
+                    said, refused = [], [e for e in refusals_of(config, simulated) if e.field.startswith("export.")]
                     try:
                         said = lines(plans(config, *size))
                     except InputError as error:
-                        said = [f"To be checked: a release would be refused: {error}"]
-                    for line in said:
-                        print(line)
+                        refused.append(error)
+                    refused = dict.fromkeys(
+                        f"To be checked: a release would be refused: {error}" for error in refused
+                    )
+                    print("\n".join([*said, *refused]))
         if not simulated and config["export"]["meters"] is not None:
             with suppress(InputError):  # said by `meterdp release check`
                 return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))

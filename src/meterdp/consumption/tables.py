@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
 
+_CLIPPED = "Readings outside profiles.clip_kwh_per_hour count as its bounds."
 _INTERVAL_START = Column("interval_start_utc", STAMP_UTC, "UTC", "start of the interval")
 _DAY = Column("day_local", TEXT, "", "local day of the interval, YYYY-MM-DD")
 _MINUTE = Column("minute_of_day_local", INT, "min", "local minute of the day at the start of the interval")
@@ -11,7 +12,7 @@ _MINUTE = Column("minute_of_day_local", INT, "min", "local minute of the day at 
 TOTAL_LOAD = Table(
     "total_load",
     "study",
-    "Mean power of all households in every interval of the period.",
+    f"Mean power of all households in every interval of the period. {_CLIPPED}",
     (
         _INTERVAL_START,
         _DAY,
@@ -24,7 +25,7 @@ TOTAL_LOAD = Table(
 CONSUMPTION_QUANTILES = Table(
     "consumption_quantiles",
     "study",
-    "How consumption differs between households: quantiles over all of them.",
+    f"How consumption differs between households: quantiles over all of them. {_CLIPPED}",
     (
         Column(
             "statistic", TEXT, "", "'daily_kwh' (mean of the period) or 'peak_kw' (mean power of its largest reading)"
@@ -65,7 +66,8 @@ CLASS_LOAD = Table(
 GROUP_USE = Table(
     "group_use",
     "study",
-    "How much the households use that have an entry of the public list of meters in common, such as a tariff.",
+    "How much the households use that have an entry of the public list of meters in common, such as a tariff. "
+    f"{_CLIPPED}",
     (
         Column("list_column", TEXT, "", "column of the list"),
         Column("entry", TEXT, "", "what the list says of the households"),
@@ -100,7 +102,7 @@ GROUP_PROFILES = Table(
 COINCIDENCE = Table(
     "coincidence",
     "study",
-    "How high groups of households peak together: random groups, the same for everybody.",
+    f"How high groups of households peak together: random groups, the same for everybody. {_CLIPPED}",
     (
         Column("home_count", COUNT, "households", "households of a group"),
         Column(

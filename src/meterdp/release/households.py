@@ -77,7 +77,8 @@ _NEAR_THE_LEAST = 1.5
 # What no number of a plan says; docs/households.md has the measurements.
 _PEAKS = (
     "these numbers do not cover when and how high many homes peak together: in trials with a thousand homes at "
-    "epsilon 1, their joint peak came out up to a seventh too low"
+    "epsilon 1, their joint peak came out up to a seventh too low on average, and further off, either way, in single "
+    "releases"
 )
 _NO_PEAKS = (
     "with so few meters at this epsilon, noise may hide what homes do at the same time, so do not size cables or "
@@ -86,7 +87,10 @@ _NO_PEAKS = (
 # Share of a home's variance that homes do together in the mean of a day: simulated homes have 0.11, Swiss ones 0.35,
 # and 820 synthetic homes without heating lost it in one of two releases at epsilon 2.
 _LEAST_COMMON = 0.005
-_SEASONS = "seasons come out weaker than they are, the more so the fewer homes there are"
+_SEASONS = (
+    "on average seasons come out weaker than they are, the more so the fewer homes there are; in a single release "
+    "they may also come out stronger"
+)
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons apart: what is drawn for other times of the "
     "year has none"

@@ -192,10 +192,13 @@ def test_a_refusal_about_the_smallest_stratum_names_what_is_joined(tmp_path, hom
 def test_the_check_of_an_export_says_that_a_release_of_its_list_would_be_refused(tmp_path, homes, capsys):
     (tmp_path / "list.csv").write_text("meter_id,tariff\n" + "".join(f"M{n},{'AB'[n < 200]}\n" for n in range(480)))
     homes["release"] |= {"what": ["households"], "household_strata": ["tariff"]}
+    homes["export"]["last_day"] = "2025-02-04"
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(homes))
     main(["check", "--config", str(tmp_path / "own.yaml")])
     said = capsys.readouterr().out
-    assert "To be checked: a release would be refused: " in said and "all listed meters into one stratum" in said
+    refused = [line for line in said.splitlines() if line.startswith("To be checked: a release would be refused: ")]
+    assert len(refused) == 2 and "period of 30 days, but households need 56" in refused[0]
+    assert "all listed meters into one stratum" in refused[1]
 
 
 def test_where_the_grid_takes_less_than_was_set_aside_both_epsilons_are_said(homes, check):

@@ -2112,3 +2112,25 @@ def test_meters_that_moved_out_or_in_during_the_released_days_are_told(tmp_path,
     assert code == 0 and ("less than half" in said) == (told is not None) and "have no reading" not in said
     assert told is None or f"of 4 listed meters, {told}" in said
     assert "of 4 listed meters, 2 have fewer than 90% of the readings of these days, and a study leaves them" in said
+
+
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("last_day", [None, "2025-02-04", "2025-12-31"])
+@pytest.mark.parametrize(
+    "columns", ["meter_id,interval_start,kwh", f"meter_id,date,{','.join(map(str, range(1, 25)))}"]
+)
+def test_an_export_of_headers_alone_is_said_to_have_no_readings(tmp_path, capsys, files, listed, last_day, columns):
+    """Whatever the days, which may be those of clock changes."""
+    wide = {"format": "wide_csv", "time_column": "date", "wide_columns": "numbers"} if "date" in columns else {}
+    for number in range(files):
+        (tmp_path / "export").mkdir(exist_ok=True)
+        (tmp_path / f"export/{number}.csv").write_text(f"{columns}\n")
+    (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"m{n}\n" for n in range(60)))
+    export = {"path": str(tmp_path / "export"), "time_zone": ZONE, "interval_minutes": 60, **wide}
+    export |= {"meters": str(tmp_path / "list.csv")} if listed else {}
+    export |= {"first_day": "2025-01-06", "last_day": last_day} if last_day else {}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export}))
+    code, said = main(["check", "--config", str(tmp_path / "my.yaml")]), "".join(capsys.readouterr())
+    assert code == int(not (listed and last_day)), said
+    assert re.search("no reading|no usable|no row|none of", said), said

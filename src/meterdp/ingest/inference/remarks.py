@@ -276,7 +276,7 @@ def clock_changes_in(trial: Trial) -> np.ndarray:
 
 def hours_without_column(trial: Trial, begun: Beginnings) -> Iterator[str]:
     """Say that numbered columns are too few for a day of 25 hours, if they are."""
-    widest = max(one.readings_per_row for one in (trial.batches[0], *begun.files))
+    widest = max((one.readings_per_row for one in (*trial.batches[:1], *begun.files)), default=0)
     if trial.settings.wide_columns == "numbers" and widest == DAY_MINUTES // trial.settings.interval_minutes:
         yield (
             "no column is for the hour that the clock repeats, so columns are assumed to count from midnight; "
