@@ -144,6 +144,8 @@ def main() -> None:
     parser.add_argument("homes", nargs="?", type=lambda text: int(float(text)))
     parser.add_argument("--docs", action="store_true", help="write the table of docs/cluster.md")
     asked = parser.parse_args()
+    if asked.docs and asked.homes is None:
+        parser.error("--docs needs the number of homes that the page is about")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     found = pd.read_parquet(TABLE)
     table = rows(found, asked.homes or int(found["homes"].max()))

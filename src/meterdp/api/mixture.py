@@ -477,7 +477,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         except (OverflowError, ValueError):
             raise Refused("is not a period of time", field="budget_period", hint=f"give {PERIODS}") from None
         held = covers(periods, days)
-        require(held, "budget_period", "does not hold all days", "give the period the days are in")
+        require(held, "budget_period", "does not cover all days", "give the period the days are in")
         return tuple(period for period in periods if overlap(period, days))
 
     def _listed(self, n: int) -> tuple[str, ...] | None:

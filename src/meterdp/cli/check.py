@@ -184,10 +184,10 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
                         said = lines(plans(config, *size))
                     except InputError as error:
                         refused.append(error)
-                    refused = dict.fromkeys(
-                        f"To be checked: a release would be refused: {error}" for error in refused
-                    )
-                    print("\n".join([*said, *refused]))
+                    for line in said:
+                        print(line)
+                    for words in dict.fromkeys(map(str, refused)):
+                        print(f"To be checked: a release would be refused: {words}")
         if not simulated and config["export"]["meters"] is not None:
             with suppress(InputError):  # said by `meterdp release check`
                 return most_daily_kwh(config, read_meter_list(config["export"]["meters"]))

@@ -93,7 +93,7 @@ def _no_plan(meters: int) -> tuple[str, str]:
     if meters < FEWEST_HOUSEHOLDS:
         why = f"are {meters:,}, but a release needs at least {FEWEST_HOUSEHOLDS}"
         return why, "list more; for fewer homes, ask everybody for consent and publish plain sums"
-    return "are not enough to plan what is asked for", "feeder totals need a list of meters that names the feeders"
+    return "allow no plan of what is asked for", "feeder totals need a list of meters that names the feeders"
 
 
 def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:

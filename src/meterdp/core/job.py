@@ -133,7 +133,11 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     try:
         with threadpool_limits(threads):
             yield Writer(carried_metadata(inputs))
+        if stopped:
+            sys.exit(EXIT_STATUS)
     except InputError as error:
+        if stopped:
+            sys.exit(EXIT_STATUS)
         _refuse(error)
         sys.exit(1)
     except KeyboardInterrupt:  # whoever stops a run needs no traceback

@@ -100,16 +100,16 @@ def percent(share: float | None) -> str:
 
 
 def bound(share: float) -> str:
-    """Write an upper bound of a probability as :func:`percent` does, but one close to 1 with the digits that tell.
+    """Write an upper bound of a probability, rounded up, and one close to 1 with the digits that tell.
 
     Examples
     --------
-    >>> bound(0.731), bound(0.999994), bound(1 - 1e-12)
-    ('73.1 %', '99.9994 %', '100 %')
+    >>> bound(0.731), bound(0.73106), bound(0.999994), bound(1 - 1e-12)
+    ('73.1 %', '73.2 %', '99.9994 %', '100 %')
     """
-    if not 0.9995 <= share < 1:
+    if not 0.0005 <= share < 1:
         return percent(share)
-    up = ((n, math.ceil(100 * share * 10**n - 1e-6) / 10**n) for n in range(2, 9))
+    up = ((n, math.ceil(100 * share * 10**n - 1e-6) / 10**n) for n in range(1, 9))
     return next((f"{rounded:.{n}f} %" for n, rounded in up if rounded < 100), "100 %")
 
 

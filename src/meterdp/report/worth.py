@@ -87,8 +87,8 @@ def usable_sentence(tables: Tables) -> str | None:
         f"These errors are expected if at least {percent(USABLE)} of the listed meters have usable readings. In this "
         f"export {percent(counts.get('kept', 0) / counts.sum())} have (keep this number to yourself): a release "
         "counts the others as typical households, so it is further off. quality.max_missing_share says how many "
-        "readings a household may lack; feeder totals and group forecasts judge meters by the last days alone, "
-        "which they cover."
+        "readings a household may lack; feeder totals and group forecasts judge a meter by the last days alone, "
+        "those that they are about."
     )
 
 

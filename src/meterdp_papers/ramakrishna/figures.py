@@ -245,5 +245,5 @@ def comparison(table: pd.DataFrame) -> Grid:
         "Designs at equal budgets, hockey-stick δ of the worst pair; from ρ = limit on, all households of a "
         "neighbourhood can get the same released forecast"
     )
-    note = f"Left out, as δ is above {_NO_PROTECTION}: {'; '.join(hidden)}." if hidden else ""
-    return Grid(caption, header, rows, words=2, note=note)
+    notes = [f"Left out, as δ is above {_NO_PROTECTION}: {'; '.join(hidden)}."] if hidden else []
+    return Grid(caption, header, rows, words=2, notes=notes)

@@ -110,11 +110,13 @@ def test_a_log_in_no_folder_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err.strip().startswith(REFUSAL)
 
 
-def test_a_job_that_is_stopped_within_compiled_code_says_nothing(tmp_path, capsys):
+@pytest.mark.parametrize("follows", [None, TypeError, InputError])
+def test_a_job_that_is_stopped_within_compiled_code_says_nothing(tmp_path, capsys, follows):
     """C swallows what a callback raises, says so, and goes on without its result."""
     with pytest.raises(SystemExit) as left, job([], [tmp_path / "a.log"]):
         ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()
-        raise TypeError("no result")
+        if follows is not None:
+            raise follows("no result")
     assert left.value.code == EXIT_STATUS
     assert (tmp_path / "a.log").read_text() == capsys.readouterr().err == ""
 

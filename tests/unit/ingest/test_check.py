@@ -1518,7 +1518,7 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     [
         ("2025-07", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-07-01 to 2025-07-31; is a file"),
         ("2025-05", "2025-07-31", "no meter has a reading on 31 of 122 days: 2025-05-01 to 2025-05-31; is a file"),
-        ("2025-04", "2025-07-31", "every 31 days or so, but from 2025-03-01 to 2025-04-30 only one does; is a file"),
+        ("2025-04", "2025-07-31", "every 30 days or so, but from 2025-03-01 to 2025-04-30 only one does; is a file"),
         ("2025-07", "2025-06-30", None),
         ("none", "2025-07-31", None),
     ],
@@ -1543,6 +1543,18 @@ def test_a_month_without_a_file_is_told_though_the_check_reads_not_all(
     main(["check", "--config", str(tmp_path / "my.yaml")])
     said = capsys.readouterr().out
     assert (told is None or told in said) and ("is a file missing" in said) == (told is not None)
+
+
+def test_every_second_month_without_a_file_is_told(tmp_path, capsys, few_looked_at, monkeypatch):
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 2000)
+    frame = plain(readings(minutes=60, days=181, start="2025-01-01", meters=2)).sort_values("interval_start")
+    month = frame["interval_start"].str[:7]
+    (tmp_path / "export").mkdir()
+    for name, rows in frame[~month.isin(["2025-02", "2025-04"])].groupby(month):
+        rows.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    assert main(["check", str(tmp_path / "export"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert re.findall("but from (.*?) to", said) == ["2025-01-01", "2025-03-01"]
 
 
 @pytest.mark.parametrize("first_corrected", ["2025-05-05", "2025-05-20"])

@@ -159,8 +159,8 @@ def test_what_all_releases_together_tell_is_said_in_per_cent(tmp_path):
         in text
     )
     exact, stated = re.search(r"right at most ([\d.]+) % of the time by the noise .* \(([\d.]+) % by", text).groups()
-    assert float(exact) == pytest.approx(100 * ndtr(both.mu / 2), abs=0.15)
-    assert float(stated) == pytest.approx(100 / (1 + np.exp(-epsilon)), abs=0.1)
+    assert 0 <= float(exact) - 100 * ndtr(both.mu / 2) < 0.15
+    assert 0 <= float(stated) - 100 / (1 + np.exp(-epsilon)) < 0.11
 
 
 def test_without_a_path_it_says_which_file_it_looked_for(tmp_path, capsys, monkeypatch):

@@ -87,16 +87,19 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
 
 
 def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
-    """Say where a file may be missing among files that follow one another, by the days on which they begin: a file
-    may begin with corrections of earlier days.
+    """Say where a file may be missing among files that follow one another, by the days on which they begin.
+
+    A file may begin with corrections of earlier days; how far files are apart is told by those that do not.
     """
     if trial.whole or begun.of == 1 or not begun.every:
         return
     starts = begun.starts
     if len(starts) < 2:
         return
-    period, apart = trial.settings.period_us, np.sort(np.diff(starts))
-    usual = int(apart[(len(apart) - 1) // 2])
+    period = trial.settings.period_us
+    plain = {min(file.days) for file in begun.files if file.days and max(file.days) - min(file.days) < len(file.days)}
+    apart = np.sort(np.diff(sorted(plain) if len(plain) > 1 else starts))
+    usual = int(apart[(len(apart) - 1) // 4])  # some files may be missing, some begin with what is corrected
     edges = starts if period is None else np.append(starts, -(-period[1] // DAY_US))
     seen = np.array(sorted(set().union(*(file.days for file in begun.files))))
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
