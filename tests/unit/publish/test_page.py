@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.pages.numbers import percent
+from meterdp.pages.numbers import bound, percent
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
 from meterdp.publish.page import LOOKS
@@ -87,7 +87,7 @@ def test_the_odds_are_those_of_the_best_guess_and_only_where_readings_are_hidden
     false = np.linspace(0, 1, 200_001)
     true = np.minimum(math.exp(epsilon) * false + delta, 1 - (1 - delta - false) * math.exp(-epsilon))
     best = ((np.clip(true, 0, 1) + 1 - false) / 2).max()
-    assert f"are right at most {percent(best)} of the time; tossing a coin is right 50 %" in words
+    assert f"are right at most {bound(best)} of the time; tossing a coin is right 50 %" in words
 
 
 def test_the_code_on_it_runs(files, tmp_path, monkeypatch):
