@@ -114,8 +114,10 @@ docs: dev tools
 
 # It replays what benchmarks/scale.py measured.
 LAST := benchmarks/cluster.py
+# Needs the folder of many homes that benchmarks/scale.py keeps on demand.
+BY_HAND := benchmarks/size.py
 benchmark: dev $(PEERS:=/.installed) $(TOOLS)/.installed
-	@failed=""; for benchmark in $(filter-out $(LAST),$(wildcard benchmarks/*.py)) $(LAST); do \
+	@failed=""; for benchmark in $(filter-out $(LAST) $(BY_HAND),$(wildcard benchmarks/*.py)) $(LAST); do \
 		PATH="$(BIN):$$PATH" python $$benchmark || failed="$$failed $$benchmark"; done; \
 	if [ -n "$$failed" ]; then echo "These failed:$$failed"; exit 1; fi
 
