@@ -366,7 +366,7 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
         "cap_epsilon": 2,
     }
     mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **public)
-    with pytest.warns(UserWarning, match=r"ledger\.sqlite does not exist yet and is made") as warned:
+    with pytest.warns(UserWarning, match=r"ledger\.sqlite does not exist yet and will be made") as warned:
         first = clone(mixture).fit(X)
     assert len(warned) == 1
     with pytest.warns(

@@ -66,7 +66,7 @@ def test_every_household_belongs_to_the_node_of_its_circuit_in_any_order_of_rows
         (
             ["a", "b", "a"],
             {},
-            r"'federation.by': is 'circuit', but the export has 2 of them, and of fewer than 3 each",
+            r"'federation.by': is 'circuit', but the export has 2 of them: with fewer than 3, each",
         ),
         (list("abcd"), {"colluding": 3}, r"'federation.colluding': is 3 of 4 circuits.*; lower it to 2 or less\.$"),
     ],

@@ -89,7 +89,7 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
 def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
     """Say where a file may be missing among files that follow one another, by the days on which they begin.
 
-    A file may begin with corrections of earlier days; how far files are apart is told by those that do not.
+    A file may begin with corrections of earlier days; those that do not show how far files are apart.
     """
     if trial.whole or begun.of == 1 or not begun.every:
         return

@@ -111,7 +111,7 @@ def test_a_killed_process_ends_the_others_and_nobody_writes(exports, tmp_path, r
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"), [(signal.SIGTERM, ""), (signal.SIGINT, "Interrupted: the node ends without a result")]
+    ("asked", "words"), [(signal.SIGTERM, ""), (signal.SIGINT, "Interrupted: this node ends without a result")]
 )
 def test_a_process_that_is_asked_to_end_tells_the_others(exports, tmp_path, repository, asked, words):
     configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
