@@ -391,7 +391,7 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     assert "raise, and cap_epsilon), or give the meters of each fit" in str(refused.value)
     with pytest.raises(ValueError, match=r"^field 'delta': .* or cap_delta = 1e-06"):
         clone(mixture).set_params(cap_delta=1e-6).fit(X)
-    with pytest.raises(ValueError, match=r"^field 'budget_period': does not hold all days"):
+    with pytest.raises(ValueError, match=r"^field 'budget_period': does not cover all days"):
         clone(mixture).set_params(budget_period="2027").fit(X)
     with pytest.raises(ValueError, match=r"^field 'X': has fewer than 50"):
         clone(mixture).fit(X[:40])
