@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
 
-_CLIPPED = "Readings above profiles.clip_kwh_per_hour count as its upper bound, those up to its lower one as zero."
+_CLIPPED = "Readings above profiles.clip_kwh_per_hour count as its upper bound."
 _INTERVAL_START = Column("interval_start_utc", STAMP_UTC, "UTC", "start of the interval")
 _DAY = Column("day_local", TEXT, "", "local day of the interval, YYYY-MM-DD")
 _MINUTE = Column("minute_of_day_local", INT, "min", "local minute of the day at the start of the interval")
