@@ -84,19 +84,6 @@ def test_a_household_with_too_few_readings_is_counted_and_left_out(runner, small
     assert counts["too_few_readings"] == 1 and counts["kept"] == 11
 
 
-def test_readings_of_a_refused_kind_end_the_study_with_a_count_of_households(runner, small_export):
-    path, frame, settings = small_export
-    for meter, row in (("m03", 40), ("m05", 50)):
-        frame.loc[frame.index[frame["meter_id"] == meter][row], "kwh"] = 12345.0
-    frame.to_csv(path, index=False)
-    settings = {**settings, "quality": {"refuse": ["spike"]}}
-    done = runner.run(settings, "--until", "gather_profiles")
-    sentence = sentence_of(
-        done, r"config, field 'quality.refuse': names spike, and 2 of 12 households have such readings; .+\.$"
-    )
-    assert "m03" not in sentence and "12345" not in sentence
-
-
 def test_an_export_too_short_for_the_origins_is_refused_before_anything_is_fitted(runner, small_export):
     path, frame, settings = small_export
     frame.to_csv(path, index=False)

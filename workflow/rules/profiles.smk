@@ -49,7 +49,6 @@ rule gather_profiles:
     params:
         profiles=config["profiles"],
         listed=lookup("meters", within=config["export"]) is not None or SIMULATED,
-        refuse=lookup("refuse", within=config["quality"]),
         code=code_of("gather_profiles"),
     message:
         "Gathering load profiles"

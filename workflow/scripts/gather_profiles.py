@@ -3,7 +3,7 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.quality import refuse_kinds, refuse_nobody, summarise
+from meterdp.profiles.quality import refuse_nobody, summarise
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES, QUALITY, QUALITY_SUMMARY
 from meterdp.profiles.vector import VectorRules, hour_rows
 
@@ -11,7 +11,6 @@ with job(snakemake.input, snakemake.log) as write:
     quality = read_parts(snakemake.input.quality, QUALITY)
     meters = read_table(snakemake.input.meters, METERS).to_pandas()
     judged = quality.to_pandas()
-    refuse_kinds(judged, snakemake.params.refuse)
     if not snakemake.params.listed:  # with a public list nothing that happens depends on a record
         refuse_nobody(judged)
     write(snakemake.output.quality, QUALITY, quality)

@@ -41,7 +41,9 @@ REMOVED = {
     "quality.catch_up_hours": "it is 24 (docs/data_quality.md)",
     "quality.coarse_hours": "it is 24 (docs/data_quality.md)",
     "quality.gap_intervals": "it is 4 (docs/data_quality.md)",
-    "quality.policies": "quality.repair lists the kinds of readings to repair, quality.refuse those that end a study",
+    "quality.policies": "quality.repair lists the kinds of readings to repair",
+    "quality.refuse": "`meterdp check` and the report say which kinds of faulty readings there are",
+    "export.conflicting_rows: refuse": "the last row counts, or write missing",
     "profiles.max_floor_share": "half of the hours may be at the lower bound",
     "profiles.seasonal": "the season is the rolling mean; reproductions have their paper's",
     "profiles.seasonal_scale": "the season is a mean of logs",
@@ -423,21 +425,6 @@ def _across_keys(config, source) -> Iterator[InputError]:
             "is not set, but local hours, days and weekends depend on it",
             "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps reveal",
         )
-    # A simulated export brings its own list.
-    if config["export"]["meters"] is not None or config["export"]["path"] is None:
-        for field, refuses in (
-            ("quality.refuse", config["quality"]["refuse"]),
-            ("export.conflicting_rows", config["export"]["conflicting_rows"] == "refuse"),
-        ):
-            if refuses:
-                yield refuse(
-                    field,
-                    "would let a meter's rows end a run, which must not happen with a public list of meters",
-                    "leave it out, or leave out export.meters",
-                )
-    for kind in config["quality"]["refuse"]:
-        if kind in config["quality"]["repair"]:
-            yield refuse("quality.refuse", f"names {kind}, as does quality.repair", "choose one of them")
     yield from _of_federation(config, refuse)
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]

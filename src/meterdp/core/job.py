@@ -86,6 +86,14 @@ def _cannot_write(error: OSError) -> InputError:
     )
 
 
+def _explain(error: Exception) -> None:
+    if isinstance(error, InputError):
+        return _refuse(error)
+    print(without_message(error), file=sys.stderr, flush=True)
+    if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+        _refuse(_cannot_write(error))
+
+
 def _opened(log_path: Path) -> TextIO:
     try:
         log_path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,22 +141,12 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     try:
         with threadpool_limits(threads):
             yield Writer(carried_metadata(inputs))
-        if stopped:
-            sys.exit(EXIT_STATUS)
-    except InputError as error:
-        if stopped:
-            sys.exit(EXIT_STATUS)
-        _refuse(error)
-        sys.exit(1)
     except KeyboardInterrupt:  # whoever stops a run needs no traceback
         sys.exit(130)
     except Exception as error:
-        if stopped:
-            sys.exit(EXIT_STATUS)
-        print(without_message(error), file=sys.stderr, flush=True)
-        if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
-            _refuse(_cannot_write(error))
-        sys.exit(1)
+        if not stopped:
+            _explain(error)
+            sys.exit(1)
     finally:
         sys.stderr.flush()
         sys.stderr = terminal
@@ -156,6 +154,8 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
             file.close()
         signal.signal(signal.SIGTERM, before)
         sys.unraisablehook = hook
+    if stopped:
+        sys.exit(EXIT_STATUS)
 
 
 T = TypeVar("T")

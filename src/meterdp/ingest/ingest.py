@@ -337,13 +337,6 @@ def _refuse(path, settings: ExportSettings, survey: Survey, chunks: Chunks, samp
         return
     for finding in findings(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
         raise finding
-    conflicts = chunks.row_counts[:, DIFFERING] > 0
-    if settings.conflicting_rows == "refuse" and conflicts.any():
-        raise InputError(
-            f"has different readings of the same interval for {conflicts.sum():,} of {len(conflicts):,} meters",
-            file=path,
-            hint="correct the export, or set export.conflicting_rows to last or missing",
-        )
 
 
 def refuse_unusable(path, settings: ExportSettings, survey: Survey, chunks: Chunks) -> None:

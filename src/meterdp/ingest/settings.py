@@ -120,7 +120,7 @@ STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
 FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
-CONFLICTING_ROWS = ("last", "missing", "refuse")
+CONFLICTING_ROWS = ("last", "missing")
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
 LONGEST_EXPORT_DAYS = 20 * 366
 WIDE_COLUMNS = ("times", "numbers")

@@ -56,10 +56,7 @@ VECTOR = {"max_floor_share": 0.5}
 def with_constants(quality: Mapping, profiles: Mapping) -> tuple[dict, dict]:
     """Return both sections with their constants, in the order in which manifests have always had them."""
     quality, profiles = dict(quality), dict(profiles)
-    repaired, refused = quality.pop("repair"), quality.pop("refuse")
+    repaired = quality.pop("repair")
     last = {"default_kwh_per_hour": profiles.pop("default_kwh_per_hour")}
-    policies = {
-        kind: "repair" if kind in repaired else "refuse" if kind in refused else "quarantine"
-        for kind in (*KINDS, "gap")
-    }
+    policies = {kind: "repair" if kind in repaired else "quarantine" for kind in (*KINDS, "gap")}
     return {**quality, **QUALITY, "policies": policies}, {**profiles, **VECTOR, **last, **SEASON}

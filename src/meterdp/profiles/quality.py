@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.errors import InputError
-from meterdp.profiles.constants import KINDS, QUALITY
+from meterdp.profiles.constants import QUALITY
 from meterdp.profiles.grid import Shard
 from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.unit_slip import unit_slips
@@ -71,7 +71,6 @@ class QualityRules:
     coarse_hours: float
     gap_intervals: int
     repair: Collection[str]
-    refuse: Collection[str]
 
     @classmethod
     def from_config(cls, config: Mapping) -> QualityRules:
@@ -208,19 +207,6 @@ def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd
         }
     )
     return quality, usable
-
-
-def refuse_kinds(quality: pd.DataFrame, refused: Collection[str]) -> None:
-    """End a study with the first refused kind of readings that the table ``quality`` counts."""
-    for kind, column in KINDS.items():
-        households = int((quality[column] > 0).sum())
-        if kind in refused and households:
-            raise InputError(
-                f"names {kind}, and {households:,} of {len(quality):,} households have such readings",
-                file="config",
-                field="quality.refuse",
-                hint="correct the export, or leave the kind out, so that they count as missing",
-            )
 
 
 _REMEDIES = {

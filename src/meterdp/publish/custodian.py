@@ -7,6 +7,7 @@ knows is a marked blank.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,7 +16,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from meterdp.pages.html import render
-from meterdp.pages.numbers import bound, count, plain, significant
+from meterdp.pages.numbers import bound, count, plain
 from meterdp.privacy.periods import days_of, days_read
 from meterdp.publish.crate import About, title_of
 from meterdp.publish.kinds import kind_of
@@ -266,12 +267,8 @@ def _spoken(of: Signing) -> list[str]:
         "no better than that. What is true of most households can be learnt from the release, whether or not any one "
         "of them is in it.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
-        f"{significant(1000 * stated.hitting(RARE), 2)} times in 1,000 with it"
-        + (
-            "."
-            if of.exact is None
-            else f", and by the exact noise {significant(1000 * sharp.hitting(RARE), 2)} times."
-        ),
+        f"{_in_thousand(stated.hitting(RARE))} times in 1,000 with it"
+        + ("." if of.exact is None else f", and by the exact noise {_in_thousand(sharp.hitting(RARE))} times."),
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
         f"all three at most {bound(several.naming(2))} of the time; for one meter it is {nearer}, "
         f"both by {'ε and δ' if of.exact is None else 'the exact noise'}.",
@@ -279,6 +276,11 @@ def _spoken(of: Signing) -> list[str]:
 
 
 # --- the motivated intruder -----------------------------------------------------------------------------------------
+
+
+def _in_thousand(share: float) -> str:
+    """Write an upper bound of a probability as times in 1,000, rounded up."""
+    return f"{math.ceil(10_000 * share - 1e-6) / 10:.1f}"
 
 
 def _intruder(of: Signing) -> dict:

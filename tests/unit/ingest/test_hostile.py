@@ -394,12 +394,6 @@ def rising(days: int) -> str:
 @pytest.mark.parametrize(
     ("text", "settings", "sentence"),
     [
-        (lines("m 00 1", "m 00 2"), {"conflicting_rows": "refuse"}, "for 1 of 1 meters"),
-        (
-            lines("a 00 1", "b 00 1", "c 00 1", "a 00 2", "a 00 3", "c 00 1.5"),
-            {"conflicting_rows": "refuse"},
-            "different readings of the same interval for 2 of 3 meters; correct the export, or set",
-        ),
         (
             HEADER + "".join(f"m,2021-06-01 {h:02d}:{m:02d},1\n" for h in range(24) for m in range(0, 60, 20)),
             {"max_unusable_share": 0.1},

@@ -15,11 +15,9 @@ from meterdp.ingest.tables import METERS
 from meterdp.profiles.grid import Calendar, Shard
 from meterdp.profiles.quality import (
     HOUSEHOLD_RULES,
-    KINDS,
     QualityRules,
     in_long_runs,
     judge,
-    refuse_kinds,
     refuse_nobody,
     stuck_readings,
     summarise,
@@ -125,30 +123,6 @@ def test_a_household_without_any_reading_is_left_out():
     assert judge(shard(energy), RULES)[0]["reason"].tolist() == ["no_readings", "too_few_readings"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_refusal_counts_households_and_says_what_to_do(readings, kind):
-    quality, _ = judge(shard(readings), RULES)
-    refuse_kinds(quality, [kind])  # nothing of the kind: no refusal
-    quality.loc[[2, 5], KINDS[kind]] = 3
-    refuse_kinds(quality, RULES.refuse)
-    with pytest.raises(
-        InputError, match=rf"quality.refuse': names {kind}, and 2 of 8 households have such readings; "
-    ):
-        refuse_kinds(quality, [kind])
-
-
-def test_a_list_of_meters_goes_with_no_refusal():
-    export = {"path": "readings.csv", "time_zone": "Europe/Zurich"}
-    refusing = {kind: {"quality": {"refuse": [kind], "repair": []}} for kind in KINDS}
-    refusing["rows"] = {"export": {"conflicting_rows": "refuse"}}
-    for settings in refusing.values():
-        own = settings.get("export", {})
-        config_of({**settings, "export": export | own})
-        for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
-            with pytest.raises(InputError, match="which must not happen with a public list of meters"):
-                config_of({**settings, "export": export | own | more})
-
-
 @pytest.mark.parametrize("repair", [("negative",), ()])
 def test_a_reading_below_zero_that_the_scale_holds_is_no_fault(readings, repair):
     """Feed-in of two hours down to -2 kWh and one reading of -2.5 kWh, with a public lower bound of -2.2 kWh."""
@@ -201,7 +175,7 @@ def test_no_log_tells_how_many_are_kept_not_even_roughly(repository, tmp_path, c
         output=SimpleNamespace(
             **{name: tmp_path / f"{name}.out" for name in ("quality", "profiles", "summary", "hours")}
         ),
-        params=SimpleNamespace(refuse=config["quality"]["refuse"], listed=False, profiles=config["profiles"]),
+        params=SimpleNamespace(listed=False, profiles=config["profiles"]),
         log=[tmp_path / "gather.log"],
     )
     script = repository / "workflow/scripts/gather_profiles.py"

@@ -92,6 +92,9 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     assert 0.5 < sharp < right and bound(sharp) in words
     assert f"For the board: {bound(right)}. It follows from ε and δ" in words
     assert f"The {bound(sharp)} also holds for any attacker" in words
+    guessed = map(float, re.findall(r"([0-9.]+) times(?: in 1,000 with it|\.)", words))
+    for said, bounds in zip(guessed, (Bounds.stated(privacy), Bounds.exact(privacy)), strict=True):
+        assert 0 <= said - 1000 * bounds.hitting(0.001) < 0.1, "rounded up"
     assert "risk measure remaining risk" in words and "are those by ε and δ, as for the board" in words
     kind = "mixture" if "mixture.json" in files else "forecasts"
     found = tried(kind, privacy["epsilon"], N)

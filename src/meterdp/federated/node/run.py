@@ -40,7 +40,7 @@ from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS
 from meterdp.mixture.draws import Mixture
 from meterdp.profiles.grid import read_shard_in_pieces
-from meterdp.profiles.quality import refuse_kinds, refuse_nobody
+from meterdp.profiles.quality import refuse_nobody
 from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
@@ -81,10 +81,8 @@ def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Re
                 judged.append(tables.quality)
                 parts.append(as_arrow(PROFILES, tables.profiles))
         meter_ids = read_table(folder / "meters.parquet", METERS)["meter_id"].to_pylist()
-    quality = pd.concat(judged)
-    refuse_kinds(quality, study["quality"]["refuse"])
     if not listed:
-        refuse_nobody(quality)
+        refuse_nobody(pd.concat(judged))
     return Records.from_table(pa.concat_tables(parts)), meter_ids
 
 
