@@ -14,7 +14,7 @@ from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
 from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
-from meterdp.ingest.inference.first_readings import batches_of_days, begin_files, begin_strictly
+from meterdp.ingest.inference.first_readings import Beginnings, batches_of_days, begin_files, begin_strictly
 from meterdp.ingest.inference.layout import ENDS_SAID, Layout
 from meterdp.ingest.inference.listed import (
     doubtful_ids,
@@ -77,54 +77,39 @@ def looked_at(
 
     Raises ``InputError`` if the file cannot be opened or its header cannot be read, as by any study.
     """
-    settings = ExportSettings.from_config(export)
+    settings, zone = ExportSettings.from_config(export), export["time_zone"]
     meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
     if settings.format in ("long_csv", "wide_csv") and meter_list is None:
         head_of(Path(path))  # refuses a file of another kind; of a listed meter it may be the only one
     begun = begin_files(path, settings, meter_list)
-    unread, files = begun.unread, len(begun.files)
-    if unread and len(unread) == files:  # by their headers alone, and no row of anybody
-        raise unread[0]
+    if begun.unread and len(begun.unread) == len(begun.files):  # by their headers alone, and no row of anybody
+        raise begun.unread[0]
     by_itself = _by_itself(path, settings)
     odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
     odd += columns_not_read(path, settings)
-    otherwise = [*files_written_otherwise(path, settings, begun)]
-    if meter_list is not None:
-        trial = try_out(path, settings, *batches_of_days(path, settings, begun), meter_list=meter_list)
-        found = [*otherwise, *trial.findings(path)]
-        refused = first_refusal(path, trial)
-        odd += [f"counted as missing: {error}" for error in refused]
-        named = {str(error.file) for error in refused if error.row is None} | {str(error.file) for error in unread}
-        odd += not_to_their_end(path, trial, named)
-    else:
-        try:
+    try:
+        if meter_list is None:
             begin_strictly(path, settings)  # the header, before all rows are read
-            trial = try_out(path, settings, *batches_of_days(path, settings, begun))
-        except InputError as error:
-            return Look([error], odd)
-        found = [*otherwise, *trial.findings(path)] or first_refusal(path, trial)
+        trial = try_out(path, settings, *batches_of_days(path, settings, begun), meter_list=meter_list)
+    except InputError as error:
+        if meter_list is not None:
+            raise
+        return Look([error], odd)
+    found = [*files_written_otherwise(path, settings, begun), *trial.findings(path)]
+    if meter_list is None:
+        found = found or first_refusal(path, trial)
+    else:
+        odd += _not_read(path, trial, begun)
     if isinstance(by_itself, Layout):
         found = by_itself.with_intervals(found, settings.energy_column)
-    named, every = ids_of(path, trial)
-    counted, without, what = meters_of(trial, meter_list)
-    lately, of_last_days = without_last(trial, meter_list, export["time_zone"], last_days)
-    if not lately:
-        odd += not_there(trial, named | begun.named if every else None, meter_list)
-    odd += doubtful_ids(named, meter_list)
-    odd += remarks(trial, export["time_zone"], begun)
-    if unread and meter_list is not None:
-        odd.append(f"{len(unread):,} of {files:,} files cannot be read, and nothing in them counts: {unread[0]}")
-    elif unread:
-        found = [*unread[:1], *found]
-    wrong_offset = _wrong_offset(path, by_itself, settings)
-    if wrong_offset is None:
-        odd += _other_stamps(by_itself, trial, export["time_zone"])
-    elif meter_list is None:
-        found = [*found, wrong_offset]
-    else:
-        odd.append(str(wrong_offset))
-    plausible, said = implausible(trial, plausible_power_kw)
-    odd += [said] if said else []
+    plausible, not_plausible = implausible(trial, plausible_power_kw)
+    of_meters = _Meters(path, trial, plausible, begun, meter_list, zone, last_days)
+    odd += of_meters.remarks()
+    odd += remarks(trial, zone, begun)
+    against = [_wrong_offset(path, by_itself, settings)]
+    if against[0] is None:
+        odd += _other_stamps(by_itself, trial, zone)
+    odd += [not_plausible] if not_plausible else []
     if scale is not None:
         lost = (
             feed_in_lost(plausible, scale),
@@ -134,44 +119,106 @@ def looked_at(
             large_use(plausible, scale, most_daily_kwh),
         )
         odd += [words for words in lost if words]
-    other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
-    known = trial.known.any() or counted > without or not other_days
-    if not known:
-        odd.append("the first rows lie outside these days: only the whole export shows which meters have readings")
+    against.append(_all_left_out(path, trial, most_missing))
+    if against[-1] is None:
+        odd += of_meters.left_out(most_missing)
+    against = [error for error in against if error is not None]
+    if meter_list is not None:
+        odd += map(str, against)
     else:
-        if without and (trial.whole or not lately):
-            odd.append(f"of {counted:,} {what}, {have(without)} no reading that counts{worth(without, counted)}")
-        if lately > (without if trial.whole else 0):
-            odd.append(of_last_days)
-        odd += seldom_read(plausible, meter_list, export["time_zone"], last_days)
-    if known and (without or lately):
-        odd += written_otherwise(path, trial, named, meter_list)
-    missing = np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
-    some, least = (
-        int(((missing > most_missing) & (missing < 1)).sum()),
-        f"{1 - most_missing:.0%} of the readings of these days",
-    )
-    if len(missing) and (missing > most_missing).all():
-        hint = "name days on which most meters were read, or see quality.max_missing_share"
-        empty = InputError(
-            f"no meter has {least}: a study would leave all of them out",
-            file=path,
-            field="export.first_day",
-            hint=hint,
-        )
-        found, odd = (found, [*odd, str(empty)]) if meter_list is not None else ([*found, empty], odd)
-    elif some:
-        them = "it" if some == 1 else "them"
-        odd.append(f"of {counted:,} {what}, {have(some)} fewer than {least}, and a study leaves {them} out")
-    if settings.has_other_columns and (without or many_contradict(trial)):
+        found = [*begun.unread[:1], *found, *against]
+    if settings.has_other_columns and (of_meters.without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
-    meters = f"{begun.of:,} files; " if begun.of > 1 else ""
-    meters += f"{counted:,} {what}" + (f", {counted - without:,} of them with readings" if known else "")
-    if meter_list is not None and counted > without and (unlisted := len(named - meter_list.circuit_of.keys())):
-        where = "the export" if every else f"the {trial.part}"
-        meters += f"; {unlisted:,} of {len(named):,} meters in {where} {is_or_are(unlisted)} not on the list"
-    coverage = _coverage_of_first(trial, export["time_zone"]) if known else ""
-    return Look(found, odd, meters, counted > without or not known, coverage)
+    coverage = _coverage_of_first(trial, zone) if of_meters.known else ""
+    return Look(
+        found, odd, of_meters.described(), of_meters.counted > of_meters.without or not of_meters.known, coverage
+    )
+
+
+def _not_read(path, trial: Trial, begun: Beginnings) -> Iterator[str]:
+    """Say what of an export with a public list of meters counts as missing, where a study without one would end."""
+    refused, unread = first_refusal(path, trial), begun.unread
+    yield from (f"counted as missing: {error}" for error in refused)
+    named = {str(error.file) for error in refused if error.row is None} | {str(error.file) for error in unread}
+    yield from not_to_their_end(path, trial, named)
+    if unread:
+        yield (
+            f"{len(unread):,} of {len(begun.files):,} files cannot be read, and nothing in them counts: {unread[0]}"
+        )
+
+
+class _Meters:
+    """The meters whose readings count: all of the export, or those on the public list."""
+
+    def __init__(self, path, trial: Trial, plausible: Trial, begun: Beginnings, meter_list, zone: str, last_days):
+        self._path, self._trial, self._plausible, self._begun = path, trial, plausible, begun
+        self._list, self._zone, self._last_days = meter_list, zone, last_days
+        self._named, self._every = ids_of(path, trial)
+        self.counted, self.without, self._what = meters_of(trial, meter_list)
+        self._lately, self._of_last_days = without_last(trial, meter_list, zone, last_days)
+        other_days = 2 * trial.counts[STAMP_OUTSIDE_PERIOD] > trial.counts.sum()
+        self.known = trial.known.any() or self.counted > self.without or not other_days
+
+    def described(self) -> str:
+        """Say how many there are, and of how many there are readings."""
+        said = f"{self._begun.of:,} files; " if self._begun.of > 1 else ""
+        said += f"{self.counted:,} {self._what}"
+        said += f", {self.counted - self.without:,} of them with readings" if self.known else ""
+        unlisted = 0 if self._list is None else len(self._named - self._list.circuit_of.keys())
+        if unlisted and self.counted > self.without:
+            where = "the export" if self._every else f"the {self._trial.part}"
+            said += f"; {unlisted:,} of {len(self._named):,} meters in {where} {is_or_are(unlisted)} not on the list"
+        return said
+
+    def remarks(self) -> Iterator[str]:
+        """Say which ids look wrong, and which meters lack readings."""
+        trial, without, lately = self._trial, self.without, self._lately
+        if not lately:
+            yield from not_there(trial, self._named | self._begun.named if self._every else None, self._list)
+        yield from doubtful_ids(self._named, self._list)
+        if not self.known:
+            yield "the first rows lie outside these days: only the whole export shows which meters have readings"
+            return
+        if without and (trial.whole or not lately):
+            yield (
+                f"of {self.counted:,} {self._what}, {have(without)} no reading that "
+                f"counts{worth(without, self.counted)}"
+            )
+        if lately > (without if trial.whole else 0):
+            yield self._of_last_days
+        yield from seldom_read(self._plausible, self._list, self._zone, self._last_days)
+        if without or lately:
+            yield from written_otherwise(self._path, trial, self._named, self._list)
+
+    def left_out(self, most_missing: float) -> Iterator[str]:
+        """Say how many have some readings, but too few for a study."""
+        missing = _missing(self._trial)
+        if some := int(((missing > most_missing) & (missing < 1)).sum()):
+            them = "it" if some == 1 else "them"
+            few = f"{have(some)} fewer than {_least(most_missing)}"
+            yield f"of {self.counted:,} {self._what}, {few}, and a study leaves {them} out"
+
+
+def _missing(trial: Trial) -> np.ndarray:
+    """Return the share of readings that each meter lacks, of an export that was read to its end."""
+    return np.isnan(trial.energy_kwh).mean(axis=1) if trial.whole else np.zeros(0)
+
+
+def _least(most_missing: float) -> str:
+    return f"{1 - most_missing:.0%} of the readings of these days"
+
+
+def _all_left_out(path, trial: Trial, most_missing: float) -> InputError | None:
+    """Return the error if a study would leave out every meter."""
+    missing = _missing(trial)
+    if not len(missing) or not (missing > most_missing).all():
+        return None
+    return InputError(
+        f"no meter has {_least(most_missing)}: a study would leave all of them out",
+        file=path,
+        field="export.first_day",
+        hint="name days on which most meters were read, or see quality.max_missing_share",
+    )
 
 
 def _coverage_of_first(trial: Trial, zone: str) -> str:
