@@ -496,6 +496,7 @@ HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01)
 MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01)
 # Factors with a likelihood this much smaller than that of the best, as a logarithm, count for nothing.
 NEGLIGIBLE_LOG = 35.0
+_NUMBERS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -521,8 +522,12 @@ def posterior(
     ``mean_std`` (K,) are s and b of the public distribution.
     """
     found = []
-    for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):
-        found.append(conditional(seen, count, variance_factor, s * household_std, b * mean_std))
+    factors = np.array([*product(HOUSEHOLD_FACTORS, MEAN_FACTORS)])[..., None, None]
+    # Of few feeders many factors at once: their arrays are so small that calls would take longest.
+    at_once = max(1, _NUMBERS_AT_ONCE // max(seen.feeders.size, 1))
+    for begin in range(0, len(factors), at_once):
+        s, b = factors[begin : begin + at_once].swapaxes(0, 1)
+        found += zip(*conditional(seen, count, variance_factor, s * household_std, b * mean_std), strict=True)
         best = max(log_likelihood for log_likelihood, _, _ in found)
         # Of thousands of feeders hardly any two factors are left, and no memory is needed for the others.
         found = [one for one in found if one[0] > best - NEGLIGIBLE_LOG]
@@ -537,34 +542,42 @@ def posterior(
 
 def conditional(
     seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the log-likelihood of the noisy sums, up to a constant, and mean and variance (F, K) of the exact ones.
 
-    The factors are given. First the feeders: theta by generalised least squares, which leaves a covariance of a
-    diagonal and one outer product. Then the sum of all of them, as one Kalman update.
+    The factors are given, in ``household_std`` and ``mean_std`` (K,), or of several at once in (..., 1, K). First the
+    feeders: theta by generalised least squares, which leaves a covariance of a diagonal and one outer product. Then
+    the sum of all of them, as one Kalman update.
     """
+
+    def over_feeders(terms: np.ndarray) -> np.ndarray:
+        return terms.sum(axis=-2, keepdims=True)
+
+    def over_all(terms: np.ndarray) -> np.ndarray:
+        return terms.reshape(*terms.shape[:-2], -1).sum(axis=-1)
+
     n, y = np.asarray(count, float)[:, None], seen.feeders
     sampling = np.asarray(variance_factor)[:, None] * household_std**2
     left = 1 / (1 + sampling * seen.precision)
     own_precision = seen.precision * left
-    from_feeders = (n**2 * own_precision).sum(axis=0)
+    from_feeders = over_feeders(n**2 * own_precision)
     theta_variance = 1 / (from_feeders + 1 / mean_std**2)
-    pulled = (n * y * own_precision).sum(axis=0)
+    pulled = over_feeders(n * y * own_precision)
     theta = theta_variance * pulled
     mean = left * n * theta + (1 - left) * y
     alone, along = sampling * left, n * left
-    with_all = alone + along * theta_variance * along.sum(axis=0)
+    with_all = alone + along * theta_variance * over_feeders(along)
     variance = alone + along**2 * theta_variance
-    all_variance = with_all.sum(axis=0) + seen.all_variance
-    surprise = seen.all_meters - mean.sum(axis=0)
+    all_variance = over_feeders(with_all) + seen.all_variance
+    surprise = seen.all_meters - over_feeders(mean)
     log_likelihood = 0.5 * (
-        np.log(left).sum()
-        - np.log1p(mean_std**2 * from_feeders).sum()
-        - (y**2 * own_precision).sum()
-        + (theta * pulled).sum()
-        - (np.log(all_variance) + surprise**2 / all_variance).sum()
+        over_all(np.log(left))
+        - over_all(np.log1p(mean_std**2 * from_feeders))
+        - over_all(y**2 * own_precision)
+        + over_all(theta * pulled)
+        - over_all(np.log(all_variance) + surprise**2 / all_variance)
     )
-    return float(log_likelihood), mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
+    return log_likelihood, mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
 
 
 WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")

@@ -235,6 +235,13 @@ def test_scales_are_integrated_over_their_grid(seen):
     assert ours[1] == pytest.approx(variance.T, rel=1e-8, abs=1e-12)
 
 
+def test_scales_taken_one_by_one_give_the_same_to_the_bit(seen, monkeypatch):
+    at_once = posterior(seen, COUNT, SPREAD, HOUSEHOLD, MEAN)
+    monkeypatch.setattr(rules, "_NUMBERS_AT_ONCE", 1)
+    for one, other in zip(at_once, posterior(seen, COUNT, SPREAD, HOUSEHOLD, MEAN), strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_exact_measurements_are_kept_and_worthless_ones_ignored(seen):
     some = COUNT > 0
     exact = Observed(seen.feeders, np.array([1e12, 1e12]), seen.feeders[some].sum(axis=0), np.full(2, 1e-12))
