@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from operator import itemgetter
 from zoneinfo import ZoneInfo
@@ -130,6 +130,11 @@ class FeederPublic:
         check(self, constraints)
 
     @property
+    def meters(self) -> int:
+        """N, meters of the list."""
+        return len(self.feeder)
+
+    @property
     def intervals(self) -> int:
         """T, intervals of the window."""
         return self.days * self.intervals_per_day
@@ -157,7 +162,7 @@ class FeederPublic:
         if self.grid == 0:
             return self.delta
         entries = (self.feeders + 1) * (self.intervals + 1)
-        return delta_beside_the_grid(self.epsilon, self.delta, entries, len(self.feeder))
+        return delta_beside_the_grid(self.epsilon, self.delta, entries, self.meters)
 
 
 @dataclass(frozen=True)
@@ -256,7 +261,7 @@ class Distribution:
     number: np.ndarray
 
 
-def public_distribution(public: FeederPublic) -> Distribution:
+def public_distribution(public: FeederPublic | Typical) -> Distribution:
     """Return the distribution of the coefficients: the level, then what the mean of all meters is least known of."""
     h = np.arange(public.intervals_per_day)
     j = np.arange(public.days)[:, None]
@@ -332,22 +337,12 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     """
     mu = gaussian.mu_for(public.epsilon, public.delta_of_curve)
     distribution = public_distribution(public)
-    shares = np.array(COMMON_SHARES)
-    common_std, own_std = 1 / (mu * np.sqrt(shares)), 1 / (mu * np.sqrt(1 - shares))
-    found = []
-    for limit in LEVEL_LIMITS:
-        choices = _choices(public.intervals, limit)
-        of_count = [choices[choices.coefficients == k] for k in np.unique(choices.coefficients)]
-        alone = [predicted_error(public, distribution, (c, common_std[:, None]), None) for c in of_count]
-        for number, at in enumerate(np.concatenate(alone, axis=1).argmin(axis=1)):
-            common = choices[at]
-            narrower = choices[choices.coefficients <= common.coefficients]
-            both = (common, common_std[number]), (narrower, own_std[number])
-            errors = predicted_error(public, distribution, *both)
-            found.append((errors.min(), number, common, narrower[errors.argmin()]))
-    error, number, common, own = min(found, key=itemgetter(0))
-    share, k = COMMON_SHARES[number], common.coefficients
-    measured = (common, common_std[number]), (own, own_std[number])
+    share, common, own = best_choices(
+        mu, Typical(public.meters, public.feeders, public.intervals_per_day, public.days, public.averaged_days)
+    )
+    k = common.coefficients
+    measured = (common, 1 / (mu * math.sqrt(share))), (own, 1 / (mu * math.sqrt(1 - share)))
+    error = predicted_error(public, distribution, *measured)
     errors = predicted_error(public, distribution, *measured, meters=public.listed)
     return FeederPlan(
         mu=mu,
@@ -365,6 +360,42 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     )
 
 
+@dataclass(frozen=True)
+class Typical:
+    """What the best choices follow from beside mu; in typical energies, as twice the energy has twice the error."""
+
+    meters: int
+    feeders: int
+    intervals_per_day: int
+    days: int
+    averaged_days: int
+
+    @property
+    def unit_kwh(self) -> float:
+        return math.sqrt(self.days / self.intervals_per_day)
+
+
+# Whoever plans a release asks for the same again and again: of the release, of others beside it, of any energy.
+@lru_cache(1024)
+def best_choices(mu: float, typical: Typical) -> tuple[float, Choice, Choice]:
+    """Return the share of mu^2 of the sum over all meters, and what is measured of it and of the sums of feeders."""
+    distribution = public_distribution(typical)
+    shares = np.array(COMMON_SHARES)
+    common_std, own_std = 1 / (mu * np.sqrt(shares)), 1 / (mu * np.sqrt(1 - shares))
+    found = []
+    for limit in LEVEL_LIMITS:
+        choices = _choices(typical.days * typical.intervals_per_day, limit)
+        of_count = [choices[choices.coefficients == k] for k in np.unique(choices.coefficients)]
+        alone = [predicted_error(typical, distribution, (c, common_std[:, None]), None) for c in of_count]
+        for number, at in enumerate(np.concatenate(alone, axis=1).argmin(axis=1)):
+            common = choices[at]
+            narrower = choices[choices.coefficients <= common.coefficients]
+            both = (common, common_std[number]), (narrower, own_std[number])
+            errors = predicted_error(typical, distribution, *both)
+            found.append((errors.min(), COMMON_SHARES[number], common, narrower[errors.argmin()]))
+    return min(found, key=itemgetter(0))[1:]
+
+
 def _rows(public: FeederPublic, number: np.ndarray) -> np.ndarray:
     """Return cosines across the days times cosines within the day, (K, T), by their numbers."""
     j, h = np.divmod(number, public.intervals_per_day)
@@ -378,7 +409,7 @@ def _measurement(
     measured = public.count == "measured"
     reach = rounded(1.0, choice.coefficients + measured, public.grid)
     step = NoisyQuery(name, reach, reach / mu)
-    check_grid(step, len(public.feeder) * (1 + public.grid), public.grid)
+    check_grid(step, public.meters * (1 + public.grid), public.grid)
     weight = choice.weights(distribution.household, public.unit_kwh)
     return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
 
@@ -396,7 +427,7 @@ Measured = tuple[Choice, float]
 
 
 def predicted_error(
-    public: FeederPublic,
+    public: FeederPublic | Typical,
     distribution: Distribution,
     common: Measured,
     own: Measured | None,
@@ -412,7 +443,7 @@ def predicted_error(
     """
     choice, std = common
     k, feeders = np.max(choice.coefficients), public.feeders
-    mean_size = len(public.feeder) / feeders
+    mean_size = public.meters / feeders
     n = mean_size if meters is None else meters
     household, mean = distribution.household[:k], distribution.mean[:k]
     precision = np.zeros(k)
@@ -428,8 +459,9 @@ def predicted_error(
         return sampling * left, count * left, count**2 * precision * left, left
 
     alone, along, _, left = one = feeder_of(np.asarray(n)[..., None])
+    others = one if meters is None else feeder_of(mean_size)
     alone_of_all, along_of_all, from_feeders, _ = (
-        its_own + (feeders - 1) * other for its_own, other in zip(one, feeder_of(mean_size), strict=True)
+        its_own + (feeders - 1) * other for its_own, other in zip(one, others, strict=True)
     )
     theta_variance = 1 / (from_feeders + 1 / mean**2)
     with_all = alone + along * theta_variance * along_of_all
@@ -451,7 +483,7 @@ def guess_error_kwh(public: FeederPublic) -> float:
 
     Its level is taken to be right: somebody named the typical energy.
     """
-    n, distribution = len(public.feeder) / public.feeders, public_distribution(public)
+    n, distribution = public.meters / public.feeders, public_distribution(public)
     shape = distribution.mean[distribution.block != LEVEL]
     return math.sqrt(difference_kwh(public) ** 2 + n**2 * (shape**2).sum() / public.intervals)
 
@@ -459,7 +491,7 @@ def guess_error_kwh(public: FeederPublic) -> float:
 def difference_kwh(public: FeederPublic) -> float:
     """Return by how much feeders of mean size differ, a root mean square: the error of the exact mean of all meters
     for every meter."""
-    n = len(public.feeder) / public.feeders
+    n = public.meters / public.feeders
     return math.sqrt(spread(n) * (public_distribution(public).household ** 2).sum() / public.intervals)
 
 
@@ -496,6 +528,7 @@ HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01)
 MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01)
 # Factors with a likelihood this much smaller than that of the best, as a logarithm, count for nothing.
 NEGLIGIBLE_LOG = 35.0
+_NUMBERS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -521,8 +554,12 @@ def posterior(
     ``mean_std`` (K,) are s and b of the public distribution.
     """
     found = []
-    for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):
-        found.append(conditional(seen, count, variance_factor, s * household_std, b * mean_std))
+    factors = np.array([*product(HOUSEHOLD_FACTORS, MEAN_FACTORS)])[..., None, None]
+    # Of few feeders many factors at once: their arrays are so small that calls would take longest.
+    at_once = max(1, _NUMBERS_AT_ONCE // max(seen.feeders.size, 1))
+    for begin in range(0, len(factors), at_once):
+        s, b = factors[begin : begin + at_once].swapaxes(0, 1)
+        found += zip(*conditional(seen, count, variance_factor, s * household_std, b * mean_std), strict=True)
         best = max(log_likelihood for log_likelihood, _, _ in found)
         # Of thousands of feeders hardly any two factors are left, and no memory is needed for the others.
         found = [one for one in found if one[0] > best - NEGLIGIBLE_LOG]
@@ -537,34 +574,42 @@ def posterior(
 
 def conditional(
     seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the log-likelihood of the noisy sums, up to a constant, and mean and variance (F, K) of the exact ones.
 
-    The factors are given. First the feeders: theta by generalised least squares, which leaves a covariance of a
-    diagonal and one outer product. Then the sum of all of them, as one Kalman update.
+    The factors are given, in ``household_std`` and ``mean_std`` (K,), or of several at once in (..., 1, K). First the
+    feeders: theta by generalised least squares, which leaves a covariance of a diagonal and one outer product. Then
+    the sum of all of them, as one Kalman update.
     """
+
+    def over_feeders(terms: np.ndarray) -> np.ndarray:
+        return terms.sum(axis=-2, keepdims=True)
+
+    def over_all(terms: np.ndarray) -> np.ndarray:
+        return terms.reshape(*terms.shape[:-2], -1).sum(axis=-1)
+
     n, y = np.asarray(count, float)[:, None], seen.feeders
     sampling = np.asarray(variance_factor)[:, None] * household_std**2
     left = 1 / (1 + sampling * seen.precision)
     own_precision = seen.precision * left
-    from_feeders = (n**2 * own_precision).sum(axis=0)
+    from_feeders = over_feeders(n**2 * own_precision)
     theta_variance = 1 / (from_feeders + 1 / mean_std**2)
-    pulled = (n * y * own_precision).sum(axis=0)
+    pulled = over_feeders(n * y * own_precision)
     theta = theta_variance * pulled
     mean = left * n * theta + (1 - left) * y
     alone, along = sampling * left, n * left
-    with_all = alone + along * theta_variance * along.sum(axis=0)
+    with_all = alone + along * theta_variance * over_feeders(along)
     variance = alone + along**2 * theta_variance
-    all_variance = with_all.sum(axis=0) + seen.all_variance
-    surprise = seen.all_meters - mean.sum(axis=0)
+    all_variance = over_feeders(with_all) + seen.all_variance
+    surprise = seen.all_meters - over_feeders(mean)
     log_likelihood = 0.5 * (
-        np.log(left).sum()
-        - np.log1p(mean_std**2 * from_feeders).sum()
-        - (y**2 * own_precision).sum()
-        + (theta * pulled).sum()
-        - (np.log(all_variance) + surprise**2 / all_variance).sum()
+        over_all(np.log(left))
+        - over_all(np.log1p(mean_std**2 * from_feeders))
+        - over_all(y**2 * own_precision)
+        + over_all(theta * pulled)
+        - over_all(np.log(all_variance) + surprise**2 / all_variance)
     )
-    return float(log_likelihood), mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
+    return log_likelihood, mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
 
 
 WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")

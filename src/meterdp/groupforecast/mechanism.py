@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -316,7 +316,7 @@ class Levels:
         level, weight = self.points
         return np.maximum(level - bound[:, None], 0.0) @ weight
 
-    @property
+    @cached_property
     def _within(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return within_bins(LEVEL_EDGES, (LEVEL_ENDS[0], self.log_high))
 
@@ -338,18 +338,24 @@ def levels_of(noisy: np.ndarray, public: GroupPublic, query: NoisyQuery) -> Leve
     missing, prior = std / n, USABLE_STD
     share = (1 - noisy[-1] / n) * prior**2 + USABLE * missing**2
     count = n * float(np.clip(share / (prior**2 + missing**2), 0.5, 1.0))
-    location, spread = (
-        grid.ravel() for grid in np.meshgrid(np.arange(-2.5, 3.51, 0.1), np.arange(*LEVEL_STD, 0.1), indexing="ij")
-    )
     log_high = min(math.log(public.high_kwh / public.level_kwh), LEVEL_ENDS[1])
-    shapes = log_normal_bins(LEVEL_EDGES, location, spread)
-    # No level is beyond the bound.
-    shapes[:, np.digitize(log_high, LEVEL_EDGES) + 1 :] = 0.0
-    shapes /= shapes.sum(axis=1, keepdims=True)
+    location, shapes = level_prior(log_high)
     seen, noise = noisy[:-1] / count, (std / count) ** 2
     error = (LEVEL_BIN_ERROR * shapes) ** 2 + LEVEL_BIN_STD**2 + noise
     log = -0.5 * ((seen - shapes) ** 2 / error + np.log(error)).sum(axis=1) - 0.5 * (location / LEVEL_OFFSET_STD) ** 2
     return Levels(shapes, log, seen, noise, public.level_kwh, log_high, count)
+
+
+@lru_cache
+def level_prior(log_high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log medians (G,) of log-normal distributions of levels, and the probabilities of bins, (G, B)."""
+    location, spread = (
+        grid.ravel() for grid in np.meshgrid(np.arange(-2.5, 3.51, 0.1), np.arange(*LEVEL_STD, 0.1), indexing="ij")
+    )
+    shapes = log_normal_bins(LEVEL_EDGES, location, spread)
+    # No level is beyond the bound.
+    shapes[:, np.digitize(log_high, LEVEL_EDGES) + 1 :] = 0.0
+    return location, shapes / shapes.sum(axis=1, keepdims=True)
 
 
 def within_bins(edges: np.ndarray, ends: tuple[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

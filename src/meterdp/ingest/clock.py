@@ -51,7 +51,8 @@ class ClockChanges:
         return int(self.offset_us[np.searchsorted(self.utc_us, utc_us, side="right")])
 
 
-@lru_cache(maxsize=16)
+# To tell the zone of readings, all zones are looked at, each several times.
+@lru_cache(maxsize=1024)
 def clock_changes(time_zone: str, first_year: int = FIRST_YEAR, end_year: int = END_YEAR) -> ClockChanges:
     """Find every change of the offset of an IANA zone to the second, by bisection between instants that differ.
 

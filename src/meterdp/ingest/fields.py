@@ -391,7 +391,9 @@ class StampParser:
         elif some.size:
             # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
             # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
-            cut, next_day = ends_of_days([_FINE.sub(r"\1", texts[i]) for i in some], self._format)
+            stamps = (texts[i] for i in some)
+            fine = [_FINE.sub(r"\1", t) if "." in t or "," in t else t for t in stamps]
+            cut, next_day = ends_of_days(fine, self._format)
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True, cache=False)  # no word twice
             parsed_us = parsed.tz_localize(None).as_unit("us").asi8
             stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + DAY_US, parsed_us)

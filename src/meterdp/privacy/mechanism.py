@@ -167,6 +167,8 @@ def grouped_sums(y: np.ndarray, group: np.ndarray, groups: int, grid: float) -> 
     replace-one sensitivity. With a grid, a power of two, each row is rounded to its multiples first, and sums below
     2^53 steps are exact in any order (docs/proofs/safe_noise.md); plain sums, with a grid of 0, are for studies only.
     """
-    sums = np.zeros((groups, y.shape[1]))
-    np.add.at(sums, group, np.rint(y / grid) if grid > 0 else y)
+    width, rows = y.shape[1], np.rint(y / grid) if grid > 0 else y
+    # Row by row, as np.add.at, which takes five times as long for the same sums.
+    entry = group[:, None] * width + np.arange(width)
+    sums = np.bincount(entry.ravel(), rows.ravel(), groups * width).reshape(groups, width)
     return sums * grid if grid > 0 else sums

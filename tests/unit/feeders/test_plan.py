@@ -142,6 +142,17 @@ def test_many_choices_at_once_are_those_one_by_one():
         assert predicted_error(given, distribution, *pair(many)) == pytest.approx(expected, rel=1e-12)
 
 
+def test_twice_the_typical_energy_is_measured_alike_with_twice_the_error():
+    """So choices are searched once for any energy."""
+    one = calibrate(1.0, typical_daily_kwh=7.0).plan
+    searched = rules.best_choices.cache_info().misses
+    two = calibrate(1.0, typical_daily_kwh=14.0).plan
+    assert rules.best_choices.cache_info().misses == searched
+    assert two.error_kwh == pytest.approx(2 * one.error_kwh, rel=1e-12)
+    assert two.own.weight == pytest.approx(one.own.weight / 2, rel=1e-12)
+    assert two.common.step == one.common.step and two.level_limit == one.level_limit
+
+
 def test_more_budget_buys_more_coefficients_and_wider_limits():
     small, large = calibrate(0.2).plan, calibrate(200.0).plan
     assert len(small.common.weight) < len(large.common.weight) and small.level_limit <= large.level_limit
@@ -233,6 +244,13 @@ def test_scales_are_integrated_over_their_grid(seen):
     ours = posterior(seen, COUNT, SPREAD, HOUSEHOLD, MEAN)
     assert ours[0] == pytest.approx(mean.T, rel=1e-9, abs=1e-12)
     assert ours[1] == pytest.approx(variance.T, rel=1e-8, abs=1e-12)
+
+
+def test_scales_taken_one_by_one_give_the_same_to_the_bit(seen, monkeypatch):
+    at_once = posterior(seen, COUNT, SPREAD, HOUSEHOLD, MEAN)
+    monkeypatch.setattr(rules, "_NUMBERS_AT_ONCE", 1)
+    for one, other in zip(at_once, posterior(seen, COUNT, SPREAD, HOUSEHOLD, MEAN), strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_exact_measurements_are_kept_and_worthless_ones_ignored(seen):

@@ -10,7 +10,7 @@ from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Adjacency, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
-from meterdp.privacy.mechanism import NoisyQuery
+from meterdp.privacy.mechanism import NoisyQuery, grouped_sums
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
@@ -147,3 +147,15 @@ def test_every_release_gets_a_source_after_its_charge(ledger, monkeypatch):
     monkeypatch.setattr(module, "SafeNoise", Noted)
     release([part()], np.zeros((50, 2)), ledger, LIMIT)
     assert made == [[CHARGED]]
+
+
+@pytest.mark.parametrize("grid", [0.0, 2.0**-20])
+@pytest.mark.parametrize(("records", "width", "groups"), [(0, 3, 2), (7, 1, 3), (400, 30, 1), (400, 30, 5)])
+def test_sums_of_groups_are_added_up_record_by_record(records, width, groups, grid):
+    """Oracle: a loop over the records, to the bit."""
+    generator = np.random.default_rng(records)
+    y, group = generator.normal(size=(records, width)), generator.integers(0, groups, records)
+    expected = np.zeros((groups, width))
+    for row, at in zip(np.rint(y / grid) if grid else y, group, strict=True):
+        expected[at] += row
+    assert np.array_equal(grouped_sums(y, group, groups, grid), expected * grid if grid else expected)
