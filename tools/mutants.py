@@ -1158,8 +1158,8 @@ MUTANTS = (
     Mutant(
         "a leak: a traceback says what the error says",
         "src/meterdp/core/job.py",
-        "        print(without_message(error), file=sys.stderr, flush=True)\n",
-        "        traceback.print_exc(file=sys.stderr)\n",
+        "    print(without_message(error), file=sys.stderr, flush=True)\n",
+        "    traceback.print_exc(file=sys.stderr)\n",
         "tests/unit/core/test_job.py",
     ),
     Mutant(
@@ -1202,8 +1202,8 @@ MUTANTS = (
     Mutant(
         "the whole budget twice: feeder totals",
         f"{FEEDERS}/plan.py",
-        "mu * math.sqrt(1 - share))",
-        "mu)",
+        "own_mu = mu * math.sqrt(share), mu * math.sqrt(1 - share)",
+        "own_mu = mu * math.sqrt(share), mu",
         f"{UNIT_FEEDERS}::test_the_charge_is_what_epsilon_and_delta_allow",
     ),
     Mutant(

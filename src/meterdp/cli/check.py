@@ -196,7 +196,7 @@ def _plan(given: Mapping, schema: Mapping) -> float | None:
 
 def _of_list(path) -> Iterator[str]:
     """Say what the list of meters calls them, and which of its columns the report compares households by."""
-    from meterdp.consumption.study import MOST_ENTRIES, groups_of
+    from meterdp.consumption.study import groups_of, most_entries
     from meterdp.ingest.meter_list import METER_COLUMN, read_meter_list
 
     meter_list = read_meter_list(path)
@@ -210,7 +210,8 @@ def _of_list(path) -> Iterator[str]:
         yield f"The report compares groups of the list by {', '.join(sorted(groups))}."
     if others:
         names = ", ".join(sorted(others))
-        yield f"The report compares no groups by {names}: a column needs 2 to {MOST_ENTRIES} different entries."
+        most = most_entries(len(meter_list.meter_ids))
+        yield f"The report compares no groups by {names}: a column needs 2 to {most} different entries."
     yield from (f"To be checked: {one}" for one in meter_list.to_check)
 
 

@@ -39,8 +39,8 @@ EXAMPLES = 6
 # An example should have been read for the most part.
 READ = 0.8
 PEAK_SHARE = 0.01
-# A column of the list of meters with more entries, such as an address, makes no groups.
-MOST_ENTRIES = 10
+# A column of the list of meters with more entries makes no groups.
+_MOST_ENTRIES = 50
 # Of a kilowatt. The largest sum of a million households is far below 2^53.
 _MILLIWATTS = 1e6
 
@@ -162,12 +162,18 @@ def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
     return peaks[np.isfinite(peaks)]
 
 
+def most_entries(meters: int) -> int:
+    """Return how many entries a column of the list may have to make groups; an address has one for every meter."""
+    return min(_MOST_ENTRIES, meters // 2)
+
+
 def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequence[str]) -> dict[str, np.ndarray]:
     """Return what the columns of a list say of some meters, (N,) by column; of columns that make a few groups."""
     said = {
         column: np.array([of.get(meter) or "" for meter in meter_ids], dtype=str) for column, of in columns.items()
     }
-    return {column: of for column, of in said.items() if 1 < len({*of.tolist()} - {""}) <= MOST_ENTRIES}
+    most = most_entries(len(meter_ids))
+    return {column: of for column, of in said.items() if 1 < len({*of.tolist()} - {""}) <= most}
 
 
 def listed_of(columns: Mapping[str, Mapping[str, str | None]]) -> Counter[tuple[str, str]]:

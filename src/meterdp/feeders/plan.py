@@ -340,14 +340,14 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     share, common, own = best_choices(
         mu, Typical(public.meters, public.feeders, public.intervals_per_day, public.days, public.averaged_days)
     )
-    k = common.coefficients
-    measured = (common, 1 / (mu * math.sqrt(share))), (own, 1 / (mu * math.sqrt(1 - share)))
+    common_mu, own_mu = mu * math.sqrt(share), mu * math.sqrt(1 - share)
+    k, measured = common.coefficients, ((common, 1 / common_mu), (own, 1 / own_mu))
     error = predicted_error(public, distribution, *measured)
     errors = predicted_error(public, distribution, *measured, meters=public.listed)
     return FeederPlan(
         mu=mu,
-        common=_measurement("common", common, public, distribution, mu * math.sqrt(share)),
-        own=_measurement("feeders", own, public, distribution, mu * math.sqrt(1 - share)),
+        common=_measurement("common", common, public, distribution, common_mu),
+        own=_measurement("feeders", own, public, distribution, own_mu),
         level_limit=common.level_limit,
         basis=_rows(public, distribution.number[:k]),
         household_std=distribution.household[:k],

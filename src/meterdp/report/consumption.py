@@ -61,7 +61,7 @@ _DIFFERENT_SEASONS = 1.03
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
-_MOST_COLUMNS = 3
+_MOST_COLUMNS, _MOST_LINES = 3, 10
 _ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
 _HOURS = np.arange(0, 25, 6)
 _NET = "Energy is what homes draw less what they feed in. "
@@ -354,15 +354,20 @@ GRIDS = {"groups": groups_grid}
 )
 def use_of_groups(data: pd.DataFrame, output) -> None:
     """Draw the mean power of groups by hour of the day and, of enough months, their daily energy by month."""
-    columns = list(data["list_column"].unique())[:_MOST_COLUMNS]
+    entries = data.groupby("list_column", sort=False)["entry"].nunique()
+    columns = list(entries.sort_values(kind="stable").index[:_MOST_COLUMNS])
     with canvas(output, "When do groups of households use electricity?", 0.5 + 2.9 * max(len(columns), 1)) as drawing:
         by = ["hour_of_day_local"] + ["month_local"] * (data["month_local"].nunique() >= _FEWEST_MONTHS)
         grid = np.array(panels(drawing, len(by) * max(len(columns), 1), len(by))).reshape(-1, len(by))
         for column, row in zip(columns, grid, strict=False):
             of_column = data[data["list_column"] == column]
-            _hours_of_entries(row[0], column, _mean_of(of_column, by[0]))
+            name, shown = column, of_column["entry"].drop_duplicates()
+            if len(shown) > _MOST_LINES:
+                most = of_column.groupby("entry")["mean_kw"].mean().nlargest(_MOST_LINES).index
+                name, shown = f"{column} ({_MOST_LINES} that use most)", shown[shown.isin(most)]
+            _hours_of_entries(row[0], name, _mean_of(of_column, by[0])[shown])
             if len(by) == 2:
-                _months_of_entries(row[1], column, _mean_of(of_column, by[1]))
+                _months_of_entries(row[1], name, _mean_of(of_column, by[1])[shown])
             for axes in row:
                 axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
             handles = row[0].get_legend_handles_labels()

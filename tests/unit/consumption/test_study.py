@@ -117,7 +117,7 @@ def test_classes_are_told_at_the_peak_of_all(rows, long):
         assert row.mean_kw == pytest.approx(of_class[row.component].mean(), abs=MILLIWATT)
         assert row.at_peak_kw == pytest.approx(of_class[row.component][most].mean(), abs=MILLIWATT)
         days = long[long["component"] == row.component].groupby(["start", "day"])["kw"].mean().reset_index("day")
-        weekend = pd.to_datetime(days["day"]).dt.weekday >= 5
+        weekend = pd.to_datetime(days["day"]).dt.day_of_week >= 5
         expected = days["kw"][weekend].mean() / days["kw"][~weekend].mean()
         assert row.weekend_ratio == pytest.approx(expected, rel=1e-5)
     assert rows["class_load"]["component"].tolist() == [0, 1, 2]
@@ -165,6 +165,14 @@ def test_columns_with_one_or_many_entries_make_no_groups():
     }
     found = groups_of(columns, [*ids[:14], "not listed"])
     assert {column: of.tolist() for column, of in found.items()} == {"dwelling": ["house", "flat"] * 7 + [""]}
+
+
+@pytest.mark.parametrize(
+    ("meters", "entries", "makes"), [(24, 12, True), (24, 13, False), (200, 50, True), (200, 51, False)]
+)
+def test_a_column_makes_groups_of_two_meters_and_more_and_at_most_50(meters, entries, makes):
+    stations = {f"m{number}": f"station {number % entries}" for number in range(meters)}
+    assert ("station" in groups_of({"station": stations}, list(stations))) == makes
 
 
 def test_groups_share_no_household_and_peak_together(rows):

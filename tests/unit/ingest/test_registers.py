@@ -282,8 +282,8 @@ def test_an_entry_to_keep_that_no_row_has_is_told(tmp_path, capsys, keep, lackin
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"keep_rows": {"Status": keep}}}))
     main(["check", "--config", str(tmp_path / "my.yaml")])
     said = capsys.readouterr().out
-    assert ("no row that was looked at has" in said) == (lacking is not None)
-    assert lacking is None or f"has {lacking} in 'Status' (export.keep_rows)" in said
+    assert ("none of the first" in said) == (lacking is not None)
+    assert lacking is None or f"none of the first {len(frame):,} rows has {lacking} in 'Status'" in said
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,20 @@ def test_groups_are_drawn_by_month_only_where_months_make_a_line(draw, months):
     assert titles == [f"{column}: {kind}" for column in ("dwelling", "tariff") for kind in kinds]
 
 
+def test_of_many_groups_those_that_use_most_are_drawn_below_columns_with_few(draw):
+    few = made_up.group_profiles()
+    parts = [
+        few[few["entry"] == "flat"].assign(
+            list_column="feeder", entry=f"F{n}", mean_kw=lambda of, n=n: of["mean_kw"] + n
+        )
+        for n in range(12)
+    ]
+    above, below = axes_of(draw(use_of_groups, pd.concat([*parts, few]).query("month_local == 1")))
+    assert above.get_title("left") == "dwelling: at what hour?" and len(above.lines) == 2
+    assert below.get_title("left") == "feeder (10 that use most): at what hour?"
+    assert [line.get_label() for line in below.lines] == [f"F{n}" for n in range(2, 12)]
+
+
 def test_the_registries_are_read_without_importing_matplotlib():
     code = (
         "import sys; import meterdp.report.registry, meterdp.report.page, meterdp_papers.registry; "

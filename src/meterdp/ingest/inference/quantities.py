@@ -100,13 +100,18 @@ class Kept:
     to_check: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
     lacking: dict[str, list[str]] = field(default_factory=dict)  # entries to keep that no row has, by column
+    row_count: int = 0  # of so many rows, the first of files
     registers: dict[str, set[str]] = field(default_factory=dict)  # entries of columns of which some are chosen here
 
     @property
     def remarks(self) -> list[str]:
         """What is odd, whatever the settings are."""
         lacking = ((name, ", ".join(map(repr, entries))) for name, entries in self.lacking.items() if entries)
-        words = (f"no row that was looked at has {those} in '{name}' (export.keep_rows)" for name, those in lacking)
+        words = (
+            f"none of the first {self.row_count:,} rows has {those} in '{name}' (export.keep_rows): right if it "
+            "is rare, wrong if it is misspelt"
+            for name, those in lacking
+        )
         return [*self.not_measured, *words]
 
     @property
@@ -131,6 +136,7 @@ class Kept:
             name: [entry for entry in entries if entry in other.lacking.get(name, ())]
             for name, entries in self.lacking.items()
         }
+        self.row_count += other.row_count
         for name, entries in other.registers.items():
             self.registers[name] = entries | self.registers.get(name, set())
 
@@ -141,7 +147,7 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
     A column of units tells energy from what is none, and ``given`` may name entries to keep. Raises ``InputError``
     where no entry, or more than one, surely means the consumption.
     """
-    rows, out = rows.kept(), Kept()
+    rows, out = rows.kept(), Kept(row_count=len(rows.energy.entries))
     unit = _unit_column(rows.others)
     if unit is not None:
         out.settings["unit_column"] = unit.name

@@ -2,7 +2,8 @@
 
 # Of meters, the nearer ones first: the point of supply keeps its id when the device is replaced.
 POINT = (
-    r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
+    r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|zählpunkt|zaehlpunkt|marktlok|\bmalo|\bmelo"
+    r"|målepunkt|malepunkt|anläggning|cups"
     r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
 )
 METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|medidor|contatore|licznik"
