@@ -364,7 +364,7 @@ def use_of_groups(data: pd.DataFrame, output) -> None:
             name, shown = column, of_column["entry"].drop_duplicates()
             if len(shown) > _MOST_LINES:
                 most = of_column.groupby("entry")["mean_kw"].mean().nlargest(_MOST_LINES).index
-                name, shown = f"{column} ({_MOST_LINES} that use most)", shown[shown.isin(most)]
+                name, shown = f"{column}, top {_MOST_LINES}", shown[shown.isin(most)]
             _hours_of_entries(row[0], name, _mean_of(of_column, by[0])[shown])
             if len(by) == 2:
                 _months_of_entries(row[1], name, _mean_of(of_column, by[1])[shown])

@@ -76,7 +76,7 @@ def test_of_many_groups_those_that_use_most_are_drawn_below_columns_with_few(dra
     ]
     above, below = axes_of(draw(use_of_groups, pd.concat([*parts, few]).query("month_local == 1")))
     assert above.get_title("left") == "dwelling: at what hour?" and len(above.lines) == 2
-    assert below.get_title("left") == "feeder (10 that use most): at what hour?"
+    assert below.get_title("left") == "feeder, top 10: at what hour?"
     assert [line.get_label() for line in below.lines] == [f"F{n}" for n in range(2, 12)]
 
 
