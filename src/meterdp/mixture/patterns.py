@@ -16,8 +16,9 @@ import numpy as np
 
 # Energy over that of the average customer, up to which a class is called so.
 LEVELS = ((0.5, "low use"), (1.5, "medium use"), (4.0, "high use"), (np.inf, "very high use"))
-# Largest hour over the mean of all hours: below no peak is named, from SHARP on it is a sharp one.
-FLAT, SHARP = 1.15, 1.75
+# Largest hour over the mean of all hours: below no peak is named, from SHARP on it is a sharp one, unless so many
+# hours in a row are nearly as high, as in a shop.
+FLAT, SHARP, PLATEAU_HOURS = 1.15, 1.75, 5
 # A dip: the least hour is below this share of the mean, while use is near its largest hour before and after.
 DIP, NEAR = 0.5, 0.75
 # A class with fewer than this many records per dimension has no covariance worth the name.
@@ -67,6 +68,9 @@ def _shape(profile: np.ndarray, hours_local: Sequence[int]) -> str:
         return f"falling from {_clock(hours_local[0])}"
     if peak == len(profile) - 1 and not whole_day:
         return f"rising until {_clock(hours_local[-1] + 1)}"
+    high = np.flatnonzero(profile > NEAR * largest)
+    if largest >= SHARP * mean and PLATEAU_HOURS <= len(high) == high[-1] - high[0] + 1:
+        return f"mostly from {_clock(hours_local[high[0]])} to {_clock(hours_local[high[-1]] + 1)}"
     hour = hours_local[peak]
     part = next(name for end, name in _PARTS if hour < end)
     return f"{'sharp ' if largest >= SHARP * mean else ''}{part} peak {_clock(hour)}"

@@ -346,7 +346,10 @@ GRIDS = {"groups": groups_grid}
     GROUP_PROFILES,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="Where lines cross, groups also differ in when they use energy.",
+    look_for=(
+        "Where lines cross, groups also differ in when they use energy. The top 10 are those that use most for each "
+        "household."
+    ),
     alternative=(
         "Mean power by hour of the day, and of three months or more daily energy by month, a line for each group of "
         "households."

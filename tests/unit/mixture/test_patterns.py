@@ -36,6 +36,8 @@ def name_of(profile, hours, energy=1.0) -> str:
     [
         (bump(12, 7, 1.0), NOON_ON, "evening peak 19:00"),
         (np.where(np.arange(12) == 7, 5.0, 1.0), NOON_ON, "sharp evening peak 19:00"),
+        (np.r_[np.ones(8), np.full(9, 5.0), np.ones(7)], DAY, "mostly from 08:00 to 17:00"),
+        (np.r_[np.ones(8), np.full(4, 5.0), np.ones(12)], DAY, "sharp morning peak 08:00"),
         (bump(24, 7, 1.0), DAY, "morning peak 07:00"),
         (bump(24, 12, 1.0), DAY, "midday peak 12:00"),
         (bump(24, 15, 1.0), DAY, "afternoon peak 15:00"),
