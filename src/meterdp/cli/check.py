@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,14 +79,17 @@ def _compare(arguments: argparse.Namespace) -> int:
     given, schema = configurations(arguments.config, arguments.export)
     path = (given.get("export") or {}).get("path")
     most_daily_kwh = _plan(given, schema) if arguments.unless_read is None else None
-    if path is None or _is_read(arguments, path):  # a simulated export is what it is
-        if arguments.unless_read is None:
-            print("No export is named, so one will be simulated: a study can run.")
+    if path is not None and _is_read(arguments, path):
         return 0
+    config, problems = looked_through(given, schema, " + ".join(map(str, arguments.config)))
+    if path is None:  # a simulated export is what it is
+        if problems:
+            _print_refusals(problems)
+        elif arguments.unless_read is None:
+            print("No export is named, so one will be simulated: a study can run.")
+        return int(bool(problems))
     from meterdp.ingest.inference.look import Look, looked_at
 
-    source = " + ".join(map(str, arguments.config))
-    config, problems = looked_through(given, schema, source)
     export, look, odd, listed = config["export"], None, [], False
     proposed = any(_is_of_layout(problem, given["export"]) for problem in problems)
     # A zone that exists is that of the homes, also where the stamps are in another.
@@ -105,7 +108,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             of_export = any(str(error.file) != export["meters"] for error in look.findings)
             problems, proposed, odd = [*problems, *look.findings], of_export, look.odd
     if problems:
-        print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
+        _print_refusals(problems)
     elif arguments.unless_read is None:
         if look.coverage:
             print(f"{look.coverage[0].upper()}{look.coverage[1:]}.")
@@ -124,6 +127,10 @@ def _compare(arguments: argparse.Namespace) -> int:
     elif arguments.write is not None:
         print(f"Nothing is written to {arguments.write}: the settings need no other configuration.")
     return int(bool(problems))
+
+
+def _print_refusals(problems: Iterable[InputError]) -> None:
+    print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
 
 
 def _scale(config: Mapping, problems: list[InputError]) -> LogScale | None:

@@ -163,8 +163,8 @@ def _peaks(total: np.ndarray, count: np.ndarray, size: int) -> np.ndarray:
 
 
 def most_entries(meters: int) -> int:
-    """Return how many entries a column of the list may have to make groups; an address has one for every meter."""
-    return min(_MOST_ENTRIES, meters // 2)
+    """Return how many entries a column of a list may have to make groups; an address has one for every meter."""
+    return max(10, min(_MOST_ENTRIES, meters // 2))
 
 
 def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequence[str]) -> dict[str, np.ndarray]:
@@ -172,8 +172,8 @@ def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequen
     said = {
         column: np.array([of.get(meter) or "" for meter in meter_ids], dtype=str) for column, of in columns.items()
     }
-    most = most_entries(len(meter_ids))
-    return {column: of for column, of in said.items() if 1 < len({*of.tolist()} - {""}) <= most}
+    few = {c for c, of in columns.items() if len({*of.values()} - {None, ""}) <= most_entries(len(of))}
+    return {column: of for column, of in said.items() if column in few and len({*of.tolist()} - {""}) > 1}
 
 
 def listed_of(columns: Mapping[str, Mapping[str, str | None]]) -> Counter[tuple[str, str]]:

@@ -42,7 +42,7 @@ REMOVED = {
     "quality.coarse_hours": "it is 24 (docs/data_quality.md)",
     "quality.gap_intervals": "it is 4 (docs/data_quality.md)",
     "quality.policies": "quality.repair lists the kinds of readings to repair",
-    "quality.refuse": "`meterdp check` and the report say which kinds of faulty readings there are",
+    "quality.refuse": "study/quality_summary.parquet counts faulty readings by kind",
     "export.conflicting_rows: refuse": "the last row counts, or write missing",
     "profiles.max_floor_share": "half of the hours may be at the lower bound",
     "profiles.seasonal": "the season is the rolling mean; reproductions have their paper's",

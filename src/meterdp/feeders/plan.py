@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property, lru_cache
 from itertools import product
-from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -387,13 +386,19 @@ def best_choices(mu: float, typical: Typical) -> tuple[float, Choice, Choice]:
         choices = _choices(typical.days * typical.intervals_per_day, limit)
         of_count = [choices[choices.coefficients == k] for k in np.unique(choices.coefficients)]
         alone = [predicted_error(typical, distribution, (c, common_std[:, None]), None) for c in of_count]
-        for number, at in enumerate(np.concatenate(alone, axis=1).argmin(axis=1)):
+        for number, at in enumerate(_first_least(np.concatenate(alone, axis=1))):
             common = choices[at]
             narrower = choices[choices.coefficients <= common.coefficients]
             both = (common, common_std[number]), (narrower, own_std[number])
             errors = predicted_error(typical, distribution, *both)
-            found.append((errors.min(), COMMON_SHARES[number], common, narrower[errors.argmin()]))
-    return min(found, key=itemgetter(0))[1:]
+            best = _first_least(errors)
+            found.append((errors[best], COMMON_SHARES[number], common, narrower[best]))
+    return found[_first_least(np.array([error for error, *_ in found]))][1:]
+
+
+def _first_least(errors: np.ndarray) -> np.ndarray:
+    """Return where the last axis first has its least value, but for rounding, which must not choose a plan."""
+    return (errors <= (1 + 1e-9) * errors.min(axis=-1, keepdims=True)).argmax(axis=-1)
 
 
 def _rows(public: FeederPublic, number: np.ndarray) -> np.ndarray:

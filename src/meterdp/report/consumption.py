@@ -61,7 +61,7 @@ _DIFFERENT_SEASONS = 1.03
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
-_MOST_COLUMNS, _MOST_LINES = 3, 10
+_MOST_COLUMNS, _MOST_LINES, _LONGEST_LABEL = 3, 10, 24
 _ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
 _HOURS = np.arange(0, 25, 6)
 _NET = "Energy is what homes draw less what they feed in. "
@@ -347,8 +347,8 @@ GRIDS = {"groups": groups_grid}
     category=CONSUMPTION,
     may_be_empty=True,
     look_for=(
-        "Where lines cross, groups also differ in when they use energy. The top 10 are those that use most for each "
-        "household."
+        "Where lines cross, groups also differ in when they use energy. The columns with the fewest entries are "
+        "drawn; the top 10 are those that use most per household."
     ),
     alternative=(
         "Mean power by hour of the day, and of three months or more daily energy by month, a line for each group of "
@@ -395,8 +395,12 @@ def _months_of_entries(axes: Axes, column: str, kw: pd.DataFrame) -> None:
 
 def _lines_of_entries(axes: Axes, at: Sequence, values: pd.DataFrame, **style) -> None:
     for place, entry in enumerate(values):
-        line = {"color": _ENTRY_COLOURS[place % len(_ENTRY_COLOURS)], "label": entry}
+        line = {"color": _ENTRY_COLOURS[place % len(_ENTRY_COLOURS)], "label": _shortened(entry)}
         axes.plot(at, values[entry], linestyle="-" if place < len(_ENTRY_COLOURS) else "--", **line, **style)
+
+
+def _shortened(entry: str) -> str:
+    return entry if len(entry) <= _LONGEST_LABEL else f"{entry[: _LONGEST_LABEL - 1]}…"
 
 
 def _mean_of(data: pd.DataFrame, by: str) -> pd.DataFrame:

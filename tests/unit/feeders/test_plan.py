@@ -153,6 +153,17 @@ def test_twice_the_typical_energy_is_measured_alike_with_twice_the_error():
     assert two.common.step == one.common.step and two.level_limit == one.level_limit
 
 
+@pytest.mark.parametrize("meters", [50, 100, 400])
+def test_rounding_does_not_choose_a_plan(meters):
+    """With one feeder and one coefficient all shares are as good, so the last digit of mu must not matter."""
+    mu, found = 0.08, set()
+    for _ in range(20):
+        share, common, own = rules.best_choices.__wrapped__(mu, rules.Typical(meters, 1, 48, 7, 1))
+        found.add((share, common.coefficients, own.coefficients, common.level_limit))
+        mu = np.nextafter(mu, 1)
+    assert len(found) == 1
+
+
 def test_more_budget_buys_more_coefficients_and_wider_limits():
     small, large = calibrate(0.2).plan, calibrate(200.0).plan
     assert len(small.common.weight) < len(large.common.weight) and small.level_limit <= large.level_limit

@@ -892,6 +892,16 @@ def test_one_unit_is_said_of_one_column(tmp_path, capsys):
     assert "  in Wh;" in said and "the export says kWh" in said and "the unit is kWh" not in said
 
 
+def test_a_configuration_without_an_export_is_looked_through(tmp_path, capsys):
+    for settings, code, said in (
+        ({"seed": 1}, 0, "one will be simulated: a study can run"),
+        ({"quality": {"refuse": ["spike"]}}, 1, "'quality.refuse': is no longer a setting"),
+    ):
+        (tmp_path / "my.yaml").write_text(yaml.safe_dump(settings))
+        assert main(["check", "--config", str(tmp_path / "my.yaml")]) == code
+        assert said in capsys.readouterr().out
+
+
 def test_an_error_elsewhere_in_the_configuration_reprints_nothing(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     good = {"time_zone": ZONE, "interval_minutes": 30}
@@ -1035,7 +1045,7 @@ def test_check_says_which_column_of_the_list_names_the_meters_and_which_make_gro
     code, said = checked(tmp_path, capsys, path, export=settings | listed)
     assert code == 0 and "are in the column 'Zählpunkt' of the list." in said
     assert "The report compares groups of the list by Tarif." in said
-    assert "no groups by Straße: a column needs 2 to 6 different entries" in said
+    assert "no groups by Straße: a column needs 2 to 10 different entries" in said
 
 
 def by_hour(start: str, zone: str, columns: str, days: int = 40) -> pd.DataFrame:

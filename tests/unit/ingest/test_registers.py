@@ -273,17 +273,25 @@ def test_what_tells_rows_apart_is_looked_for_in_more_than_the_first_file(tmp_pat
 
 @pytest.mark.parametrize(
     ("keep", "lacking"),
-    [(["W", "E"], None), (["W", "Estimerat"], "'Estimerat'"), (["w"], "'w'"), (["E", "W", "x"], "'x'")],
+    [
+        (["W", "E"], None),
+        (["W", "E", "lost"], None),
+        (["W", "Estimerat"], "'Estimerat'"),
+        (["w"], "'w'"),
+        (["E", "W", "x"], "'x'"),
+    ],
 )
 def test_an_entry_to_keep_that_no_row_has_is_told(tmp_path, capsys, keep, lacking):
     frame = plain(readings(days=14))
-    frame.assign(Status=np.where(np.arange(len(frame)) % 9 == 3, "E", "W")).to_csv(tmp_path / "e.csv", index=False)
+    frame["Status"] = np.where(np.arange(len(frame)) % 9 == 3, "E", "W")
+    frame.loc[100, ["Status", "kwh"]] = "lost", None
+    frame.to_csv(tmp_path / "e.csv", index=False)
     export = {"path": str(tmp_path / "e.csv"), "time_zone": "Europe/London", "interval_minutes": 30}
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({"export": export | {"keep_rows": {"Status": keep}}}))
     main(["check", "--config", str(tmp_path / "my.yaml")])
     said = capsys.readouterr().out
-    assert ("none of the first" in said) == (lacking is not None)
-    assert lacking is None or f"none of the first {len(frame):,} rows has {lacking} in 'Status'" in said
+    assert ("rows that were looked at has" in said) == (lacking is not None)
+    assert lacking is None or f"none of the {len(frame):,} rows that were looked at has {lacking} in" in said
 
 
 @pytest.mark.parametrize(

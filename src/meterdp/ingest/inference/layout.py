@@ -18,6 +18,7 @@ from meterdp.ingest.findings import ONLY_RISES
 from meterdp.ingest.inference.quantities import SELDOM, Kept, Rows, kept_rows, parts_of
 from meterdp.ingest.inference.table import MISSING, Column, Table, best, has_digit, repeats
 from meterdp.ingest.inference.words import (
+    ALSO_POINT,
     CIRCUIT,
     COUNTER,
     END,
@@ -595,7 +596,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
     elif chosen.name != "meter_id":
         out.settings["meter_column"] = chosen.name
     # Of a customer the id may be called a code, as may the state of a reading.
-    others = [*named, *(c for c in columns if re.search(_CODE_OF_HOME, c.name, re.IGNORECASE) and not _changes(c))]
+    of_home = f"{_CODE_OF_HOME}|{ALSO_POINT}"
+    others = [*named, *(c for c in columns if re.search(of_home, c.name, re.IGNORECASE) and not _changes(c))]
     others = [c for c in others if c is not chosen and not re.search(PART_OF_METER, c.name, re.IGNORECASE)]
     other = next((c for c in sorted(others, key=lambda c: -len(c.tokens)) if len(c.tokens) > 1), None)
     if chosen is not None and other is not None:

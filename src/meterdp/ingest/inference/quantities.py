@@ -100,7 +100,7 @@ class Kept:
     to_check: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)  # what may be zero because it was not measured
     lacking: dict[str, list[str]] = field(default_factory=dict)  # entries to keep that no row has, by column
-    row_count: int = 0  # of so many rows, the first of files
+    row_count: int = 0  # of so many, the first rows of some files
     registers: dict[str, set[str]] = field(default_factory=dict)  # entries of columns of which some are chosen here
 
     @property
@@ -108,8 +108,8 @@ class Kept:
         """What is odd, whatever the settings are."""
         lacking = ((name, ", ".join(map(repr, entries))) for name, entries in self.lacking.items() if entries)
         words = (
-            f"none of the first {self.row_count:,} rows has {those} in '{name}' (export.keep_rows): right if it "
-            "is rare, wrong if it is misspelt"
+            f"none of the {self.row_count:,} rows that were looked at has {those} in '{name}' (export.keep_rows): "
+            "correct it if it is misspelt, leave it if it is rare"
             for name, those in lacking
         )
         return [*self.not_measured, *words]
@@ -147,6 +147,7 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
     A column of units tells energy from what is none, and ``given`` may name entries to keep. Raises ``InputError``
     where no entry, or more than one, surely means the consumption.
     """
+    present = {column.name: {*column.entries} for column in rows.others}
     rows, out = rows.kept(), Kept(row_count=len(rows.energy.entries))
     unit = _unit_column(rows.others)
     if unit is not None:
@@ -155,7 +156,7 @@ def kept_rows(path, rows: Rows, given: Mapping) -> Kept:
     keep = _wanted(given.get("keep_rows"))
     found = {column.name: column for column in rows.others if unit is None or column.name != unit.name}
     for name, entries in keep.items():
-        if name in found and (lacking := [e for e in entries if e not in found[name].entries]):
+        if name in found and (lacking := [e for e in entries if e not in present[name]]):
             out.lacking[name] = lacking
     keep = {name: entries for name, entries in keep.items() if name in found and {*entries} & {*found[name].entries}}
     for name, entries in keep.items():

@@ -2,10 +2,11 @@
 
 # Of meters, the nearer ones first: the point of supply keeps its id when the device is replaced.
 POINT = (
-    r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|zählpunkt|zaehlpunkt|marktlok|\bmalo|\bmelo"
-    r"|målepunkt|malepunkt|anläggning|cups"
+    r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
     r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
 )
+# Of a home, which a column of meters should not hide; too short to choose a column by.
+ALSO_POINT = r"(?<![^\W_])malo(?:[\W_]*(?:id|nr|nummer))?(?![^\W_])|marktlokation"
 METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|medidor|contatore|licznik"
 METER_NEXT = (
     r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
