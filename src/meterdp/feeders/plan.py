@@ -397,7 +397,7 @@ def best_choices(mu: float, typical: Typical) -> tuple[float, Choice, Choice]:
 
 
 def _first_least(errors: np.ndarray) -> np.ndarray:
-    """Return where the last axis first has its least value, but for rounding, which must not choose a plan."""
+    """Return where the last axis first is at its least; a difference of rounding must not choose a plan."""
     return (errors <= (1 + 1e-9) * errors.min(axis=-1, keepdims=True)).argmax(axis=-1)
 
 
