@@ -8,6 +8,7 @@ it is internal, never released.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ GROUPS = 20
 # Shares of the households of which quantiles are kept: enough for a histogram.
 SHARES = np.linspace(0, 1, 501)
 EXAMPLES = 6
-# An example should have been read for the most part.
+# Share that should have been read, of an example over the period and of a group when its load is highest.
 READ = 0.8
 PEAK_SHARE = 0.01
 # A column of the list of meters with more entries makes no groups.
@@ -80,7 +81,9 @@ class Consumption:
         for size in self.sizes:
             members += [order // size == group for group in range(min(len(order) // size, GROUPS))]
         self.entries = [
-            (column, entry) for column, said in self.said.items() for entry in sorted({*said.tolist()} - {""})
+            (column, entry)
+            for column, said in self.said.items()
+            for entry in sorted({*said.tolist()} - {""}, key=_by_numbers)
         ]
         members += [self.said[column] == entry for column, entry in self.entries]
         # Of all, of every class, of the groups of every size, and of every entry of the list, (G, N).
@@ -112,7 +115,16 @@ class Consumption:
     @property
     def entry_kw(self) -> np.ndarray:
         """The same of the households of every entry of the list."""
-        return self._mean_kw(slice(len(self._members) - len(self.entries), None))
+        return self._mean_kw(self._of_entries)
+
+    @property
+    def entry_count(self) -> np.ndarray:
+        """How many of these were read in every interval."""
+        return self._count[self._of_entries]
+
+    @property
+    def _of_entries(self) -> slice:
+        return slice(len(self._members) - len(self.entries), None)
 
     def _mean_kw(self, groups: slice) -> np.ndarray:
         total, count = self._sum[groups] / _MILLIWATTS, self._count[groups]
@@ -130,6 +142,11 @@ class Consumption:
             yield size, _peaks(self._sum[groups], self._count[groups], size)
             first = groups.stop
         yield len(self.households), _peaks(self._sum[:1], self._count[:1], len(self.households))
+
+
+def _by_numbers(entry: str) -> list[str | int]:
+    """Return a key by which numbers in text count as numbers: 3 kVA before 12 kVA."""
+    return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", entry))]
 
 
 def _whole_milliwatts(power_kw: np.ndarray) -> np.ndarray:
@@ -268,12 +285,14 @@ def _group_use(found: Consumption) -> Rows:
     minutes, slot = np.unique(found.calendar.minute_of_day, return_inverse=True)
     at = np.searchsorted(found.households, each["household"])
     rows = []
-    for (column, entry), kw in zip(found.entries, found.entry_kw, strict=True):
+    for (column, entry), kw, read in zip(found.entries, found.entry_kw, found.entry_count, strict=True):
         own = found.said[column][at] == entry
         if not (own.any() and np.isfinite(kw[most]).any()):
             continue
         known = np.isfinite(kw)
         count = np.bincount(slot[known], minlength=len(minutes))
+        most_read = known & (read >= READ * own.sum())
+        highest = np.where(most_read if most_read.any() else known, kw, -np.inf).argmax()
         by_slot = np.bincount(slot[known], kw[known], len(minutes)) / np.maximum(count, 1)
         rows.append(
             {
@@ -285,6 +304,8 @@ def _group_use(found: Consumption) -> Rows:
                 "mean_kw": float(kw[known].mean()),
                 "at_peak_kw": float(np.nanmean(kw[most])),
                 "peak_minute_of_day_local": int(minutes[by_slot.argmax()]),
+                "highest_kw": float(kw[highest]),
+                "highest_day_local": str(found.calendar.local_day[highest].astype("datetime64[D]")),
             }
         )
     return {name: [row[name] for row in rows] for name in GROUP_USE.schema.names}

@@ -82,6 +82,10 @@ GROUP_USE = Table(
             "min",
             "local minute of the day at which the interval starts in which their mean load is highest",
         ),
+        Column(
+            "highest_kw", REAL, "kW", "mean power of those read in the interval in which it is highest of the period"
+        ),
+        Column("highest_day_local", TEXT, "", "local day of that interval, YYYY-MM-DD; most of them were read in it"),
     ),
 )
 

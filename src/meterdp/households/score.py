@@ -108,11 +108,12 @@ class Summary:
 
     @property
     def monthly_kw(self) -> np.ndarray:
-        """Mean load of all households in every calendar month of the period."""
-        month = np.array([12 * day.year + day.month for day in self.columns.calendar.days])[self.columns.day]
-        use = np.isfinite(self.mean_load_kw)
-        _, of = np.unique(month[use], return_inverse=True)
-        return np.bincount(of, self.mean_load_kw[use]) / np.bincount(of)
+        """Mean load of all households in every calendar month of the period, NaN in one without a reading."""
+        months = np.array([12 * day.year + day.month for day in self.columns.calendar.days])
+        of, use = (months - months[0])[self.columns.day], np.isfinite(self.mean_load_kw)
+        count = np.bincount(of[use], minlength=of[-1] + 1)
+        total = np.bincount(of[use], self.mean_load_kw[use], len(count))
+        return np.where(count, total / np.maximum(count, 1), np.nan)
 
 
 def _group_sizes(households: int) -> list[int]:
@@ -293,7 +294,9 @@ def compare(real: Summary, synthetic: Summary) -> list[Score]:
     relative("load duration of all, share of time", DURATIONS, "kW a home", *loads)
     for k, name in enumerate(LAG_NAMES):
         distance("autocorrelation", name, "1", *(homes.autocorrelation[:, k] for homes in both))
-    shape("monthly energy", real.monthly_kw, synthetic.monthly_kw)
+    months = real.monthly_kw, synthetic.monthly_kw
+    in_both = np.isfinite(months).all(axis=0)  # of the real ones a month's file may be missing
+    shape("monthly energy", *(of_month[in_both] for of_month in months))
     off = real.columns.is_off
     shape("profile of working days", real.profile(~off), synthetic.profile(~off))
     shape("profile of days off", real.profile(off), synthetic.profile(off))

@@ -86,7 +86,7 @@ class Plan:
         there = self._from(lambda plan: plan.useful)
         on = f"to be useful it needs {there}" if there else "no epsilon or size makes it useful"
         how = "worse" if self._worse else "better" if self._better else "hardly better"
-        why, but = f"{how} than a public guess", "and" if self._worse else "but"
+        why, but = f"{how} than a public guess", "but" if how == "better" else "and"
         if not self._tells_apart:
             why, but = f"{why}, {but} does not tell feeders apart", "and"
         if self.useless:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import meterdp
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, plain_list
-from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.charge import Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files, Mechanism
@@ -274,7 +274,7 @@ class ReleaseService:
         requests = {request.key: request for request in (*self._together, self.request(mechanism))}
         spent, left, ever = ledger.reported([*requests.values()], self.limit)
         epsilon, in_all = (
-            float(f"{max((epsilon_of(one, self.limit.delta) for one in charges), default=0.0):.4g}")
+            float(epsilon_text(max((epsilon_of(one, self.limit.delta) for one in charges), default=0.0)))
             for charges in (spent, ever)
         )
         return stated | {"spent_epsilon": epsilon, "left_epsilon": left, "spent_in_all_periods_epsilon": in_all}
@@ -285,7 +285,9 @@ class ReleaseService:
         if not ledger.path.exists():
             return []
         before = ledger.replaced(self.request(mechanism))
-        return [{"charged": day, "epsilon": float(f"{epsilon_of(one, self.limit.delta):.4g}")} for day, one in before]
+        return [
+            {"charged": day, "epsilon": float(epsilon_text(epsilon_of(one, self.limit.delta)))} for day, one in before
+        ]
 
     def folder(
         self, files: Mapping[str, bytes], manifest: Mapping, page: bytes, mechanism: Releasable

@@ -334,6 +334,8 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
             "share of energy": lambda row: percent(row.share),
             "load is highest at": lambda row: _clock(row.peak_minute_of_day_local / 60),
             "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
+            "highest kW": lambda row: significant(row.highest_kw, 2),
+            "on": lambda row: row.highest_day_local,
         },
         words=2,
     )
@@ -347,8 +349,8 @@ GRIDS = {"groups": groups_grid}
     category=CONSUMPTION,
     may_be_empty=True,
     look_for=(
-        "Where lines cross, groups also differ in when they use energy. The columns with the fewest entries are "
-        "drawn; the top 10 are those that use most per household."
+        "Where lines cross, groups also differ in when they use energy. At most three columns and ten groups of each "
+        "are drawn; group_profiles.parquet has all."
     ),
     alternative=(
         "Mean power by hour of the day, and of three months or more daily energy by month, a line for each group of "

@@ -142,6 +142,16 @@ def test_groups_of_the_list_are_told_with_their_peaks_and_how_many_are_left_out(
         # On the grid of the intervals, as the sentence on the load of all.
         assert row.peak_minute_of_day_local == at.idxmax()
         assert row.left_out_count == LISTED[row.entry] - len(homes)
+        count = own.groupby("start")["kw"].size()
+        highest = of_start[count >= 0.8 * len(homes)]
+        assert row.highest_kw == pytest.approx(highest.max(), abs=MILLIWATT)
+        assert row.highest_day_local == f"{highest.idxmax().tz_convert('Europe/Berlin'):%Y-%m-%d}"
+
+
+def test_entries_are_in_the_order_of_their_numbers():
+    entries = ["12 kVA", "3 kVA", "EJP", "6 kVA", "9", "10"]
+    found = Consumption(np.arange(6), np.ones(6, int), {"power": np.array(entries)}).entries
+    assert [entry for _, entry in found] == ["3 kVA", "6 kVA", "9", "10", "12 kVA", "EJP"]
 
 
 def test_groups_of_the_list_are_told_by_month_and_hour(rows, long):

@@ -43,6 +43,14 @@ def test_a_set_of_homes_has_no_distance_from_itself(summary):
     assert all(abs(row.error) < 1e-9 for row in rows if row not in (*copies, trained))
 
 
+def test_a_month_without_readings_is_not_compared(homes, summary):
+    """The file of February is missing."""
+    days = np.array([day.month for day in summary.columns.calendar.days])[summary.columns.day]
+    gap = np.where(days == 2, np.nan, homes)
+    rows = compare(summarise([gap], len(homes), SETTINGS), summary)
+    assert score(rows, "monthly energy").error == pytest.approx(0, abs=1e-9)
+
+
 def test_batches_change_nothing(homes, summary):
     again = summarise([homes[:5], homes[5:]], len(homes), SETTINGS)
     assert again.group_peak_kw == pytest.approx(summary.group_peak_kw)

@@ -1534,11 +1534,18 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
         ("none", "2025-07-31", None),
     ],
 )
-@pytest.mark.parametrize("order", [["meter_id", "interval_start"], ["interval_start", "meter_id"]])
+@pytest.mark.parametrize(
+    ("order", "begin_bytes"),
+    [
+        (["meter_id", "interval_start"], 2000),
+        (["meter_id", "interval_start"], 16_000),  # three weeks of the first meter
+        (["interval_start", "meter_id"], 2000),
+    ],
+)
 def test_a_month_without_a_file_is_told_though_the_check_reads_not_all(
-    tmp_path, capsys, few_looked_at, monkeypatch, left_out, last_day, told, order
+    tmp_path, capsys, few_looked_at, monkeypatch, left_out, last_day, told, order, begin_bytes
 ):
-    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", 2000)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", begin_bytes)
     frame = plain(readings(minutes=60, days=153, start="2025-03-01", meters=2)).sort_values(order)
     month = frame["interval_start"].str[:7]
     (tmp_path / "export").mkdir()

@@ -422,6 +422,8 @@ def group_use() -> pd.DataFrame:
             "mean_kw": [0.35, 0.9, 0.45, 1.1],
             "at_peak_kw": [0.6, 1.9, 0.9, 1.5],
             "peak_minute_of_day_local": [1140, 1110, 1110, 1380],
+            "highest_kw": [0.8, 2.4, 1.1, 1.9],
+            "highest_day_local": ["2025-11-08", "2025-11-09", "2025-11-09", "2025-10-20"],
         }
     )
 

@@ -31,8 +31,9 @@ _NEAR_HOURS = 3
 # Of the rows that contradict another: so many near a change of clocks, and the rest is a correction now and then.
 _NEARLY_ALL = 0.9
 _MOST_DAYS = 4
-# Days between files that follow one another, as a multiple of the fewest.
-_FAR_APART = 1.5
+# Days that no first row names, in multiples of those from one file to the next: all of them, and more than usual,
+# as the first rows of a file may reach to its end.
+_FAR_APART, _MORE_THAN_USUAL = 1.5, 0.8
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
@@ -102,9 +103,11 @@ def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
     usual = int(apart[(len(apart) - 1) // 4])  # some files may be missing, some begin with what is corrected
     edges = starts if period is None else np.append(starts, -(-period[1] // DAY_US))
     seen = np.array(sorted(set().union(*(file.days for file in begun.files))))
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        between = np.append(seen[(seen >= begin) & (seen < end)], end)
-        if np.diff(between).max(initial=0) > _FAR_APART * usual:
+    between = [*zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
+    gaps = [np.diff(np.append(seen[(seen >= begin) & (seen < end)], end)).max(initial=0) for begin, end in between]
+    usual_gap = np.sort(gaps[: len(starts) - 1])[(len(starts) - 2) // 4]
+    for (begin, end), gap in zip(between, gaps, strict=True):
+        if gap > min(_FAR_APART * usual, usual_gap + _MORE_THAN_USUAL * usual):
             first, last = np.array([begin, end - 1], "datetime64[D]")
             only = f"but from {first} to {last} only one does"
             yield f"files begin every {usual} days or so, {only}; is a file missing?"
