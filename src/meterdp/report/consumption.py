@@ -335,7 +335,7 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
             "load is highest at": lambda row: _clock(row.peak_minute_of_day_local / 60),
             "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
             "highest kW": lambda row: significant(row.highest_kw, 2),
-            "on": lambda row: row.highest_day_local,
+            "on": lambda row: row.highest_day_local.replace("-", "\N{NON-BREAKING HYPHEN}"),
         },
         words=2,
     )

@@ -79,7 +79,7 @@ def test_groups_of_the_list_stand_in_a_table_with_their_share_of_energy(report):
     assert "kW each in the top 1 % of hours" in words_of(report)
     rows = {row[0]: row[1:] for row in rows_of(report) if row[0].startswith(("dwelling", "tariff"))}
     assert list(rows) == ["dwelling flat", "dwelling house", "tariff day", "tariff night"]
-    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "0.80", "2025-11-08")
+    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "0.80", "2025‑11‑08")
     # To the interval, as the sentence on the load of all.
     assert rows["tariff day"][5] == "18:30"
 
