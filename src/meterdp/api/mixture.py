@@ -52,8 +52,8 @@ class FitGuarantee(DrawnGuarantee):
 
     covers: str  # of what else the numbers speak: this fit alone, or the ledger that has the sum
     # What noise moves two in three entries of the mean of a component of average size by at most, in standard
-    # deviations of that component, and two in three of its variances, as a share of them: from public numbers alone,
-    # so without the bias of clipping.
+    # deviations of that component, and two in three of its variances, as a share of them, whether its features are
+    # correlated or not: from public numbers alone, so without the bias of clipping.
     mean_error: float
     variance_error: float
 
@@ -66,7 +66,7 @@ class FitGuarantee(DrawnGuarantee):
     @property
     def _noise(self) -> str:
         mean, variance = f"{self.mean_error:.2g} standard deviations", f"{self.variance_error:.2g} of itself"
-        return f"noise moves a mean by about {mean} and a variance by about {variance}"
+        return f"noise moves a mean by up to about {mean} and a variance by up to about {variance}"
 
 
 _ADJACENCIES = ("replace_one", "add_remove")
@@ -169,9 +169,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     guarantee_ : FitGuarantee
         What is claimed: ``status``, ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``,
         ``family``, ``covers``, ``for_release``, and how far noise alone moves a component of average size, as runs on
-        a public Gaussian tell: ``mean_error``, in its standard deviations, is what two in three entries of its mean
-        are off by at most, and ``variance_error`` the same of its variances, as a share of them. They say nothing of
-        components that are not found. Clipping adds a bias that neither more records nor a larger epsilon removes: it
+        public Gaussians tell, one of independent features and one whose neighbours are alike as hours of homes are:
+        ``mean_error``, in its standard deviations, is what two in three entries of its mean are off by at most, and
+        ``variance_error`` the same of its variances, as a share of them, each of the Gaussian where it is larger.
+        Variances of independent features can be off by much less, those of features that all vary together by up to a
+        half more. They say nothing of components that are not found. Clipping adds a bias that neither more records nor a larger epsilon removes: it
         draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
         if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
@@ -203,7 +205,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0056 standard deviations and a variance by about 0.016 of itself, and clipping moves those of data that are not Gaussian, too; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by up to about 0.0057 standard deviations and a variance by up to about 0.017 of itself, and clipping moves those of data that are not Gaussian, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.

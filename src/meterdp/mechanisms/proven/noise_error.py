@@ -1,6 +1,6 @@
 """How far noise alone moves a component of average size, from public numbers alone.
 
-By running the mechanism itself on a Gaussian that is the same for everybody. No formula for the noise of the last
+By running the mechanism itself on Gaussians that are the same for everybody. No formula for the noise of the last
 round will do: undoing the clipping multiplies that of a variance by up to four in one dimension, shrinkage takes most
 of it away in many, and with few records the curve that undoes the clipping is far from straight.
 """
@@ -29,6 +29,9 @@ _FEWEST_RUNS, _MOST_RUNS, _ENTRIES = 4, 200, 600
 _SPREAD = 0.25
 # Of each entry, in standard deviations from the middle of the ball.
 _MIDDLE = 0.5
+# How far correlations of neighbouring features reach, as a share of all features: as those of hours of homes do.
+# Shrinkage takes so many of them for noise, and the few axes with most of the variance follow the many with little.
+_REACH = 1 / 3
 # How often noise is halved in search of a larger error.
 _HALVES = 12
 # Noise of the run that tells what the noise of the others moved, as a share of theirs.
@@ -40,16 +43,27 @@ _SHARE = 0.6827
 @lru_cache(maxsize=64)
 def noise_errors(mechanism: Proven) -> tuple[float, float]:
     """Return what two in three entries of a mean are off by at most, in standard deviations, and two in three
-    variances, as a share of them: at this noise or, if that is more, at less of it.
+    variances, as a share of them: at this noise or, if that is more, at less of it, and of independent or, if that is
+    more, of correlated features.
 
     Where noise exceeds everything, shrinkage makes all variances alike, and they can lie near those of the public
     Gaussian by accident. The clipping of records that are no Gaussian is not in it. For records in a ball.
     """
+    d = mechanism.public.dimension
+    reaches = (0.0, _REACH * d) if d > 1 else (0.0,)
+    return tuple(np.max([_errors_of(mechanism, reach) for reach in reaches], axis=0).tolist())
+
+
+def _errors_of(mechanism: Proven, reach: float) -> np.ndarray:
+    """Return both errors for a Gaussian whose features have correlations exp(-|i - j|/reach), none if it is 0."""
     public, d = mechanism.public, mechanism.public.dimension
     half = max(_RECORDS, _RECORDS_PER_ENTRY * d) // 2
     runs = min(max(_ENTRIES // d, _FEWEST_RUNS), _MOST_RUNS)
     x = fixed_normals(f"a Gaussian of {2 * half} in {d}", (half, d))
     x = np.linalg.solve(np.linalg.cholesky(x.T @ x / half), x.T).T  # of unit covariance
+    if reach:
+        features = np.arange(d)
+        x @= np.linalg.cholesky(np.exp(-np.abs(features[:, None] - features) / reach)).T
     ball = replace(public.sound.ball, centre=None)
     scale = _SPREAD * ball.radius / math.sqrt(d)
     x = scale * (np.concatenate([x, -x]) + _MIDDLE)
@@ -75,7 +89,7 @@ def noise_errors(mechanism: Proven) -> tuple[float, float]:
         most = np.maximum(most, found)
         if (found < most / 2).all():
             break
-    return float(most[0]), float(most[1])
+    return most
 
 
 def _variances(mixtures: MixtureDraws) -> np.ndarray:
