@@ -34,6 +34,7 @@ from meterdp.release.service import DIGESTS, Calibrated, as_json, request_parame
 # Counts up when the same parameters would give another release.
 VERSION = 1
 FILE = "mixture.json"
+MIXTURE_OF_RECORDS = "mixture_of_records"  # what the ledger calls it
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class ReleasedRecords(Calibrated):
         meters = self.budget.meters
         listed = {} if meters is None else dict.fromkeys(DIGESTS, digest_of_names(map(plain_name, meters)))
         return request_parameters(
-            "mixture_of_records",
+            MIXTURE_OF_RECORDS,
             self.mechanism.name,
             VERSION,
             parameters_of(self.mechanism.public),

@@ -26,6 +26,7 @@ from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_e
 from meterdp.privacy.periods import days_read
 from meterdp.privacy.spent import CANCELLED, CHARGED, MOVED, PUBLISHED, RAISED, STORED
 from meterdp.publish.odds import Bounds
+from meterdp.release.records import MIXTURE_OF_RECORDS
 
 DELTAS = (1e-5, 1e-6)
 
@@ -40,8 +41,16 @@ class Charged:
     def what(self) -> str:
         """What was released."""
         words = self.event["words"]
-        by = " by circuit" if words.get("public", {}).get("groups") == "circuit" else ""
-        return words["artefact"].replace("_", " ") + by
+        public = words.get("public", {})
+        more = " by circuit" if public.get("groups") == "circuit" else ""
+        if self.of_library:  # the names that whoever called fit has given
+            more = f" '{words['records']}' in {public['classes']} class{'es' * (public['classes'] > 1)}"
+        return words["artefact"].replace("_", " ") + more
+
+    @property
+    def of_library(self) -> bool:
+        """Whether it is a fit of the Python library, which its caller has and the ledger cannot see published."""
+        return self.event["words"]["artefact"] == MIXTURE_OF_RECORDS
 
     @property
     def days(self) -> list[str | None]:
@@ -105,6 +114,8 @@ def statements(
             total += charge
             meters = sizes.get(event.get("meters"))
             stored = event["attempt"] == latest[event["request"]] and _STATES.get(last[event["request"]])
+            if stored and Charged(event).of_library:
+                stored = "returned to whoever called fit, so it counts as published"
             goes_on = (event["request"], event["attempt"]) in unfinished
             state = stored or (_GOES_ON if goes_on else "lost before it was stored")
             entries.append(Entry(event, epsilon_of(charge, DELTAS[0]), epsilon_of(total, DELTAS[0]), state, meters))

@@ -95,7 +95,10 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monke
     assert kinds(ledger) == [CHARGED, STORED]
     charged = spent(ledger, BUDGET)
     assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
-    assert "mixture of records (2026-01-01 to 2" in sentence(ledger)
+    said = sentence(ledger)
+    assert "mixture of records 'made-up energy' in 2 classes (2026-01-01 to 2" in said
+    # Whoever called fit has the mixture, and the ledger cannot know what became of it.
+    assert ", returned to whoever called fit, so it counts as published\n" in said and "not published" not in said
     for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
         with pytest.raises(InputError, match="would spend more on its meters"):
             release_records(X, BOX, mechanism(**other), budget, ())
