@@ -23,10 +23,7 @@ _HOME = {
 def __getattr__(name: str):
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from meterdp.errors import optional_packages
-
-    with optional_packages(f"meterdp.{name}"):
-        globals()[name] = found = getattr(import_module(f"{__name__}.api.{_HOME[name]}"), name)
+    globals()[name] = found = getattr(import_module(f"{__name__}.api.{_HOME[name]}"), name)
     return found
 
 

@@ -61,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
     _add(parser, COMMANDS, given, ())
     arguments = parser.parse_args(given)
     try:
-        with optional_packages("this command"):
+        with optional_packages("This command"):
             return arguments.command.run(arguments)
     except (InputError, FileExistsError) as error:
         print(f"{REFUSAL} {error}", file=sys.stderr)

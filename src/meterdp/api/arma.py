@@ -1,6 +1,7 @@
 """Exact maximum-likelihood ARMA fits of many meters at once.
 
-The compiled search of :mod:`meterdp.forecasting`, as the workflow runs it (Ramakrishna et al., section V).
+The compiled search of :mod:`meterdp.forecasting`, as the workflow runs it (Ramakrishna et al., section V). It needs
+numba, which the library alone does not bring, so it is imported where it is called.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import numpy as np
 
 from meterdp.api.arguments import MOST, array_of, is_one_of, is_whole, refusals, require
 from meterdp.core.log_scale import LogScale
-from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_households
-from meterdp.forecasting.distribution import forecast_means, forecast_std
+from meterdp.errors import optional_packages
 
 # The square of a larger one, or of many of them together, is more than a float64 holds.
 MOST_READING = 1e100
@@ -24,6 +24,8 @@ _LOWEST_LOG, _LARGEST_LOG = 1, 12
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
+
+    from meterdp.forecasting.arma import ArmaFit
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -71,11 +73,15 @@ class ArmaFits:
         (N, steps) float64 array
             In the unit of the readings: conditional means of logs, or in kWh their exponentials, which are medians.
         """
+        from meterdp.forecasting.distribution import forecast_means
+
         log = self._rows(forecast_means, steps)
         return log if self._scale is None else self._scale.clipped_kwh(log)
 
     def forecast_std(self, steps: int) -> np.ndarray:
         """Return the standard deviations of those readings given the past, on the log scale; (N, steps) float64."""
+        from meterdp.forecasting.distribution import forecast_std
+
         return self._rows(forecast_std, steps)
 
     def _rows(self, of, steps: int) -> np.ndarray:
@@ -120,7 +126,7 @@ def fit_arma(
         length and in order; an index of times that says otherwise is refused. A missing reading is NaN (None,
         pandas.NA, a mask); infinite ones are refused.
     order : (int, int)
-        p and q, 0 to 24 each.
+        p and q, 0 to 24 each, not both 0.
     unit : {"log_kwh", "kwh"}
         Whether readings are logs (any base and origin will do), or energies whose natural log is fitted. Logs that
         look like energies bring a warning; so does an array of more meters than readings.
@@ -141,11 +147,16 @@ def fit_arma(
     Returns
     -------
     ArmaFits
+        With an entry for each meter in ``meters`` (names), ``status`` (text), ``ar`` (N, p), ``ma`` (N, q), ``mean``,
+        ``sigma2`` (of the innovations), ``log_likelihood`` (nats) and ``readings_used``; its methods
+        ``forecast(steps)`` and ``forecast_std(steps)`` return (N, steps) arrays. ``help`` of it says more.
 
     Raises
     ------
     ValueError
         One sentence that names the argument and the hint.
+    ImportError
+        If numba is not installed, which ``meterdp[study]`` brings.
 
     Examples
     --------
@@ -159,6 +170,8 @@ def fit_arma(
     >>> fits.ma.round(1).tolist(), fits.forecast(steps=24).shape
     ([[0.5], [0.5]], (2, 24))
     """
+    with optional_packages("meterdp.fit_arma"):
+        from meterdp.forecasting.arma import ArmaSettings, fit_households
     rows, meters = _rows(readings)
     scale = _scale(unit, bounds_kwh)
     for field, word, words in (

@@ -150,16 +150,28 @@ def test_the_library_works_without_the_extras(tmp_path):
 @pytest.mark.parametrize(
     "program, package, extra",
     [
-        ("import meterdp; meterdp.fit_arma", "numba", "study"),
-        ("from meterdp import fit_arma", "numba", "study"),
+        ("import meterdp; meterdp.fit_arma([[0.1, 0.2]])", "numba", "study"),
         ("from meterdp.__main__ import main; sys.exit(main(['check', 'readings.csv']))", "yaml", "study"),
         ("from meterdp.__main__ import main; sys.exit(main(['node', '--new-keys', 'k', 'n']))", "zmq", "federated"),
     ],
 )
 def test_what_needs_an_extra_says_which(program, package, extra):
     done = without_extras(program)
+    assert "cannot go on. t" not in done.stdout
     says = f"needs the package {package}, which is not installed; pip install 'meterdp[{extra}]'.\n"
     assert done.returncode == 1 and done.stdout.endswith(says), done.stdout
+
+
+def test_every_name_can_be_looked_at_without_the_extras():
+    done = without_extras(
+        "import inspect, pydoc, meterdp\n"
+        "from meterdp import *\n"
+        "shown = pydoc.render_doc(meterdp, renderer=pydoc.plaintext)\n"
+        "names = {name for name, _ in inspect.getmembers(meterdp)}\n"
+        "print({*meterdp.__all__} <= names, hasattr(meterdp, 'fit_arma'), 'ARMA(p, q) to every meter' in shown)\n"
+        "print(fit_arma.__name__, inspect.signature(fit_arma).parameters['order'].default)"
+    )
+    assert done.stdout.splitlines() == ["True True True", "fit_arma (6, 5)"], done.stdout
 
 
 @pytest.mark.parametrize("module", MODULES)
