@@ -182,6 +182,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     Notes
     -----
+    To cite: meterdp; Dong, Roth and Su (2022), Gaussian Differential Privacy, by which the steps add up; Balle and
+    Wang (2018), Improving the Gaussian Mechanism for Differential Privacy, from which (epsilon, delta) follows.
+
     Nothing before the fit may have looked at the records together: a scaler, an imputer or principal components fitted
     on them, also in a Pipeline, void the guarantee. There are no sample weights, as one record of weight w would move
     the sums as w records do. Records with missing entries are refused.
@@ -354,6 +357,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     def _validated(self, X, **how) -> np.ndarray:
         """Return records as scikit-learn wants them; no refusal shows one, nor has one in its context."""
+        if hasattr(X, "collect") and not hasattr(X, "shape"):
+            raise RefusedType(
+                "is a query that has not run, such as a LazyFrame", field="X", hint="give what its collect() returns"
+            )
         if texts := _texts_in(X):
             raise Refused(
                 f"holds texts{texts}, such as ids, which are not features even where they spell numbers",

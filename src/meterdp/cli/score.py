@@ -9,7 +9,7 @@ from meterdp.cli import Command
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "readings of real homes, Parquet or CSV: household, start of the interval in UTC, energy in kWh"
+    words = "readings of real homes, Parquet or CSV, with the columns household, interval_start_utc and energy_kwh"
     parser.add_argument("real", type=Path, help=words)
     parser.add_argument("synthetic", type=Path, help="synthetic households in the same form, over the same intervals")
     parser.add_argument(

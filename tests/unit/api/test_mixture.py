@@ -329,6 +329,19 @@ def test_dates_and_durations_are_no_records(times):
             call(times)
 
 
+def test_a_query_that_has_not_run_is_no_table():
+    """A LazyFrame of polars has columns and can be collected; scikit-learn ended in an error of polars."""
+
+    class Lazy:
+        columns, dtypes = ["a"], [np.dtype(float)]
+
+        def collect(self):
+            return X
+
+    with pytest.raises(TypeError, match=r"^field 'X': is a query that has not run, .*; give what its collect\(\)"):
+        study().fit(Lazy())
+
+
 def test_texts_are_no_features_even_where_they_spell_numbers():
     """An account number, as a table has it after reset_index, was cast and clipped, and spent budget."""
     table = pd.DataFrame(X, columns=["night", "evening"])

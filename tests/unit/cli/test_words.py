@@ -10,6 +10,7 @@ import pytest
 
 import meterdp
 from meterdp.__main__ import COMMANDS, main
+from meterdp.households.files import ENERGY, HOUSEHOLD, START
 
 
 def names(table=COMMANDS, group=()):
@@ -53,6 +54,11 @@ def test_help_says_what_a_command_is_for_and_gives_an_example_that_it_takes(word
         name, *given = shlex.split(example.partition(">")[0])
         assert name == "meterdp" and tuple(given[: len(words)]) == words and main(given) == 0
     assert len(taken) == len(command.examples)
+
+
+def test_the_help_of_score_names_the_columns(capsys):
+    code, out, _ = said_by(capsys, "score", "--help")
+    assert code == 0 and all(names[0] in out for names in (HOUSEHOLD, START, ENERGY))
 
 
 def test_the_help_of_all_names_every_command_and_of_a_group_its_own(capsys):

@@ -189,6 +189,7 @@ def test_sizes_from_which_on_a_release_is_useful_are_those_of_the_plan(repositor
     mixture, households = re.findall(r"(\d+) or more listed meters", out)
     feeders = re.search(r"to tell feeders apart .* (\d+) or more meters per feeder", out)[1]
     readme, library = (" ".join((repository / name).read_text().split()) for name in ("README.md", "docs/library.md"))
-    assert f"at ε = 1 a mixture needs about {mixture} meters, households over a year {households} " in readme
+    assert f"at ε = 1 a released mixture needs about {mixture} meters (the Python class more), households" in readme
+    assert f"households over a year {households} " in readme
     assert f"and feeders {feeders} each to tell them apart" in readme
     assert f"useful from about {mixture} meters" in library
