@@ -1,7 +1,8 @@
 """Write docs/measured: the numbers of the errata, and those on which the variants of the papers turn.
 
 ``python tools/tabulate_papers.py errata``, and ``python tools/tabulate_papers.py variants results/reproduce`` after
-``snakemake reproduce``: of what has no table there, the numbers of before stay, and it is said.
+``snakemake reproduce``: of what has no table there, the numbers of before stay, and it is said. The errata are put on
+their page, too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ from meterdp.core.noise import StudyNoise
 from meterdp_papers.common.tables import Finding
 from meterdp_papers.errata import measure
 
-MEASURED = Path(__file__).resolve().parents[1] / "docs/measured"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MEASURED = DOCS / "measured"
 SEED = 20261121
 
 PROPOSED = "kl_published"
@@ -257,8 +260,19 @@ def tabulate(results: Path, folder: Path = MEASURED) -> Iterator[str]:
             yield f"{part.__name__} stays as it is, as there is no {Path(missing.filename or str(missing)).name}."
 
 
+def write_on_page(page: Path = DOCS / "errata.md") -> None:
+    """Put every defect with its committed numbers on the page of the errata, where a git host shows them, too."""
+    begin, end = "<!-- written by tools/tabulate_papers.py errata -->\n", "<!-- end -->"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    sys.path.insert(0, str(DOCS))
+    shown = import_module("_site.measured").errata()
+    sys.path.remove(str(DOCS))
+    page.write_text(f"{before}{begin}\n{shown}\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "errata":
         write("errata", errata(measure(stream)))
+        write_on_page()
     else:
         print("\n".join(tabulate(Path(sys.argv[2]))))

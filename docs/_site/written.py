@@ -17,7 +17,6 @@ WRITERS = {
     "plan": lambda config, _: planned(),
     "public_api": lambda config, _: public_api(),
     "tables": lambda config, _: measured.declared_tables(),
-    "errata": lambda config, _: measured.errata(),
     "variants": lambda config, name: measured.variants(name),
 }
 

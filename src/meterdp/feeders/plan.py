@@ -310,9 +310,9 @@ class Choice:
         """Return the weights (K,) or (C, K) of the level, which a record moves across its interval, and of the shape.
 
         Of C choices with different numbers of coefficients K is the largest, and what a choice leaves out weighs 0.
-        Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits a ball, w_k^2 proportional to
-        1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums
-        is at least (sum s_k)^2.
+        Among weights with sum w_k^2 s_k^2 = (radius / shape_radius)^2, so that a typical shape fits ``shape_radius``
+        times into the ball, w_k^2 proportional to 1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by
+        Cauchy and Schwarz the product of the two sums is at least (sum s_k)^2.
         """
         count = np.asarray(self.coefficients)[..., None]
         shape, measured = household[1 : count.max()], np.arange(1, count.max()) < count

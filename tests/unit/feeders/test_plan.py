@@ -43,6 +43,9 @@ def test_weights_fit_a_typical_shape_into_the_ball_with_the_least_noise():
     weight = choice.weights(household, 2.0)
     fits = (weight[1:] ** 2 * household[1:] ** 2).sum()
     assert fits == pytest.approx((choice.radius / 1.4) ** 2, rel=1e-12)
+    # The noise of section 5 of the proof, and what its lemma demands of the limit.
+    noise = (1.4 / choice.radius) ** 2 * household[1:].sum() ** 2
+    assert (1 / weight[1:] ** 2).sum() == pytest.approx(noise, rel=1e-12) and min(rules.LEVEL_LIMITS) >= 2
     # Level and shape together: replacing a record moves them by one.
     assert math.hypot(weight[0] * 6.0 * 2.0, 2 * choice.radius) == pytest.approx(1.0, rel=1e-12)
     generator = np.random.default_rng(1)

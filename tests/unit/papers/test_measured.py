@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +36,17 @@ def test_defects_are_measured_in_order_and_every_one_is_committed(monkeypatch, r
     names = [f"{paper}{n}" for paper in last for n in range(1, last[paper] + 1)]
     _, *rows = csv.reader((repository / "docs/measured/errata.csv").read_text().splitlines())
     assert list(measure(lambda _: None)) == names == list(dict.fromkeys(row[0] for row in rows))
+
+
+def test_the_page_of_the_errata_shows_every_defect_with_its_committed_numbers(tool, repository, tmp_path):
+    """A git host shows the page as it is, so what the site and other pages link to must be in the file."""
+    committed = (repository / "docs/errata.md").read_text()
+    page = tmp_path / "errata.md"
+    page.write_text(re.sub(r"(errata -->\n).*(<!-- end)", r"\1\2", committed, flags=re.DOTALL))
+    tool["write_on_page"](page)
+    assert page.read_text() == committed
+    _, *rows = csv.reader((repository / "docs/measured/errata.csv").read_text().splitlines())
+    assert all(f"\n### {row[0]}\n" in committed and f" | {row[4]} | " in committed for row in rows)
 
 
 def test_growth_and_its_standard_error_are_those_of_a_ratio(tool, tmp_path):
