@@ -5,13 +5,16 @@ import re
 import subprocess
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
 from meterdp.__main__ import main
+from meterdp.core.parquet import write_table
 from meterdp.federated.study import ITERATIONS, entries_of, solvable_households
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.gaussian import mu_for
+from meterdp.profiles.tables import PROFILES
 from meterdp.publish.kinds import KINDS
 from tests.warm import warm_python
 
@@ -166,6 +169,28 @@ def test_accounts_of_meters_become_a_list_of_service_points(code_of_exports, tmp
     assert found.meter_ids == ["01", "02"] and set(found.said_of) == {"rate_class", "feeder"}
     rows.append("010,02,SC,F1")
     assert "a service point has two rate classes" in done().stderr
+
+
+def test_the_comparison_runs_and_the_class_is_far_from_the_release_as_the_page_says(repository, tmp_path):
+    """Its table is what its code prints, up to rounding; records of an export are those of a study."""
+    for name in ("benchmarks", "resources"):
+        (tmp_path / name).symlink_to(repository / name)
+    rows = {"household": range(3), "valid": [True, False, True], "log_kwh": [np.full(24, h, float) for h in range(3)]}
+    (tmp_path / "results/private").mkdir(parents=True)
+    write_table(tmp_path / "results/private/profiles.parquet", PROFILES, rows)
+    page = (repository / "docs/howto/compare.md").read_text()
+    code = [*re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S), "print(sorted(homes.sum(axis=1)) == [0, 48])"]
+    words = [warm_python(), "-c", "".join(code)]
+    done = subprocess.run(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True)
+    printed, shown = (
+        {name: [float(n) for n in row.split()] for name, row in re.findall(r"^([a-z_0-9]+) +([-\d. ]+)$", text, re.M)}
+        for text in (done.stdout, page)
+    )
+    assert len(shown) == 8 and printed.keys() == shown.keys()
+    assert all(printed[name] == pytest.approx(row, abs=0.02, rel=0.02) for name, row in shown.items())
+    release, of_class, _, real = shown["heldout_loglik_nats"]
+    assert release > of_class + 20 and abs(release - real) < 1
+    assert done.stdout.endswith("\nTrue\n")
 
 
 def test_every_release_by_snakemake_is_of_a_configuration_and_its_targets_follow_two_dashes(pages):
