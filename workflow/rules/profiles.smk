@@ -9,6 +9,7 @@ rule profile_shard:
         quality=PRIVATE / "quality/part-{shard}.parquet",
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
         profiles=PRIVATE / "profiles/part-{shard}.parquet",
+        read_months=PRIVATE / "read_months/part-{shard}.parquet",
     log:
         PRIVATE / "logs/profile_shard/{shard}.log",
     benchmark:
@@ -33,6 +34,7 @@ rule gather_profiles:
     input:
         quality=expand(PRIVATE / "quality/part-{shard}.parquet", shard=SHARDS),
         profiles=expand(PRIVATE / "profiles/part-{shard}.parquet", shard=SHARDS),
+        read_months=expand(PRIVATE / "read_months/part-{shard}.parquet", shard=SHARDS),
         # For the rows of the export that another one replaces.
         meters=PRIVATE / "meters.parquet",
     output:

@@ -63,7 +63,7 @@ class Outcome:
     def sentence(self) -> str:
         """Return a sentence; how many files there are may be how many meters, so no number is printed."""
         share = self.read / max(self.read + self.known, 1)
-        some = f"about {min(max(round(10 * share), 1), 9)} files in ten are new or changed and were read"
+        some = f"about {min(max(round(10 * share), 1), 9)} in 10 files are new or changed and were read"
         read = {0.0: "no file is new or changed, so none was read", 1.0: "every file was read"}.get(share, some)
         return f"export: {read}; ingest_changes.parquet says what changed"
 

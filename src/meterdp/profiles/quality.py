@@ -19,6 +19,7 @@ from meterdp.errors import InputError
 from meterdp.profiles.constants import QUALITY
 from meterdp.profiles.grid import Shard
 from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
+from meterdp.profiles.tables import READ_MONTHS
 from meterdp.profiles.unit_slip import unit_slips
 
 HOUSEHOLD_RULES = {
@@ -230,11 +231,18 @@ def refuse_nobody(quality: pd.DataFrame) -> None:
     raise InputError(f"leaves no household to study; {problem}", field="quality", hint=hint)
 
 
-def summarise(quality: pd.DataFrame, meters: pd.DataFrame) -> pd.DataFrame:
-    """Count households by reason, readings by rule and repeated rows: rows of the table ``quality_summary``."""
+def summarise(quality: pd.DataFrame, meters: pd.DataFrame, read_months: pd.DataFrame) -> pd.DataFrame:
+    """Count households by reason, readings by rule and by month, and repeated rows: rows of the table
+    ``quality_summary``.
+    """
     households = quality["reason"].value_counts()
     rows = [("households", r, int(households.get(r, 0)), m) for r, m in HOUSEHOLD_RULES.items()]
     rows.append(("readings", "expected_readings", int(quality["expected_readings"].sum()), "slots of the grid"))
     rows += [("readings", r, int(quality[r].sum()), m) for r, m in READING_RULES.items()]
     rows += [("rows", r, int(meters[r].sum()), m) for r, m in ROW_RULES.items()]
+    of_month = read_months.groupby("month").sum()
+    for which in ("expected", "missing"):
+        counts, meaning = of_month[f"{which}_readings"], READ_MONTHS.schema.field(f"{which}_readings").metadata
+        meant = meaning[b"description"].decode()
+        rows += [(f"{which} in a month", month, int(of), meant) for month, of in counts.items()]
     return pd.DataFrame(rows, columns=["scope", "reason", "item_count", "meaning"])

@@ -20,11 +20,14 @@ from meterdp.profiles.vector import VectorRules, profile_vectors
 
 @dataclass(frozen=True)
 class ShardTables:
-    """Rows of the tables ``quality``, ``log_load`` (of kept households) and ``profiles`` for one shard."""
+    """Rows of the tables ``quality``, ``log_load`` (of kept households), ``profiles`` and ``read_months`` for one
+    shard.
+    """
 
     quality: pd.DataFrame
     log_load: Mapping
     profiles: Mapping
+    read_months: Mapping
 
 
 def process_shard(
@@ -48,7 +51,19 @@ def process_shard(
         judged,
         _load_rows(shard.household[kept], shard.calendar.start_utc, logged) | {"seasonal_log_kwh": season.ravel()},
         {"household": shard.household, "valid": valid, "log_kwh": pa.array(list(vectors), pa.list_(pa.float64()))},
+        _read_months(shard),
     )
+
+
+def _read_months(shard: Shard) -> dict:
+    of_slot = shard.calendar.local_day.astype("datetime64[D]").astype("datetime64[M]")
+    months, month = np.unique(of_slot, return_inverse=True)
+    missing = np.bincount(month, weights=np.isnan(shard.energy_kwh).sum(axis=0), minlength=len(months))
+    return {
+        "month": months.astype(str),
+        "expected_readings": len(shard.energy_kwh) * np.bincount(month, minlength=len(months)),
+        "missing_readings": missing.astype(np.int64),
+    }
 
 
 def recent_load(shard: Shard, quality: Mapping, profiles: Mapping, first_day: date) -> dict:

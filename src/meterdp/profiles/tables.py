@@ -29,13 +29,30 @@ QUALITY = Table(
     ),
 )
 
+READ_MONTHS = Table(
+    "read_months",
+    "private",
+    "Per month of the local clock: readings that there should be of some households of one shard, and missing ones.",
+    (
+        Column("month", TEXT, "", "month, e.g. 2025-11"),
+        Column("expected_readings", COUNT, "readings", "slots of the grid"),
+        Column("missing_readings", COUNT, "readings", "slots without a reading in the export"),
+    ),
+    file_name="read_months/part-*.parquet",
+)
+
 QUALITY_SUMMARY = Table(
     "quality_summary",
     "study",
     "How many households, readings and rows each public rule touched.",
     (
-        Column("scope", TEXT, "", "'households', 'readings', or 'rows' of the export"),
-        Column("reason", TEXT, "", "rule, or 'kept'"),
+        Column(
+            "scope",
+            TEXT,
+            "",
+            "'households', 'readings', 'rows' of the export; readings 'expected in a month' or 'missing in a month'",
+        ),
+        Column("reason", TEXT, "", "rule, 'kept', or a month, e.g. 2025-11"),
         Column("item_count", COUNT, "1", "households, readings or rows"),
         Column("meaning", TEXT, "", "what the rule means"),
     ),

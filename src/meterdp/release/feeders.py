@@ -451,7 +451,7 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
         "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
         "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-        "charge cars at night, nights are too low and days too high, even for all feeders together. Nor do they "
+        "charge cars at night, nights may be too low and days too high, even for all feeders together. Nor do they "
         "include what happens on one feeder alone, such as an outage, which hardly shows"
     )
 

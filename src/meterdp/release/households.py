@@ -88,8 +88,8 @@ _NO_PEAKS = (
 # and 820 synthetic homes without heating lost it in one of two releases at epsilon 2.
 _LEAST_COMMON = 0.005
 _SEASONS = (
-    "on average seasons come out weaker than they are, the more so the fewer homes there are; in a single release "
-    "they may also come out stronger"
+    "on average seasons come out weaker than they are, of a few hundred homes much weaker or not at all; in a single "
+    "release they may also come out stronger"
 )
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons apart: what is drawn for other times of the "

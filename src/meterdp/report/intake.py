@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from meterdp.consumption.tables import TOTAL_LOAD
 from meterdp.ingest.tables import INGEST_REPORT
-from meterdp.pages.numbers import count, percent
+from meterdp.pages.numbers import count, counted, percent
 from meterdp.profiles.tables import QUALITY_SUMMARY
 from meterdp.report.consumption import period_of
 from meterdp.report.pages import Grid, Tables, printed
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Of reasons that count what was used, and of rules that count what was kept.
 _ALL = {"households": "kept", "readings": "expected_readings"}
+# By how much more of a month's readings are missing than of a typical one where a file may be; so many are named.
+_NOTICEABLE, _MOST_MONTHS = 0.05, 4
 
 
 @printed(QUALITY_SUMMARY)
@@ -35,6 +37,27 @@ def intake_grid(data: pd.DataFrame, tables: Tables) -> Grid:
         ("", "what became of them", "number", "share"),
         rows,
         words=2,
+    )
+
+
+def missing_months(data: pd.DataFrame | None) -> str:
+    """Say which months lack many more readings than the others, by the table ``quality_summary``; nothing if none."""
+    if data is None:
+        return ""
+    expected, missing = (
+        data[data["scope"] == f"{which} in a month"].set_index("reason")["item_count"]
+        for which in ("expected", "missing")
+    )
+    share = missing / expected.where(expected > 0)
+    odd = share[share > share.median() + _NOTICEABLE]
+    if odd.empty:
+        return ""
+    said = [f"{percent(of)} of {date.fromisoformat(f'{month}-01'):%B %Y}" for month, of in odd.items()]
+    if (more := len(said) - _MOST_MONTHS) > 0:
+        said[_MOST_MONTHS:] = [f"many of {counted(more, 'month')} more"]
+    return (
+        f"Readings are missing: {', '.join(said)}; of a typical month {percent(share.median())}. Perhaps a file has "
+        "not come yet. Households that lack too many readings are left out."
     )
 
 

@@ -58,6 +58,7 @@ def build_report(
         title=title,
         synthetic=synthetic,
         facts=facts(tables, settings),
+        gaps=intake.missing_months(tables.get("quality_summary")),
         answers=consumption.answers(tables),
         clipping=consumption.clipping_sentence(settings),
         cards=classes.cards(tables),

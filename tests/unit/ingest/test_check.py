@@ -182,8 +182,10 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
+    daily = 48 * frame.groupby("meter_id")["kwh"].mean()
     assert capsys.readouterr().out == (
-        "From 2025-03-10 to 2025-04-06, 0.0% of a typical meter's readings are missing.\n"
+        "From 2025-03-10 to 2025-04-06, 0.0% of a typical meter's readings are missing; a typical meter uses "
+        f"{daily.median():.3g} kWh a day.\n"
         f"The settings fit {path} (4 meters, 4 of them with readings): a study can run.\n"
     )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
@@ -399,7 +401,7 @@ def test_readings_that_quality_rules_drop_are_told_and_are_no_large_use(tmp_path
     assert words in capsys.readouterr().out
     wide = {"plausible_power_kw": [-50_000, 50_000_000]}
     said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export, quality=wide)[1]
-    assert "100% of the energy is above the most a release counts for a meter" in said and "implausible" not in said
+    assert "100% of the energy is above the most that counts for a meter" in said and "implausible" not in said
     if named:
         missing = export | {"missing_words": ["", "9999999"]}
         assert words not in checked(tmp_path, capsys, tmp_path / "e.csv", export=missing)[1]
@@ -464,6 +466,39 @@ def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, f
     found = examine(folder, time_zone=ZONE)
     assert words in found.odd
     assert words in checked(tmp_path, capsys, folder, export={"time_zone": ZONE, "interval_minutes": 30})[1]
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "told"),
+    [
+        ("Consumo (kW)", "kWh", "by its name, the column 'Consumo (kW)' is in kW, but export.unit is kWh"),
+        ("Consumo (kW)", "kW", None),
+        ("Consumo", "kW", None),
+        ("Injeção (kWh)", "kWh", "readings are taken from 'Injeção (kWh)', which looks like energy fed in"),
+    ],
+)
+def test_the_name_of_the_column_is_held_against_the_settings(tmp_path, frame, capsys, column, unit, told):
+    plain(frame).rename(columns={"kwh": column}).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": column, "unit": unit}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    assert code == 0 and ("To be checked" in said) == (told is not None) and (told or "") in said
+
+
+@pytest.mark.parametrize("registers", [False, True])
+@pytest.mark.parametrize("corrections", [False, True])
+def test_two_registers_of_a_few_homes_are_told_and_corrections_are_not(tmp_path, capsys, registers, corrections):
+    """One home of sixty has a second row for every hour, of what it feeds in; in a later file that corrects."""
+    frame = plain(readings(minutes=60, days=14, meters=60)).assign(Grandeur="EA")
+    more = frame[frame["meter_id"] == "M007"].assign(kwh=0.0, Grandeur="EI")
+    (tmp_path / "export").mkdir()
+    first = frame if corrections else pd.concat([frame, more]).sort_values("interval_start", kind="stable")
+    for name, rows in (("1", first), ("2", more[: 336 * corrections])):
+        rows.iloc[:, : 3 + registers].to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 60, "first_day": "2025-03-10", "last_day": "2025-03-23"}
+    _, said = checked(tmp_path, capsys, tmp_path / "export", export=export)
+    words = "336 rows of 1 meter, one reading zero and the other not, contradict another row of the same meter"
+    assert (words in said) == (not corrections)
+    assert ("add export: {keep_rows: {Grandeur: [entry to keep]}}" in said) == (registers and not corrections)
 
 
 def test_a_signed_scale_that_keeps_no_feed_in_is_refused(tmp_path, frame, capsys):
@@ -1505,6 +1540,32 @@ def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few
     assert "no meter has a reading on 3 of 70 days: 2025-05-20, 2025-06-10 to 2025-06-11; is a file missing?" in said
     assert re.search(r"0\.0% of a typical meter's readings are missing", said)
     assert "later days follow" in said and "0 of 4 meters" not in said
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        ({"2025-07": 2}, "the file that begins on 2025-07-01 is only 5"),
+        ({"2025-07": 3}, None),
+        ({"2025-09": 2}, None),  # the last may be on its way
+        ({"2025-05": 2, "2025-07": 2}, None),  # one in three is of another kind
+        ({"2025-07": (2, 2)}, None),  # the other meters are in a file of their own
+    ],
+    ids=["half", "three quarters", "last", "two", "in two files"],
+)
+def test_a_file_that_is_much_smaller_than_those_beside_it_is_told(tmp_path, capsys, left, told):
+    frame = plain(readings(minutes=60, days=183, start="2025-04-01"))
+    (tmp_path / "export").mkdir()
+    for month, rows in frame.groupby(frame["interval_start"].str[:7]):
+        number = rows["meter_id"].str[1:].astype(int)
+        first, second = left[month] if isinstance(left.get(month), tuple) else (left.get(month, METERS), 0)
+        rows[number < first].to_csv(tmp_path / "export" / f"{month}.csv", index=False)
+        if second:
+            rows[number >= first].to_csv(tmp_path / "export" / f"{month}-late.csv", index=False)
+    settings = {"time_zone": ZONE, "interval_minutes": 60}
+    for more in ({}, {"export": settings}):
+        _, said = checked(tmp_path, capsys, tmp_path / "export", **more)
+        assert ("as large as those before and after it" in said) == (told is not None) and (told or "") in said
 
 
 @pytest.mark.parametrize(("begin", "told"), [(2000, False), (1 << 16, True)], ids=["first days", "all days"])

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -59,10 +60,15 @@ def test_a_shard_comes_back_as_it_was_written(part):
 
 
 def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
-    path, energy, _ = part
+    path, energy, calendar = part
     tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     for name, table in (("quality", QUALITY), ("log_load", LOG_LOAD), ("profiles", PROFILES)):
         write_table(tmp_path / f"{name}.parquet", table, getattr(tables, name))
+    assert tables.read_months["month"].tolist() == ["2025-03", "2025-04"]
+    local = pd.DatetimeIndex(calendar.start_utc).tz_localize("UTC").tz_convert("Europe/Zurich").strftime("%Y-%m")
+    missing = pd.DataFrame(np.isnan(energy).T).groupby(local)
+    assert tables.read_months["missing_readings"].tolist() == missing.sum().sum(axis=1).tolist()
+    assert tables.read_months["expected_readings"].tolist() == (5 * missing.size()).tolist()
     load = read_log_load([tmp_path / "log_load.parquet"], np.array([4, 6, 7, 99]), 15, "Europe/Zurich")
     assert load.household.tolist() == [6, 7]
     assert np.allclose(load.log_kwh, np.log(np.clip(energy[[3, 4]], 0.0025, 25)), equal_nan=True)

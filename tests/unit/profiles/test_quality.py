@@ -22,7 +22,7 @@ from meterdp.profiles.quality import (
     stuck_readings,
     summarise,
 )
-from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY
+from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY, READ_MONTHS
 from tests.conftest import config_of
 
 RULES = QualityRules.from_config(config_of({"quality": {"plausible_power_kw": [-10, 80]}})["quality"])
@@ -108,7 +108,15 @@ def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings
     readings[4] = 0.0
     quality, _ = judge(shard(readings), RULES)
     meters = pd.DataFrame({"duplicate_rows": [3, 4], "conflicting_rows": [0, 1]})
-    summary = summarise(quality, meters)
+    months = [("2025-03", 5, 1), ("2025-04", 4, 0), ("2025-03", 2, 2)]
+    summary = summarise(quality, meters, pd.DataFrame(months, columns=[c.name for c in READ_MONTHS.columns]))
+    of_months = summary[summary["scope"].str.endswith(" in a month")]
+    assert of_months[["scope", "reason", "item_count"]].to_numpy().tolist() == [
+        ["expected in a month", "2025-03", 7],
+        ["expected in a month", "2025-04", 4],
+        ["missing in a month", "2025-03", 3],
+        ["missing in a month", "2025-04", 0],
+    ]
     households = summary[summary["scope"] == "households"]
     assert summary.loc[summary["scope"] == "rows", "item_count"].tolist() == [7, 1]
     assert households["item_count"].sum() == len(readings)
@@ -163,6 +171,7 @@ def test_no_log_tells_how_many_are_kept_not_even_roughly(repository, tmp_path, c
     reason = np.where(kept, "kept", "too_few_readings").tolist()
     write_table(tmp_path / "quality", QUALITY, zeros(QUALITY, 100, kept=kept, reason=reason))
     write_table(tmp_path / "meters", METERS, zeros(METERS, 100))
+    write_table(tmp_path / "months", READ_MONTHS, zeros(READ_MONTHS, 3))
     write_table(tmp_path / "profiles", PROFILES, zeros(PROFILES, 100))
     config = config_of()
 
@@ -171,7 +180,12 @@ def test_no_log_tells_how_many_are_kept_not_even_roughly(repository, tmp_path, c
             return iter(())
 
     snakemake = SimpleNamespace(
-        input=Inputs(quality=[tmp_path / "quality"], meters=tmp_path / "meters", profiles=[tmp_path / "profiles"]),
+        input=Inputs(
+            quality=[tmp_path / "quality"],
+            meters=tmp_path / "meters",
+            profiles=[tmp_path / "profiles"],
+            read_months=[tmp_path / "months"],
+        ),
         output=SimpleNamespace(
             **{name: tmp_path / f"{name}.out" for name in ("quality", "profiles", "summary", "hours")}
         ),

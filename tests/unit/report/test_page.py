@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from meterdp.consumption.study import power_batches
@@ -79,7 +80,7 @@ def test_groups_of_the_list_stand_in_a_table_with_their_share_of_energy(report):
     assert "kW each in the top 1 % of hours" in words_of(report)
     rows = {row[0]: row[1:] for row in rows_of(report) if row[0].startswith(("dwelling", "tariff"))}
     assert list(rows) == ["dwelling flat", "dwelling house", "tariff day", "tariff night"]
-    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "0.80", "2025‑11‑08")
+    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "720", "2025‑11‑08")
     # To the interval, as the sentence on the load of all.
     assert rows["tariff day"][5] == "18:30"
 
@@ -129,6 +130,8 @@ def test_how_much_and_when_is_said_in_numbers(report):
     top = made_up.total_load()["mean_kw"].max()
     assert f"on Monday, 20 October 2025, at 18:30, with {numbers.significant(top)} kW per household (" in words
     assert f"({numbers.significant(1421 * top)} kW together), " in words
+    used_kwh = 1421 * made_up.total_load()["mean_kw"].sum() / 4
+    assert f"times the mean. Together they used {numbers.significant(used_kwh / 1000)} MWh." in words
     peaks = made_up.coincidence().set_index("home_count")["peak_kw"]
     alone, ten, hundred, every = (numbers.significant(peaks[size], 2) for size in (1, 10, 100, 1421))
     assert (
@@ -190,6 +193,26 @@ def test_what_was_dropped_is_counted_and_what_was_not_is_left_out(report):
     assert ("readings", "Slots without a usable row in the export", "88,704", "2.3 %") in rows
     assert not any("every reading is zero" in cell for row in rows for cell in row)
     assert "and reading, 20 Oct to 16 Nov 2025" in " ".join(captions_of(report))
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ([0, 0, 0, 0], None),
+        ([40, 60, 50, 55], None),
+        ([10, 1000, 10, 510], "100 % of July 2025, 51.0 % of September 2025; of a typical month 26.0 %"),
+        ([10, 1000, 10, 10, 510], "100 % of July 2025, 51.0 % of October 2025; of a typical month 1.0 %"),
+        ([900] * 7 + [0] * 8, "90.0 % of September 2025, many of 3 months more; of a typical month 0 %"),
+    ],
+)
+def test_months_that_lack_many_readings_are_named_above_everything(write, tmp_path, missing, said):
+    months = pd.period_range("2025-06", periods=len(missing), freq="M").strftime("%Y-%m")
+    rows = [("expected in a month", month, 1000, "") for month in months]
+    rows += [("missing in a month", month, of, "") for month, of in zip(months, missing, strict=True)]
+    quality = made_up.quality_summary()
+    quality = pd.concat([quality, pd.DataFrame(rows, columns=quality.columns)])
+    words = words_of(page_of(tmp_path, {"quality_summary": write("quality_summary", quality)}))
+    assert ("Readings are missing" in words) == (said is not None) and (said or "") in words
 
 
 def test_a_plan_is_a_row_for_each_quantity_under_its_period(report):

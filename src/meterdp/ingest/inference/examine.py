@@ -525,14 +525,17 @@ def _numbers(trial: Trial, zone: str) -> list[str]:
     settings, slots = trial.settings, trial.starts_us
     first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
     part = "" if trial.whole else " (first rows only)"
-    daily = daily_kwh(trial.energy_kwh, settings.interval_minutes)
-    # What a register shows is not used in an interval.
-    use = "" if only_rises(trial.energy_kwh) else f"; a typical meter uses {daily:.3g} kWh a day"
     return [
         f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
         f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({_days_of(trial)} days)",
-        f"  in {settings.unit}{use}",
+        f"  in {settings.unit}{typical_use(trial)}",
     ]
+
+
+def typical_use(trial: Trial) -> str:
+    """Say how much a typical meter uses, after something else; nothing of a register, whose readings are no use."""
+    daily = daily_kwh(trial.energy_kwh, trial.settings.interval_minutes)
+    return "" if np.isnan(daily) or only_rises(trial.energy_kwh) else f"; a typical meter uses {daily:.3g} kWh a day"
 
 
 def _days_of(trial: Trial) -> int:

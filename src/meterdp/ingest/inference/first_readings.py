@@ -68,6 +68,7 @@ class Begun:
     days: frozenset[int] = frozenset()  # of its readings, since 1970
     readings_per_row: int = 1
     named: frozenset[str] = frozenset()  # the meters whose rows it has
+    size_bytes: int = 0  # before it is unpacked from a zip
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ def _begun(number: int, file: Member, settings: ExportSettings, number_of: NameI
     unusable = _mostly_unusable(first, settings, number_of, _NO_LINK if limit.cut else set())
     named = frozenset(names_in([first]))
     days = frozenset((_by_clock_us(first, np.unique, settings) // DAY_US).tolist())
-    return Begun(number, file.place, None, unusable, *span_us(first, settings), days, first.readings_per_row, named)
+    span = span_us(first, settings)
+    return Begun(number, file.place, None, unusable, *span, days, first.readings_per_row, named, file.size_bytes)
 
 
 def span_us(batch: Batch, settings: ExportSettings) -> tuple[int, int] | tuple[None, None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -344,7 +344,7 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     fed_in = [c for c in numbers if re.search(FEED_IN, c.name, re.IGNORECASE)]
     others = [c for c in numbers if c not in (energy, *fed_in) and re.search(ENERGY, c.name, re.IGNORECASE)]
     if energy in fed_in:
-        out.to_check.append(f"readings are taken from '{energy.name}', which looks like energy fed in")
+        out.to_check += odd_column(energy.name, None)
     elif fed_in:
         out.to_check.append(
             f"'{fed_in[0].name}' looks like energy fed in, which is not read: for net load subtract it in the "
@@ -710,9 +710,9 @@ def _unit(table: Table, out: Layout) -> None:
     else:
         energy = out.settings.get("energy_column", "kwh")
         named = [name for name in table.header if name == energy]
-        units, where = _units_in(named), "the name of the readings' column"
+        units, where = units_in(named), "the name of the readings' column"
         if not units:
-            units, where = _units_in([table.above]), "the lines above the readings"
+            units, where = units_in([table.above]), "the lines above the readings"
     if len(units) == 1:
         unit = units.pop()
         out.said.append(f"{UNIT_SAID} {unit}, according to {where}")
@@ -722,7 +722,15 @@ def _unit(table: Table, out: Layout) -> None:
         out.settings["unit"] = None  # left to the size of the readings
 
 
-def _units_in(texts: list[str]) -> set[str]:
+def odd_column(name: str, unit: str | None) -> Iterator[str]:
+    """Say that the name of the readings' column tells of energy fed in, or of another unit than that of settings."""
+    if re.search(FEED_IN, name, re.IGNORECASE):
+        yield f"readings are taken from '{name}', which looks like energy fed in"
+    if unit is not None and (units := units_in([name])) and unit not in units:
+        yield f"by its name, the column '{name}' is in {' or '.join(sorted(units))}, but export.unit is {unit}"
+
+
+def units_in(texts: list[str]) -> set[str]:
     found = set()
     for text in texts:
         for energy, power in _UNIT_WORD.findall(text):

@@ -13,9 +13,9 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.dense import STAMP_OUTSIDE_PERIOD
-from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times
+from meterdp.ingest.inference.examine import files_written_otherwise, layout_of, names_times, typical_use
 from meterdp.ingest.inference.first_readings import Beginnings, batches_of_days, begin_files, begin_strictly
-from meterdp.ingest.inference.layout import ENDS_SAID, Layout
+from meterdp.ingest.inference.layout import ENDS_SAID, Layout, odd_column
 from meterdp.ingest.inference.listed import (
     doubtful_ids,
     have,
@@ -87,6 +87,8 @@ def looked_at(
     by_itself = _by_itself(path, settings)
     odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
     odd += columns_not_read(path, settings)
+    if settings.format in ("long_csv", "parquet"):
+        odd += odd_column(settings.energy_column, None if settings.unit_column else settings.unit)
     try:
         if meter_list is None:
             begin_strictly(path, settings)  # the header, before all rows are read
@@ -130,6 +132,7 @@ def looked_at(
     if settings.has_other_columns and (of_meters.without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     coverage = _coverage_of_first(trial, zone) if of_meters.known else ""
+    coverage += typical_use(plausible) if coverage else ""
     return Look(
         found, odd, of_meters.described(), of_meters.counted > of_meters.without or not of_meters.known, coverage
     )

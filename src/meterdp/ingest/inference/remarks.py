@@ -12,7 +12,7 @@ import numpy as np
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.stamps import DAY_MINUTES, DAY_US, HOUR_US, utc_offset_minutes
 from meterdp.ingest.batch import NO_SUCH_TIME
-from meterdp.ingest.clock import LAST_MARK, Clock, clock_changes, midnights_us
+from meterdp.ingest.clock import clock_changes, midnights_us
 from meterdp.ingest.dense import (
     CONFLICTING_ROWS,
     NONEXISTENT_LOCAL_TIME,
@@ -34,9 +34,13 @@ _MOST_DAYS = 4
 # Days that no first row names, in multiples of those from one file to the next: all of them, and more than usual,
 # as the first rows of a file may reach to its end.
 _FAR_APART, _MORE_THAN_USUAL = 1.5, 0.8
+# A file that is smaller than its neighbours, where there are so many files.
+_SMALL, _FEWEST_FILES = 0.7, 5
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
+# ... and, of the readings of a meter, a share and a number that none explains within one file.
+_OFTEN, _FEWEST_OF_METER = 0.3, 48
 # Shares of the meters that are read an hour of the day before.
 _HARDLY_ANY, _MOST_OF = 0.1, 0.8
 # Share of zeros that tells on released means.
@@ -57,6 +61,7 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
     odd = [
         *_other_intervals(trial),
         *(list(_days_of_nobody(trial, zone, begun)) or _files_far_apart(trial, begun)),
+        *_small_files(begun),
         *_other_clock(trial),
         *_skipped_hours(trial, begun),
         *_corrections(trial),
@@ -111,6 +116,30 @@ def _files_far_apart(trial: Trial, begun: Beginnings) -> Iterator[str]:
             first, last = np.array([begin, end - 1], "datetime64[D]")
             only = f"but from {first} to {last} only one does"
             yield f"files begin every {usual} days or so, {only}; is a file missing?"
+
+
+def _small_files(begun: Beginnings) -> Iterator[str]:
+    """Say which file is much smaller than those before and after it, by the day on which it begins: meters may be
+    missing in it, or its second half.
+    """
+    size: dict[int, int] = {}
+    for file in begun.files:
+        if file.first_us is not None:
+            day = file.first_us // DAY_US
+            size[day] = size.get(day, 0) + file.size_bytes
+    days, sizes = sorted(size), [size[day] for day in sorted(size)]
+    if not begun.every or len(days) < _FEWEST_FILES:
+        return
+    found = []
+    for day, before, here, after in zip(days[1:], sizes, sizes[1:], sizes[2:], strict=False):
+        if here < _SMALL * min(before, after) and min(before, after) > _SMALL * max(before, after):
+            found.append((day, here / min(before, after)))
+    if len(found) <= len(days) / _FEWEST_FILES:  # otherwise they are of another kind
+        for day, share in found:
+            yield (
+                f"the file that begins on {np.datetime64(day, 'D')} is only {share:.0%} as large as those before and "
+                "after it: are all meters and days in it?"
+            )
 
 
 def _beginnings_tell_days(trial: Trial, begun: Beginnings) -> bool:
@@ -239,8 +268,9 @@ def large_use(trial: Trial, scale: LogScale, most_daily_kwh: float | None) -> st
         return None
     of = int((counted < (1 - _NOTICEABLE_ENERGY) * energy).sum())
     return (
-        f"{lost:.0%} of the energy is above the most a release counts for a meter ({' and '.join(limits)}); it comes "
-        f"from {of:,} of {len(energy):,} meters: leave large users off the list, or release them separately"
+        f"{lost:.0%} of the energy is above the most that counts for a meter ({' and '.join(limits)}); it comes "
+        f"from {of:,} of {len(energy):,} meters: for a study alone, raise profiles.clip_kwh_per_hour; for a release, "
+        "leave large users off the list, or release them separately"
     )
 
 
@@ -395,8 +425,15 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
             else "export.keep_rows must name another column that distinguishes them, too"
         )
         flows = f"if the export has several registers or flows of a meter, such as feed-in, {registers}; "
+        rows = f"{len(hour):,} rows"
+        if not _more_than_corrections(trial):
+            pairs, meters = _of_registers(trial)
+            of = len(np.unique(meters))
+            rows = f"{len(pairs):,} rows of {of:,} meter{'s' * (of > 1)}"
+            if (np.count_nonzero(_energies(trial)[pairs], axis=1) == 1).mean() > _NEARLY_ALL:
+                rows += ", one reading zero and the other not,"
         yield (
-            f"{len(hour):,} rows contradict another row of the same meter and interval: "
+            f"{rows} contradict another row of the same meter and interval: "
             f"{flows if trial.settings.has_other_columns else ''}if the export sends corrected readings again, "
             "export.conflicting_rows says which count"
         )
@@ -404,11 +441,9 @@ def _hours_that_contradict(trial: Trial, time_zone: str | None) -> Iterator[str]
 
 def _corrections(trial: Trial) -> Iterator[str]:
     """Say which file corrects readings of another: the names of files decide, not when they were written."""
-    if not trial.counts[SUPERSEDED_BY_LATER_ROW] or many_contradict(trial):
+    if not trial.counts[SUPERSEDED_BY_LATER_ROW] or _more_than_corrections(trial):
         return
-    number = {place: n for n, place in enumerate(dict.fromkeys(batch.place for batch in trial.batches))}
-    places, number_and_rows = [*number], [(number[batch.place], len(batch.stamp_us)) for batch in trial.batches]
-    pairs = np.repeat(*zip(*number_and_rows, strict=True))[_contradictions(trial)]
+    places, pairs = trial.places, trial.file_of[trial.contradictions[0]]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     if len(pairs):
         corrected, counted = (places_of([places[n] for n in np.unique(files)]) for files in pairs.T)
@@ -419,20 +454,40 @@ def _corrections(trial: Trial) -> Iterator[str]:
 
 
 def many_contradict(trial: Trial) -> bool:
-    """Whether more rows contradict another of the same meter and interval than corrections explain."""
+    """Whether more rows contradict another of the same meter and interval than corrections explain, of all meters or
+    of any.
+    """
+    return _more_than_corrections(trial) or len(_of_registers(trial)[0]) > 0
+
+
+def _more_than_corrections(trial: Trial) -> bool:
     return trial.counts[[SUPERSEDED_BY_LATER_ROW, CONFLICTING_ROWS]].sum() > _MANY_CONTRADICT * trial.counts[USED]
+
+
+def _of_registers(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+    """Return the contradictions within a file of meters that have many of them, as those with two registers have."""
+    pairs, meter = trial.contradictions
+    in_one = trial.file_of[pairs[:, 0]] == trial.file_of[pairs[:, 1]] if len(pairs) else np.zeros(0, bool)
+    pairs, meter = pairs[in_one], meter[in_one]
+    number = np.bincount(meter, minlength=len(trial.energy_kwh))
+    often = number > np.maximum(_OFTEN * (~np.isnan(trial.energy_kwh)).sum(axis=1), _FEWEST_OF_METER)
+    return pairs[often[meter]], meter[often[meter]]
+
+
+def _energies(trial: Trial) -> np.ndarray:
+    return np.concatenate([batch.energy for batch in trial.batches])
 
 
 def _contradicting_hours(trial: Trial) -> np.ndarray:
     """Return the hour (since 1970, by the stamps) of every row with another reading than the row before it."""
-    return np.concatenate([batch.stamp_us for batch in trial.batches])[_contradictions(trial)[:, 1]] // HOUR_US
+    return np.concatenate([batch.stamp_us for batch in trial.batches])[trial.contradictions[0][:, 1]] // HOUR_US
 
 
 def contradicting_rows(trial: Trial) -> dict[str, list[int]]:
     """Return the first rows of each file, by its place, that contradict others, and those; none if that is seldom."""
     if not many_contradict(trial) or trial.settings.format != "long_csv":
         return {}
-    pairs = _contradictions(trial)
+    pairs = trial.contradictions[0] if _more_than_corrections(trial) else _of_registers(trial)[0]
     pairs = pairs[pairs.max(axis=1).argsort(kind="stable")[:_MOST_PAIRS]]
     begins = np.cumsum([0, *(len(batch.stamp_us) for batch in trial.batches)])
     found: dict[str, set[int]] = {}
@@ -441,20 +496,3 @@ def contradicting_rows(trial: Trial) -> dict[str, list[int]]:
         batch = trial.batches[number]
         found.setdefault(batch.place, set()).add(int(batch.row_of(reading - begins[number])))
     return {place: sorted(rows) for place, rows in found.items()}
-
-
-def _contradictions(trial: Trial) -> np.ndarray:
-    """Return two readings of a meter and interval that differ, for each that does, (n, 2) int64: which of all."""
-    clock, number = Clock(trial.settings, descending=trial.survey.runs_backwards), trial.number_of
-    parts, begin = [], 0
-    for batch in trial.batches:
-        meter = number(batch.meter_ids, batch.meter)
-        starts = clock.interval_starts(meter, batch)
-        good = np.flatnonzero((meter >= 0) & (starts > LAST_MARK) & np.isfinite(batch.energy))
-        parts.append([meter[good], starts[good], batch.energy[good], begin + good])
-        begin += len(meter)
-    meter, starts, energy, reading = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = np.lexsort((starts, meter))
-    same = (np.diff(meter[order]) == 0) & (np.diff(starts[order]) == 0)
-    at = np.flatnonzero(same & (np.diff(energy[order]) != 0))
-    return reading[order][np.stack([at, at + 1], axis=1)]

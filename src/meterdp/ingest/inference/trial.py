@@ -12,7 +12,7 @@ from meterdp.core.stamps import DAY_MINUTES, HOUR_US, MINUTE_US, utc_offset_minu
 from meterdp.errors import InputError
 from meterdp.ingest.batch import Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, Clock
-from meterdp.ingest.dense import BETWEEN, REASONS
+from meterdp.ingest.dense import BETWEEN, CONFLICTING_ROWS, REASONS, SUPERSEDED_BY_LATER_ROW
 from meterdp.ingest.findings import findings, sample_step, step_minutes
 from meterdp.ingest.growing import Chunks
 from meterdp.ingest.inference.first_readings import Beginnings, by_clock_us, names_in, read_strictly
@@ -125,6 +125,39 @@ class Trial:
             named, first, last = found.get(batch.place, (here, *edges))
             found[batch.place] = named | here, min(first, edges[0]), max(last, edges[1])
         return found, here
+
+    @cached_property
+    def contradictions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two readings of a meter and interval that differ, for each that does, (n, 2) int64: which of all; and the
+        meter, (n,).
+        """
+        if not self.counts[[SUPERSEDED_BY_LATER_ROW, CONFLICTING_ROWS]].any():
+            return np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
+        clock, number = Clock(self.settings, descending=self.survey.runs_backwards), self.number_of
+        parts, begin = [], 0
+        for batch in self.batches:
+            meter = number(batch.meter_ids, batch.meter)
+            starts = clock.interval_starts(meter, batch)
+            good = np.flatnonzero((meter >= 0) & (starts > LAST_MARK) & np.isfinite(batch.energy))
+            parts.append([meter[good], starts[good], batch.energy[good], begin + good])
+            begin += len(meter)
+        meter, starts, energy, reading = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((starts, meter))
+        same = (np.diff(meter[order]) == 0) & (np.diff(starts[order]) == 0)
+        at = np.flatnonzero(same & (np.diff(energy[order]) != 0))
+        return reading[order][np.stack([at, at + 1], axis=1)], meter[order][at]
+
+    @cached_property
+    def file_of(self) -> np.ndarray:
+        """The file of every reading, by the order in which they were read, (n,) int64."""
+        number = {place: n for n, place in enumerate(self.places)}
+        of_batch = [(number[batch.place], len(batch.stamp_us)) for batch in self.batches]
+        return np.repeat(*np.array(of_batch, np.int64).reshape(-1, 2).T)
+
+    @property
+    def places(self) -> list[str]:
+        """The places of the files that were read."""
+        return [*dict.fromkeys(batch.place for batch in self.batches)]
 
     def findings(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
