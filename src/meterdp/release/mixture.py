@@ -43,7 +43,7 @@ from meterdp.release.service import (
 from meterdp.release.settings import check_meters
 from meterdp.release.worth import QUANTILES, TRIED, tried
 
-# Count up when the same parameters would give another release, without a prior mixture and with one.
+# Count up when the same parameters ask for other measurements, without a prior mixture and with one.
 VERSION, PRIOR_VERSION = 1, 3
 # Request parameters of every mixture.
 PUBLIC = (

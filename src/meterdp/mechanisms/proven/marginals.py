@@ -7,7 +7,8 @@ of cos(pi j u) over the records are zero if the mixture is right, and say otherw
 They become synthetic profiles, and a better mixture, by post-processing: the distribution nearest to the mixture that
 has the released means m of features f, by maximum entropy. Its density is that of the mixture times exp(t' f(x)),
 normalised: every profile is one the mixture could have made, only more or less often. So the dependence between hours
-stays and nothing leaves the public bounds. Exponents t are drawn towards zero by as much as the noise in m deserves.
+stays and nothing leaves the public bounds. Exponents t are drawn towards public ones by as much as the noise in m
+deserves.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ TOTAL_WEIGHT = 1.5
 # Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
 TAIL_LEVELS = (0.9, 0.97, 0.99)
 TAIL_WEIGHT = 3.0
+# Where a prior mixture is adapted to few homes, too many of them use much: by public knowledge, a profile in each of
+# these bins stands for so many homes.
+ADAPTED_TAIL, TAIL = (0.7, 0.4, 0.2), (1.0, 1.0, 1.0)
 # Profiles of the mixture that stand for its distribution of energy and peak.
 POOL = 20_000
 
@@ -77,6 +81,7 @@ class Reference:
     low_log_kwh: float
     high_log_kwh: float
     log_scale: LogScale = PLAIN
+    tail_homes: tuple[float, ...] = TAIL
 
     @cached_property
     def pool(self) -> np.ndarray:
@@ -87,6 +92,12 @@ class Reference:
     @cached_property
     def pool_features(self) -> np.ndarray:
         return self.features(self.pool)
+
+    @property
+    def public_exponents(self) -> np.ndarray:
+        """Exponents (q,) before anything is measured."""
+        tail = np.log(self.tail_homes) / TAIL_WEIGHT
+        return np.concatenate([np.zeros(statistics_of(self.mixture.dimension) - len(tail)), tail])
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -174,6 +185,10 @@ class LinearReference:
         u = hour_levels(values, projected)
         u = np.where(values > least + _ROUNDING, u, u / 2)  # ties by half
         return _cosines(u, LINEAR_COSINES).reshape(len(x), -1)
+
+    @property
+    def public_exponents(self) -> np.ndarray:
+        return np.zeros(statistics_of(self.mixture.dimension, self.directions))
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         return x
@@ -277,9 +292,11 @@ class Marginals:
     @cached_property
     def exponents(self) -> np.ndarray:
         """Exponents t of the reweighted mixture, (q,) float64; of every function that is moved, by itself."""
-        pool = self.reference.pool_features
+        pool, public = self.reference.pool_features, self.reference.public_exponents
         parts = getattr(self.reference, "parts", [slice(None)])
-        return np.concatenate([fit_exponents(pool[:, part], self.means[part], self.noise_std) for part in parts])
+        return np.concatenate(
+            [fit_exponents(pool[:, part], self.means[part], self.noise_std, public[part]) for part in parts]
+        )
 
     def fitted(self, eigenvalue_floor: float) -> Mixture:
         """Return a mixture of as many classes near the reweighted one, largest first: a step of EM on its pool.
@@ -306,18 +323,21 @@ class Marginals:
         return Mixture(weights[order] / weights.sum(), means[order], covariances[order])
 
 
-def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.ndarray:
-    """Return the exponents t that maximise t'm - ln E exp(t'f) - (s^2 / v) |t|^2 / 2, (q,) float64.
+def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float, public: np.ndarray) -> np.ndarray:
+    """Return the exponents t that maximise t'm - ln E exp(t'f) - (s^2 / v) |t - t0|^2 / 2, (q,) float64.
 
-    The dual of relaxed maximum entropy: of all distributions q the one with the least KL(q || mixture) / v plus |E_q
-    f - m|^2 / (2 s^2). The variance v of what the mixture misses is the most likely one if E_q f - E f is N(0, v Cov
-    f) (empirical Bayes). ``pool`` (M, q) are features of profiles of the mixture.
+    The dual of relaxed maximum entropy: of all distributions q the one with the least KL(q || p) / v plus |E_q f -
+    m|^2 / (2 s^2), where p is the mixture with the ``public`` exponents t0 (q,). The variance v of what p misses is
+    the most likely one if E_q f - E_p f is N(0, v Cov_p f) (empirical Bayes). ``pool`` (M, q) are features of
+    profiles of the mixture.
     """
-    centre = pool.mean(axis=0)
+    stands_for = np.exp(pool @ public)
+    stands_for /= stands_for.sum()
+    centre = stands_for @ pool
     deviation, found = pool - centre, means - centre
     # The mean of the pool is one of M profiles only.
-    variance = noise_std**2 + 1 / len(pool)
-    spread, axes = np.linalg.eigh(deviation.T @ deviation / len(pool))
+    variance = noise_std**2 + stands_for @ stands_for
+    spread, axes = np.linalg.eigh((stands_for[:, None] * deviation).T @ deviation)
     explained = PRIOR_STDS[:, None] ** 2 * np.maximum(spread, 0.0) + variance
     likelihood = -(np.log(explained) + (axes.T @ found) ** 2 / explained).sum(axis=1)
     penalty = variance / PRIOR_STDS[likelihood.argmax()] ** 2
@@ -325,13 +345,13 @@ def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.n
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         z = deviation @ t
         top = z.max()
-        weight = np.exp(z - top)
+        weight = stands_for * np.exp(z - top)
         total = weight.sum()
-        value = np.log(total / len(z)) + top - t @ found + 0.5 * penalty * (t @ t)
+        value = np.log(total) + top - t @ found + 0.5 * penalty * (t @ t)
         return float(value), weight @ deviation / total - found + penalty * t
 
     start = np.zeros(len(found))
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
+    return public + minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
 
 
 def pool_weights(reference: Reference | LinearReference, exponents: np.ndarray) -> np.ndarray:

@@ -27,6 +27,8 @@ from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettin
 from meterdp.mechanisms.proven.adapt import adapt
 from meterdp.mechanisms.proven.domain import Ball, Domain, Loads
 from meterdp.mechanisms.proven.marginals import (
+    ADAPTED_TAIL,
+    TAIL,
     Directions,
     LinearFunction,
     LinearReference,
@@ -181,7 +183,8 @@ class Proven(Mechanism):
         public = self.public
         if public.sound.directions:
             return LinearReference(mixture, public.sound.directions)
-        return Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale)
+        tail = TAIL if public.sound.prior_mixture is None else ADAPTED_TAIL
+        return Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale, tail)
 
     def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
         means, covariances = self.domain.starts(*self._pooled(x, measure, records), self.plan.classes)

@@ -35,6 +35,7 @@ from meterdp.mechanisms.proven.marginals import (
 )
 from meterdp.mechanisms.proven.mechanism import Proven
 from meterdp.mechanisms.proven.plan import ProvenSettings
+from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.noise import GRID
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
@@ -225,20 +226,42 @@ def four_hours():
 
 @pytest.mark.parametrize("mean", [-0.9, -0.2, 0.0, 0.5])
 def test_one_coin_has_the_closed_form(mean):
-    """Of +-1 with even odds E = tanh t: t + penalty solves tanh t + penalty t = m."""
+    """Of +-1 with even odds E = tanh t: t + penalty solves tanh t + penalty (t - t0) = m."""
     pool = np.repeat([[-1.0], [1.0]], 5000, axis=0)
-    t = fit_exponents(pool, np.array([mean]), 1e-6)[0]
-    assert math.tanh(t) == pytest.approx(mean, abs=2e-3)
+    for public in (0.0, 0.7, -1.0):
+        t = fit_exponents(pool, np.array([mean]), 1e-6, np.array([public]))[0]
+        assert math.tanh(t) == pytest.approx(mean, abs=2e-3)
+        assert fit_exponents(pool, np.array([mean]), 1e6, np.array([public])) == pytest.approx(public, abs=1e-6)
+
+
+def test_before_anything_is_measured_fewer_homes_use_much_of_an_adapted_mixture():
+    """Of the mixture's profiles 7, 2 and 1 % use so much that they are in a bin, and stand for fewer homes each."""
+    prior_mixture = read_prior_mixture(SHIPPED, 0, HOURS)
+    for prior, expected in ((None, [1, 1, 1]), (prior_mixture, [0.7, 0.4, 0.2])):
+        public = PublicSettings(
+            *(1.0, 1e-5, 3, HOURS, 40, LOW, HIGH, FLOOR),
+            sound=ProvenSettings(prior_mixture=prior, marginal_share=0.25),
+        )
+        x = np.random.default_rng(3).uniform(LOW, HIGH, (40, HOURS))
+        of = Proven.calibrate(public).release(PrivateRecords(x), StudyNoise(5, "tail"), 1).marginals.reference
+        pool, nothing = of.pool_features, np.zeros(statistics_of(HOURS))
+        weight = np.exp(pool @ fit_exponents(pool, nothing, 1e6, of.public_exponents))
+        at = np.searchsorted(marginals.TAIL_LEVELS, (of.energy_of(of.pool).argsort().argsort() + 0.5) / len(pool))
+        homes = [weight[at == tail].mean() / weight[at == 0].mean() for tail in (1, 2, 3)]
+        assert homes == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("noise_std", [0.001, 0.03, 0.3])
-def test_the_optimum_is_where_the_gradient_vanishes(noise_std):
-    """Oracle: scipy's root of E_t f + penalty t = m; the penalty is that of the most likely prior, by scipy."""
+@pytest.mark.parametrize("public", [np.zeros(4), np.array([0.0, 0.4, 0.0, -0.6])])
+def test_the_optimum_is_where_the_gradient_vanishes(noise_std, public):
+    """Oracle: scipy's root of E_t f + penalty (t - t0) = m; the penalty is of the most likely prior, by scipy."""
     rng = np.random.default_rng(int(1000 * noise_std))
     pool = np.cos(np.pi * rng.random((4000, 1)) * np.arange(1, 5)) + 0.2 * rng.normal(size=(4000, 4))
     means = pool.mean(axis=0) + [0.2, -0.1, 0.05, 0.0] + noise_std * rng.normal(size=4)
-    variance = noise_std**2 + 1 / 4000
-    covariance, found = np.cov(pool.T, bias=True), means - pool.mean(axis=0)
+    stands_for = np.exp(pool @ public) / np.exp(pool @ public).sum()
+    variance = noise_std**2 + (stands_for**2).sum()
+    covariance = np.cov(pool.T, bias=True, aweights=stands_for)
+    found = means - np.average(pool, axis=0, weights=stands_for)
     likelihood = [
         stats.multivariate_normal.logpdf(found, np.zeros(4), s**2 * covariance + variance * np.eye(4))
         for s in marginals.PRIOR_STDS
@@ -247,20 +270,21 @@ def test_the_optimum_is_where_the_gradient_vanishes(noise_std):
 
     def gradient(t):
         weight = np.exp(pool @ t - (pool @ t).max())
-        return weight @ pool / weight.sum() - means + penalty * t
+        return weight @ pool / weight.sum() - means + penalty * (t - public)
 
     expected = root(gradient, np.zeros(4), tol=1e-12).x
-    assert fit_exponents(pool, means, noise_std) == pytest.approx(expected, abs=1e-3 * (1 + np.abs(expected).max()))
+    t = fit_exponents(pool, means, noise_std, public)
+    assert t == pytest.approx(expected, abs=1e-3 * (1 + np.abs(expected).max()))
 
 
 @pytest.mark.parametrize("noise_std", [1e-9, 1.0, 1e6])
 def test_nothing_overflows_and_noise_alone_reweighting_little(four_hours, noise_std):
     rng = np.random.default_rng(5)
-    pool = features(four_hours.pool, four_hours)
+    pool, public = features(four_hours.pool, four_hours), four_hours.public_exponents
     for means in (pool.mean(axis=0) + noise_std * rng.normal(size=pool.shape[1]), np.full(pool.shape[1], 1e3)):
-        t = fit_exponents(pool, means, noise_std)
+        t = fit_exponents(pool, means, noise_std, public)
         assert np.isfinite(t).all()
-    noisy = fit_exponents(pool, pool.mean(axis=0) + noise_std * rng.normal(size=pool.shape[1]), noise_std)
+    noisy = fit_exponents(pool, pool.mean(axis=0) + noise_std * rng.normal(size=pool.shape[1]), noise_std, public)
     if noise_std >= 1:
         assert (pool @ noisy).std() < 1.5, "weights of the mixture stay within a factor of a few"
 
@@ -330,7 +354,7 @@ def test_a_fitted_mixture_is_one_step_of_em_on_the_weighted_pool(four_hours):
 def test_a_class_that_hardly_any_profile_belongs_to_stays_as_it_was(weights):
     before = Mixture(np.array(weights), np.array([[-1.0, -2.0], [0.5, 0.4]]), np.array([np.eye(2), 1e-3 * np.eye(2)]))
     reference = Reference(before, LOW, HIGH)
-    fitted = Marginals(reference, reference.pool_features.mean(axis=0), 0.1).fitted(0.01)
+    fitted = Marginals(reference, reference.pool_features.mean(axis=0), 1e-3).fitted(0.01)
     np.testing.assert_allclose(fitted.weights, weights, atol=1e-4)
     np.testing.assert_allclose(fitted.means, before.means, atol=0.05)
     # Not below the floor, and near what it was otherwise.
