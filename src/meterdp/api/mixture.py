@@ -65,8 +65,8 @@ class FitGuarantee(DrawnGuarantee):
 
     @property
     def _noise(self) -> str:
-        mean, variance = f"{self.mean_error:.2g} standard deviations", f"{self.variance_error:.2g} of itself"
-        return f"noise moves a mean by up to about {mean} and a variance by up to about {variance}"
+        mean, variance = f"{self.mean_error:.2g} standard deviations", f"{self.variance_error:.2g} of themselves"
+        return f"noise moves two in three entries of a mean by at most about {mean}, and variances by {variance}"
 
 
 _ADJACENCIES = ("replace_one", "add_remove")
@@ -173,8 +173,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         ``mean_error``, in its standard deviations, is what two in three entries of its mean are off by at most, and
         ``variance_error`` the same of its variances, as a share of them, each of the Gaussian where it is larger.
         Variances of independent features can be off by much less, those of features that all vary together by up to a
-        half more. They say nothing of components that are not found. Clipping adds a bias that neither more records nor a larger epsilon removes: it
-        draws the means of skewed data towards their bulk. As a string it is a sentence. A fit with safe noise warns
+        half more. They say nothing of components that are not found. Clipping adds a bias that neither more records
+        nor a larger epsilon removes: it draws the means of skewed data towards their bulk. As a string it is a
+        sentence. A fit with safe noise warns
         if ``variance_error`` is above a third, where covariances can be mostly noise.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
@@ -208,7 +209,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by up to about 0.0057 standard deviations and a variance by up to about 0.017 of itself, and clipping moves those of data that are not Gaussian, too; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves two in three entries of a mean by at most about 0.0057 standard deviations, and variances by 0.017 of themselves, and clipping moves those of data that are not Gaussian, too; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.

@@ -49,8 +49,8 @@ def privacy_curve(
     -------
     float or ndarray
         delta in [0, 1], in the shape of ``epsilon``. The bound on the numerical error, below a thousandth of delta
-        unless a covariance is nearly singular, is added, so that delta is never too small; one below
-        1e-300, also 0, can come back as 1e-300. 1 where a distribution is
+        unless a covariance is nearly singular, is added, so that delta is never too small; one below 1e-300, also 0,
+        can come back as 1e-300. 1 where a distribution is
         singular and not the same as the other; if both live in one subspace that is an upper bound.
 
     Raises

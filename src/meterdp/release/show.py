@@ -44,13 +44,13 @@ class Charged:
         public = words.get("public", {})
         more = " by circuit" if public.get("groups") == "circuit" else ""
         if self.of_library:  # the names that whoever called fit has given
-            more = f" '{words['records']}' in {public['classes']} class{'es' * (public['classes'] > 1)}"
+            more = f" {words['records']!r} in {public['classes']} class{'es' * (public['classes'] > 1)}"
         return words["artefact"].replace("_", " ") + more
 
     @property
     def of_library(self) -> bool:
         """Whether it is a fit of the Python library, which its caller has and the ledger cannot see published."""
-        return self.event["words"]["artefact"] == MIXTURE_OF_RECORDS
+        return self.event["words"].get("artefact") == MIXTURE_OF_RECORDS
 
     @property
     def days(self) -> list[str | None]:

@@ -334,7 +334,7 @@ def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
             "share of energy": lambda row: percent(row.share),
             "load is highest at": lambda row: _clock(row.peak_minute_of_day_local / 60),
             "kW each in the top 1 % of hours": lambda row: significant(row.at_peak_kw, 2),
-            "highest kW together": lambda row: significant(row.highest_kw * row.household_count, 2),
+            "highest kW each": lambda row: significant(row.highest_kw, 2),
             "on": lambda row: row.highest_day_local.replace("-", "\N{NON-BREAKING HYPHEN}"),
         },
         words=2,
@@ -587,14 +587,14 @@ def _total(tables: Tables) -> str:
     top = known.loc[known["mean_kw"].idxmax()]
     day = date.fromisoformat(top["day_local"])
     times = significant(top["mean_kw"] / known["mean_kw"].mean(), 2)
-    minutes = np.diff(np.unique(known["minute_of_day_local"])).min(initial=60)
-    used_mwh = (known["mean_kw"] * known["household_count"]).sum() * minutes / 60 / 1000
+    hours = np.diff(np.unique(data["interval_start_utc"])).min() / np.timedelta64(1, "h") if len(data) > 1 else 0.0
+    read_mwh = (known["mean_kw"] * known["household_count"]).sum() * hours / 1000
     return (
         f"The load of {count(known['household_count'].max())} households together peaked on {day:%A}, {day.day} "
         f"{day:%B} {day.year}, at "
         f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household "
         f"({significant(top['mean_kw'] * top['household_count'])} kW together), {times} times the mean. "
-        f"Together they used {significant(used_mwh)} MWh."
+        f"In all, {significant(read_mwh)} MWh were read."
     )
 
 

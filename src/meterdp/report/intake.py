@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 # Of reasons that count what was used, and of rules that count what was kept.
 _ALL = {"households": "kept", "readings": "expected_readings"}
-# By how much more of a month's readings are missing than of a typical one where a file may be; so many are named.
-_NOTICEABLE, _MOST_MONTHS = 0.05, 4
+# By how much more of a month's readings are missing than of the best one where a file may be, and the part of a month
+# that tells; so many are named.
+_NOTICEABLE, _PART, _MOST_MONTHS = 0.05, 0.25, 4
 
 
 @printed(QUALITY_SUMMARY)
@@ -48,16 +49,17 @@ def missing_months(data: pd.DataFrame | None) -> str:
         data[data["scope"] == f"{which} in a month"].set_index("reason")["item_count"]
         for which in ("expected", "missing")
     )
-    share = missing / expected.where(expected > 0)
-    odd = share[share > share.median() + _NOTICEABLE]
+    share = (missing / expected)[expected > _PART * expected.max()]  # the period may have a day of its last month
+    odd = share[share > share.min() + _NOTICEABLE]
     if odd.empty:
         return ""
     said = [f"{percent(of)} of {date.fromisoformat(f'{month}-01'):%B %Y}" for month, of in odd.items()]
     if (more := len(said) - _MOST_MONTHS) > 0:
-        said[_MOST_MONTHS:] = [f"many of {counted(more, 'month')} more"]
+        said[_MOST_MONTHS:] = [f"and many of {counted(more, 'other month')}"]
+    most = percent(share.drop(odd.index).max())
     return (
-        f"Readings are missing: {', '.join(said)}; of a typical month {percent(share.median())}. Perhaps a file has "
-        "not come yet. Households that lack too many readings are left out."
+        f"Readings are missing: {', '.join(said)}; at most {most} of any other month. Perhaps a file has not come "
+        "yet. Households that lack too many readings are left out."
     )
 
 

@@ -1550,15 +1550,20 @@ def test_of_a_file_a_day_the_days_without_a_file_are_named(tmp_path, capsys, few
         ({"2025-09": 2}, None),  # the last may be on its way
         ({"2025-05": 2, "2025-07": 2}, None),  # one in three is of another kind
         ({"2025-07": (2, 2)}, None),  # the other meters are in a file of their own
+        ({"2025-06": "corrected"}, None),
     ],
-    ids=["half", "three quarters", "last", "two", "in two files"],
+    ids=["half", "three quarters", "last", "two", "in two files", "corrections"],
 )
 def test_a_file_that_is_much_smaller_than_those_beside_it_is_told(tmp_path, capsys, left, told):
     frame = plain(readings(minutes=60, days=183, start="2025-04-01"))
     (tmp_path / "export").mkdir()
     for month, rows in frame.groupby(frame["interval_start"].str[:7]):
         number = rows["meter_id"].str[1:].astype(int)
+        if left.get(month) == "corrected":
+            of_day = rows[rows["interval_start"].str[8:10] == "11"]
+            of_day.to_csv(tmp_path / "export" / f"{month}-new.csv", index=False)
         first, second = left[month] if isinstance(left.get(month), tuple) else (left.get(month, METERS), 0)
+        first = METERS if isinstance(first, str) else first
         rows[number < first].to_csv(tmp_path / "export" / f"{month}.csv", index=False)
         if second:
             rows[number >= first].to_csv(tmp_path / "export" / f"{month}-late.csv", index=False)

@@ -80,7 +80,7 @@ def test_groups_of_the_list_stand_in_a_table_with_their_share_of_energy(report):
     assert "kW each in the top 1 % of hours" in words_of(report)
     rows = {row[0]: row[1:] for row in rows_of(report) if row[0].startswith(("dwelling", "tariff"))}
     assert list(rows) == ["dwelling flat", "dwelling house", "tariff day", "tariff night"]
-    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "720", "2025‑11‑08")
+    assert rows["dwelling flat"] == ("900", "7", "7.20", "8.40", "40.2 %", "19:00", "0.60", "0.80", "2025‑11‑08")
     # To the interval, as the sentence on the load of all.
     assert rows["tariff day"][5] == "18:30"
 
@@ -130,8 +130,8 @@ def test_how_much_and_when_is_said_in_numbers(report):
     top = made_up.total_load()["mean_kw"].max()
     assert f"on Monday, 20 October 2025, at 18:30, with {numbers.significant(top)} kW per household (" in words
     assert f"({numbers.significant(1421 * top)} kW together), " in words
-    used_kwh = 1421 * made_up.total_load()["mean_kw"].sum() / 4
-    assert f"times the mean. Together they used {numbers.significant(used_kwh / 1000)} MWh." in words
+    read_kwh = 1421 * made_up.total_load()["mean_kw"].sum() / 4
+    assert f"times the mean. In all, {numbers.significant(read_kwh / 1000)} MWh were read." in words
     peaks = made_up.coincidence().set_index("home_count")["peak_kw"]
     alone, ten, hundred, every = (numbers.significant(peaks[size], 2) for size in (1, 10, 100, 1421))
     assert (
@@ -200,14 +200,15 @@ def test_what_was_dropped_is_counted_and_what_was_not_is_left_out(report):
     [
         ([0, 0, 0, 0], None),
         ([40, 60, 50, 55], None),
-        ([10, 1000, 10, 510], "100 % of July 2025, 51.0 % of September 2025; of a typical month 26.0 %"),
-        ([10, 1000, 10, 10, 510], "100 % of July 2025, 51.0 % of October 2025; of a typical month 1.0 %"),
-        ([900] * 7 + [0] * 8, "90.0 % of September 2025, many of 3 months more; of a typical month 0 %"),
+        ([10, 1000, 30, 510], "100 % of July 2025, 51.0 % of September 2025; at most 3.0 % of any other month"),
+        ([1000, 0], "100 % of June 2025; at most 0 % of any other month"),
+        ([900] * 7 + [0] * 2, "90.0 % of September 2025, and many of 3 other months; at most 0 % of any other month"),
     ],
 )
 def test_months_that_lack_many_readings_are_named_above_everything(write, tmp_path, missing, said):
     months = pd.period_range("2025-06", periods=len(missing), freq="M").strftime("%Y-%m")
     rows = [("expected in a month", month, 1000, "") for month in months]
+    rows += [("expected in a month", "2026-09", 30, ""), ("missing in a month", "2026-09", 28, "")]  # a day of it
     rows += [("missing in a month", month, of, "") for month, of in zip(months, missing, strict=True)]
     quality = made_up.quality_summary()
     quality = pd.concat([quality, pd.DataFrame(rows, columns=quality.columns)])

@@ -68,7 +68,7 @@ class Begun:
     days: frozenset[int] = frozenset()  # of its readings, since 1970
     readings_per_row: int = 1
     named: frozenset[str] = frozenset()  # the meters whose rows it has
-    size_bytes: int = 0  # before it is unpacked from a zip
+    size_bytes: int = 0  # as it lies in the folder, or unpacked from the zip that is the export
 
 
 @dataclass(frozen=True)

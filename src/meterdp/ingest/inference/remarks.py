@@ -34,8 +34,8 @@ _MOST_DAYS = 4
 # Days that no first row names, in multiples of those from one file to the next: all of them, and more than usual,
 # as the first rows of a file may reach to its end.
 _FAR_APART, _MORE_THAN_USUAL = 1.5, 0.8
-# A file that is smaller than its neighbours, where there are so many files.
-_SMALL, _FEWEST_FILES = 0.7, 5
+# A file that is smaller than its neighbours, where there are so many files, this part of the usual time apart.
+_SMALL, _FEWEST_FILES, _SOON = 0.7, 5, 0.5
 # More rows than corrections explain that are not sent for everybody.
 _MANY_CONTRADICT = 0.02
 _MOST_PAIRS = 500  # of rows that contradict each other, which are looked at once more
@@ -122,23 +122,25 @@ def _small_files(begun: Beginnings) -> Iterator[str]:
     """Say which file is much smaller than those before and after it, by the day on which it begins: meters may be
     missing in it, or its second half.
     """
-    size: dict[int, int] = {}
-    for file in begun.files:
-        if file.first_us is not None:
-            day = file.first_us // DAY_US
-            size[day] = size.get(day, 0) + file.size_bytes
-    days, sizes = sorted(size), [size[day] for day in sorted(size)]
-    if not begun.every or len(days) < _FEWEST_FILES:
+    days = begun.starts
+    own = len(begun.named) == sum(len(file.named) for file in begun.files)
+    if not begun.every or own or len(days) < _FEWEST_FILES:
         return
+    # What begins soon after another file belongs to it: the rest of its meters, or corrections.
+    days = days[np.append(True, np.diff(days) > _SOON * np.median(np.diff(days)))]
+    first = np.array([file.first_us for file in begun.files if file.first_us is not None]) // DAY_US
+    size = np.array([file.size_bytes for file in begun.files if file.first_us is not None])
+    sizes = np.bincount(np.searchsorted(days, first, side="right") - 1, weights=size, minlength=len(days)).tolist()
     found = []
     for day, before, here, after in zip(days[1:], sizes, sizes[1:], sizes[2:], strict=False):
         if here < _SMALL * min(before, after) and min(before, after) > _SMALL * max(before, after):
             found.append((day, here / min(before, after)))
     if len(found) <= len(days) / _FEWEST_FILES:  # otherwise they are of another kind
         for day, share in found:
+            begins = np.datetime64(int(day), "D")
             yield (
-                f"the file that begins on {np.datetime64(day, 'D')} is only {share:.0%} as large as those before and "
-                "after it: are all meters and days in it?"
+                f"the file that begins on {begins} is only {share:.0%} as large as those before and after it: are "
+                "all meters and days in it?"
             )
 
 
