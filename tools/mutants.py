@@ -491,8 +491,8 @@ MUTANTS = (
     Mutant(
         "a wrong log scale: the mechanism forgets it",
         "src/meterdp/mechanisms/proven/mechanism.py",
-        "Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale)",
-        "Reference(mixture, public.low_log_kwh, public.high_log_kwh)",
+        "Reference(mixture, public.low_log_kwh, public.high_log_kwh, public.log_scale, tail)",
+        "Reference(mixture, public.low_log_kwh, public.high_log_kwh, tail_homes=tail)",
         "tests/unit/release/test_released_marginals.py",
     ),
     Mutant(
