@@ -73,7 +73,8 @@ def utility(parameters: SimulationParameters, number: int) -> SimulationParamete
 
 def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Return what is asked of weighted households: quantiles of energy and of largest readings, the mean energy, that
-    of each hour of the day and of each month, and that of days off against that of other days.
+    of each hour of the day and of each month, that of a month against the year, and that of days off against that of
+    other days.
     """
     log_mean, highest = (vectors[:, SETTINGS.names.index(name)] for name in ("log_mean_kw", "highest"))
     mean_kw, peak_kw = np.exp(log_mean), np.exp(log_mean + highest)
@@ -97,12 +98,14 @@ def said_of(vectors: np.ndarray, weight: np.ndarray | None = None) -> dict[str, 
     off, year = named("off"), named(r"year_(cos|sin)_\d")
     days = (1 + off * (columns.is_off - off_share)) * (1 + year @ (columns.yearly - columns.yearly_mean).T)
     daily, month = of @ days, np.array([day.month for day in DAYS])
+    months = np.bincount(month, daily)[1:] / np.bincount(month)[1:]
     return {
         "energy": quantiles(mean_kw),
         "peak": quantiles(peak_kw),
         "mean": mean,
         "hours": hours,
-        "months": np.bincount(month, daily)[1:] / np.bincount(month)[1:],
+        "months": months,
+        "seasons": months / months.mean(),
         "weekends": np.array([daily[columns.is_off].mean() / daily[~columns.is_off].mean()]),
     }
 
@@ -135,7 +138,8 @@ def main() -> None:
     parameters = replace(
         SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"), interval_minutes=MINUTES, time_zone="UTC"
     )
-    guess = said_of(homes(parameters, -1))
+    # Who knows nothing of the seasons of a place guesses that there are none.
+    guess = said_of(homes(parameters, -1)) | {"seasons": np.ones(12)}
     towns = [
         homes(utility(parameters, u), u, share_empty(u)) for u in progress(range(UTILITIES), "synthetic utilities")
     ]

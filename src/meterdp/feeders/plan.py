@@ -483,21 +483,21 @@ def predicted_error(
     return variance.sum(axis=-1) + n**2 * (level_loss**2 + shape_loss) + unmeasured
 
 
-def guess_error_kwh(public: FeederPublic) -> float:
-    """Return the same error, a root mean square over the intervals, of the public centre for every meter.
+def guess_error_kwh(public: FeederPublic, meters: float) -> float:
+    """Return the same error, a root mean square over the intervals, of the public centre for every meter of a feeder
+    of so many.
 
     Its level is taken to be right: somebody named the typical energy.
     """
-    n, distribution = public.meters / public.feeders, public_distribution(public)
+    distribution = public_distribution(public)
     shape = distribution.mean[distribution.block != LEVEL]
-    return math.sqrt(difference_kwh(public) ** 2 + n**2 * (shape**2).sum() / public.intervals)
+    return math.sqrt(difference_kwh(public, meters) ** 2 + meters**2 * (shape**2).sum() / public.intervals)
 
 
-def difference_kwh(public: FeederPublic) -> float:
-    """Return by how much feeders of mean size differ, a root mean square: the error of the exact mean of all meters
-    for every meter."""
-    n = public.meters / public.feeders
-    return math.sqrt(spread(n) * (public_distribution(public).household ** 2).sum() / public.intervals)
+def difference_kwh(public: FeederPublic, meters: float) -> float:
+    """Return by how much feeders of so many meters differ, a root mean square: the error of the exact mean of all
+    meters for every meter."""
+    return math.sqrt(spread(meters) * (public_distribution(public).household ** 2).sum() / public.intervals)
 
 
 def spread(meters: np.ndarray) -> np.ndarray:

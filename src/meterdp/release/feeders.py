@@ -254,7 +254,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
     public = mechanism.public
     meters = len(public.feeder) / public.feeders
     typical_kwh = meters * public.typical_daily_kwh / public.intervals_per_day
-    kwh = mechanism.plan.error_kwh, guess_error_kwh(public), difference_kwh(public)
+    kwh = mechanism.plan.error_kwh, guess_error_kwh(public, meters), difference_kwh(public, meters)
     error, guess, difference = (one / typical_kwh for one in kwh)
 
     def again(epsilon: float, size: int) -> Plan:
@@ -295,15 +295,21 @@ def _same_days(mechanism: FeederTotals) -> tuple[str, ...]:
 
 def _by_size(mechanism: FeederTotals) -> tuple[str, ...]:
     """Say how far totals of the smallest and the largest feeder are expected to be off, if sizes differ much."""
-    listed, typical_kwh = mechanism.public.listed, mechanism.public.centre_kwh.mean()
+    public = mechanism.public
+    listed, typical_kwh = public.listed, public.centre_kwh.mean()
     if listed.max() <= max(1.5 * listed.min(), listed.min() + 1):  # as equal as can be
         return ()
+
+    def off(feeder: int) -> str:
+        n = listed[feeder]
+        errors = mechanism.plan.errors_kwh[feeder], guess_error_kwh(public, n)
+        error, guess = (f"{100 * kwh / (n * typical_kwh):.0f} %" for kwh in errors)
+        return f"{error} (a public guess: {guess})"
+
     least, most = listed.argmin(), listed.argmax()
-    share = mechanism.plan.errors_kwh[[least, most]] / (listed[[least, most]] * typical_kwh)
-    on_least, on_most = (f"{100 * one:.0f} %" for one in share)
     return (
-        f"expect errors of {on_least} on the smallest feeder, of {listed[least]:,} meters, and of {on_most} on the "
-        f"largest, of {listed[most]:,}",
+        f"expect errors of {off(least)} on the smallest feeder, of {listed[least]:,} meters, and of {off(most)} on "
+        f"the largest, of {listed[most]:,}",
     )
 
 

@@ -87,10 +87,6 @@ _NO_PEAKS = (
 # Share of a home's variance that homes do together in the mean of a day: simulated homes have 0.11, Swiss ones 0.35,
 # and 820 synthetic homes without heating lost it in one of two releases at epsilon 2.
 _LEAST_COMMON = 0.005
-_SEASONS = (
-    "on average seasons come out weaker than they are, of a few hundred homes much weaker or not at all; in a single "
-    "release they may also come out stronger"
-)
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons apart: what is drawn for other times of the "
     "year has none"
@@ -279,17 +275,20 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     """Return what the smallest of strata of so many meters is expected to be worth, over so many days; ``seasons`` if
     they are enough to tell them.
     """
-    meters, year = min(sizes), _SEASONS if seasons else _NO_SEASONS
+    meters = min(sizes)
     peaks = _PEAKS + ", and lower with strata" * (len(sizes) > 1)
     if least_common(epsilon, delta, sum(sizes), days) > _LEAST_COMMON:
         peaks += f"; {_NO_PEAKS}"
     mu = gaussian.mu_for(epsilon, delta) * math.sqrt(1 - COMMON_SHARE)
     found = tried_households(meters * mu / VECTOR_ENTRIES)
-    error, bound, guess = (f"{100 * share:.0f} %" for share in found["weekends"])
-    weekends = (
-        f"use at weekends, compared with working days, is off by {error} on average, more than {bound} in one "
-        f"release of 20 (a public guess: {guess})"
-    )
+
+    def off(quantity: str, guessed: str) -> str:
+        error, bound, guess = (f"{100 * share:.0f} %" for share in found[quantity])
+        return f"is off by {error} on average, more than {bound} in one release of 20 ({guessed}: {guess})"
+
+    weekends = f"use at weekends, compared with working days, {off('weekends', 'a public guess')}"
+    months = f"use in a month, compared with the mean of all months, {off('seasons', 'a year without seasons')}"
+    year = f"{months}; on average seasons come out weaker than they are" if seasons else _NO_SEASONS
     of_smallest = f"; strata larger than the smallest ({meters:,} meters) are off by less" * (len(set(sizes)) > 1)
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {

@@ -58,6 +58,8 @@ _DAYS_OF_SEASON = 14
 _FEWEST_MONTHS = 3
 # Times as much load in one season as in another that is worth a sentence.
 _DIFFERENT_SEASONS = 1.03
+# Of readings at a bound, whose logarithms are stored in single precision.
+_ROUNDING = 1e-5
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
@@ -76,8 +78,9 @@ _ENERGY_OF = {
 }
 
 
-def clipping_sentence(settings: Mapping) -> str:
-    """Say what becomes of readings outside the public bounds in the tables of consumption, if these are known."""
+def clipping_sentence(settings: Mapping, tables: Tables) -> str:
+    """Say what becomes of readings outside the public bounds in the tables of consumption, if these are known, and
+    how many households reach the upper one."""
     if "profiles" not in settings:
         return ""
     scale = LogScale.from_config(settings["profiles"])
@@ -85,7 +88,25 @@ def clipping_sentence(settings: Mapping) -> str:
     least = f"at most {low:g} as zero" if scale.kind == LOG else f"less than {low:g} as {low:g}"
     export = settings.get("export", {})
     energy = _ENERGY_OF.get((export.get("format"), export.get("flow")), _NET if export.get("flow") == "net" else "")
-    return f"{energy}Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
+    return (
+        f"{energy}Readings of more than {high:g} kWh an hour count as {high:g}, and those of {least}."
+        f"{_reaching(high, tables)}"
+    )
+
+
+def _reaching(high_kw: float, tables: Tables) -> str:
+    """Say for which share of households the largest reading is the bound, unless it is for none."""
+    if (quantiles := tables.get(CONSUMPTION_QUANTILES.name)) is None:
+        return ""
+    peaks = quantiles.loc[quantiles["statistic"] == "peak_kw", "value"]
+    share = (peaks >= high_kw * (1 - _ROUNDING)).mean()
+    if not share:
+        return ""
+    return (
+        f" The largest reading of {percent(share)} of households is at that upper bound: if they really use more, "
+        "their use and peaks, and those of their groups, are too low here; raise "
+        "profiles.clip_kwh_per_hour for a study."
+    )
 
 
 # --- how much -------------------------------------------------------------------------------------------------------

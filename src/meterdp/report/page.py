@@ -60,7 +60,7 @@ def build_report(
         facts=facts(tables, settings),
         gaps=intake.missing_months(tables.get("quality_summary")),
         answers=consumption.answers(tables),
-        clipping=consumption.clipping_sentence(settings),
+        clipping=consumption.clipping_sentence(settings, tables),
         cards=classes.cards(tables),
         cards_note=_cards_note(tables, settings),
         caution=classes.caution(tables),

@@ -123,15 +123,16 @@ def test_the_predicted_error_of_a_feeder_follows_its_size(own_std, monkeypatch):
         assert found == pytest.approx(variance[0].sum(), rel=1e-12)
 
 
-def test_a_public_guess_knows_how_much_a_typical_meter_uses_and_not_when():
+@pytest.mark.parametrize("n", [3, METERS / public().feeders])
+def test_a_public_guess_knows_how_much_a_typical_meter_uses_and_not_when(n):
     """Oracle: feeders drawn from the public distribution with the level of all meters at the centre."""
     given, rng = public(), np.random.default_rng(8)
-    distribution, n = public_distribution(given), METERS / given.feeders
+    distribution = public_distribution(given)
     of_all = np.where(distribution.block == rules.LEVEL, 0.0, distribution.mean)
     drawn = rng.normal(size=(2, 4000, given.intervals))
     off = n * of_all * drawn[0] + np.sqrt(spread(n)) * distribution.household * drawn[1]
     expected = np.sqrt((off**2).sum(axis=1).mean() / given.intervals)
-    assert rules.guess_error_kwh(given) == pytest.approx(expected, rel=0.05)
+    assert rules.guess_error_kwh(given, n) == pytest.approx(expected, rel=0.05)
 
 
 def test_many_choices_at_once_are_those_one_by_one():

@@ -37,6 +37,7 @@ def test_quantities_are_those_of_the_readings(tool):
     months = np.array([day.month for day in tool["DAYS"]])
     # Two waves a year leave the rest of a month to what homes do together.
     assert said["months"] == pytest.approx([days[months == month].mean() for month in range(1, 13)], rel=0.1)
+    assert said["seasons"] == pytest.approx(said["months"] / said["months"].mean(), rel=1e-12)
     weekend = np.array([day.weekday() >= 5 for day in tool["DAYS"]])
     assert said["weekends"] == pytest.approx(days[weekend].mean() / days[~weekend].mean(), rel=0.02)
     assert said["energy"] == pytest.approx(np.quantile(kwh.mean(axis=1), tool["HOUSEHOLD_QUANTILES"]), rel=0.08)

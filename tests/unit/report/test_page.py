@@ -111,6 +111,20 @@ def test_questions_come_in_the_order_of_an_analyst(report):
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("factor", [1, 2])
+def test_how_many_households_reach_the_upper_bound_is_said(tmp_path, factor):
+    """Peaks beyond the bound come as the bound, through logarithms in single precision."""
+    quantiles = made_up.consumption_quantiles()
+    kwh = factor * quantiles["value"]
+    stored = np.exp(np.log(kwh.clip(upper=20)).astype(np.float32)).astype(float)
+    tables = {"total_load": made_up.total_load(), "consumption_quantiles": quantiles.assign(value=stored)}
+    words = words_of(page_of(tmp_path, made_up.write_all(tmp_path, tables), settings=settings(profiles={})))
+    share = (kwh[quantiles["statistic"] == "peak_kw"] > 20).mean()
+    assert (share > 0) == (factor == 2)
+    said = f"The largest reading of {numbers.percent(share)} of households is at that upper bound"
+    assert (said in words) == ("at that upper bound" in words) == (factor == 2)
+
+
 def test_how_much_and_when_is_said_in_numbers(report):
     words = words_of(report)
     quantiles = made_up.consumption_quantiles().query("statistic == 'daily_kwh'")
