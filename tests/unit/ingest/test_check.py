@@ -1573,13 +1573,18 @@ def test_a_file_that_is_much_smaller_than_those_beside_it_is_told(tmp_path, caps
         assert ("as large as those before and after it" in said) == (told is not None) and (told or "") in said
 
 
-@pytest.mark.parametrize(("begin", "told"), [(2000, False), (1 << 16, True)], ids=["first days", "all days"])
+@pytest.mark.parametrize(
+    ("begin", "told"),
+    [(2000, False), (1 << 16, True), (None, False)],
+    ids=["first days", "all days", "all days of the first month"],
+)
 def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     tmp_path, capsys, few_looked_at, monkeypatch, begin, told
 ):
-    """Of files by month, two are read as a whole, and of the others no more than where they begin."""
-    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", begin)
-    frame = plain(readings(minutes=60, days=122, start="2025-04-01", meters=2))
+    """Of files by month, one or two are read as a whole, and of the others no more than where they begin."""
+    frame = plain(readings(minutes=60, days=122, start="2025-04-01", meters=2 if begin else 4))
+    april = frame[frame["interval_start"] < "2025-05"].iloc[: 30 * 24].to_csv(index=False)
+    monkeypatch.setattr("meterdp.ingest.inference.first_readings._BEGIN_BYTES", begin or len(april))
     day = frame["interval_start"].str[:10]
     (tmp_path / "export").mkdir()
     for month, rows in frame[~day.isin(["2025-06-29", "2025-06-30"])].groupby(day.str[:7]):

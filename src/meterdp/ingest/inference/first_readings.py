@@ -70,6 +70,11 @@ class Begun:
     named: frozenset[str] = frozenset()  # the meters whose rows it has
     size_bytes: int = 0  # as it lies in the folder, or unpacked from the zip that is the export
 
+    @property
+    def of_one_meter(self) -> bool:
+        """Whether it has rows of a single meter, of which more may follow."""
+        return len(self.named) == 1 and self.size_bytes > _BEGIN_BYTES
+
 
 @dataclass(frozen=True)
 class Beginnings:

@@ -21,7 +21,7 @@ from meterdp.ingest.dense import (
 )
 from meterdp.ingest.fields import hours_hint
 from meterdp.ingest.findings import only_rises, steps_minutes
-from meterdp.ingest.inference.first_readings import Beginnings, span_us
+from meterdp.ingest.inference.first_readings import Beginnings, by_clock_us, span_us
 from meterdp.ingest.inference.trial import FEWEST_GAPS, Trial
 from meterdp.ingest.inference.zone import CLOCKS, local_changes
 from meterdp.ingest.members import places_of
@@ -83,6 +83,9 @@ def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]
     days = np.unique(local[trial.known])
     if tell:
         days = np.union1d(days, np.arange(here[0], here[-1] + 1))
+        if (period := trial.settings.period_us) is not None:
+            first, end = by_clock_us(np.array(period), zone) // DAY_US
+            days = days[(days.astype(int) >= first) & (days.astype(int) < end)]
     without = np.setdiff1d(days, here)
     runs = np.split(without, np.flatnonzero(np.diff(without).astype(int) > 1) + 1) if len(without) else []
     said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
@@ -147,7 +150,11 @@ def _small_files(begun: Beginnings) -> Iterator[str]:
 def _beginnings_tell_days(trial: Trial, begun: Beginnings) -> bool:
     """Whether the first rows of every file that was read as a whole reach from its first day to its last, as they do
     where each file is of a day: then those of the other files tell their days, too.
+
+    Rows of a single meter, which more of its rows may follow, reach that day by chance at most.
     """
+    if any(file.of_one_meter for file in begun.files):
+        return False
     days: dict[str, set[int]] = {}
     for batch in trial.batches:
         span = span_us(batch, trial.settings)
