@@ -475,6 +475,9 @@ def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, f
         ("Consumo (kW)", "kW", None),
         ("Consumo", "kW", None),
         ("Injeção (kWh)", "kWh", "readings are taken from 'Injeção (kWh)', which looks like energy fed in"),
+        ("Block energy kVAh", "kWh", "'Block energy kVAh', which looks like apparent or reactive energy, not kWh"),
+        ("kvarh_import", "kWh", "readings are taken from 'kvarh_import', which looks like apparent or reactive"),
+        ("Förbrukning per kvart (kWh)", "kWh", None),
     ],
 )
 def test_the_name_of_the_column_is_held_against_the_settings(tmp_path, frame, capsys, column, unit, told):
@@ -1301,6 +1304,23 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and "1 readings name an hour that the clock of Europe/London skips" in said
     assert "UTC or standard time (export.stamp_time_zone)" in said
+
+
+def test_a_column_of_apparent_energy_is_none_to_read_instead(tmp_path, capsys):
+    """Also where it comes first, and where there is no other, which is then said."""
+    frame = plain(readings(60, meters=2)).rename(columns={"kwh": "Block energy kWh"})
+    frame.insert(2, "Block energy kVAh", (1.05 * frame["Block energy kWh"]).round(3))
+    for columns in (frame.columns, frame.columns[[0, 1, 3, 2]]):
+        frame[columns].to_csv(tmp_path / "e.csv", index=False)
+        assert main(["check", str(tmp_path / "e.csv")]) == 0
+        said = capsys.readouterr().out
+        assert "energy_column: Block energy kWh\n" in said and "kVAh" not in said
+    frame.drop(columns="Block energy kWh").to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert (
+        "readings are taken from 'Block energy kVAh', which looks like apparent or reactive energy, not kWh\n" in said
+    )
 
 
 @pytest.mark.parametrize(

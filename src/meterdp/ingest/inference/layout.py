@@ -27,6 +27,7 @@ from meterdp.ingest.inference.words import (
     METER,
     METER_FIRST,
     METER_NEXT,
+    NOT_ACTIVE,
     NOT_OF_READING,
     OTHER_NUMBER,
     PART_OF_METER,
@@ -343,9 +344,9 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         out.settings["energy_column"] = energy.name
     fed_in = [c for c in numbers if re.search(FEED_IN, c.name, re.IGNORECASE)]
     others = [c for c in numbers if c not in (energy, *fed_in) and re.search(ENERGY, c.name, re.IGNORECASE)]
-    if energy in fed_in:
-        out.to_check += odd_column(energy.name, None)
-    elif fed_in:
+    others = [c for c in others if not re.search(NOT_ACTIVE, c.name, re.IGNORECASE)]
+    out.to_check += odd_column(energy.name, None)
+    if fed_in and energy not in fed_in:
         out.to_check.append(
             f"'{fed_in[0].name}' looks like energy fed in, which is not read: for net load subtract it in the "
             "export, and name the column of the difference (export.energy_column)"
@@ -723,9 +724,12 @@ def _unit(table: Table, out: Layout) -> None:
 
 
 def odd_column(name: str, unit: str | None) -> Iterator[str]:
-    """Say that the name of the readings' column tells of energy fed in, or of another unit than that of settings."""
-    if re.search(FEED_IN, name, re.IGNORECASE):
-        yield f"readings are taken from '{name}', which looks like energy fed in"
+    """Say that the name of the readings' column tells of energy other than what a home takes, or of another unit
+    than that of settings.
+    """
+    for words, what in ((FEED_IN, "energy fed in"), (NOT_ACTIVE, "apparent or reactive energy, not kWh")):
+        if re.search(words, name, re.IGNORECASE):
+            yield f"readings are taken from '{name}', which looks like {what}"
     if unit is not None and (units := units_in([name])) and unit not in units:
         yield f"by its name, the column '{name}' is in {' or '.join(sorted(units))}, but export.unit is {unit}"
 

@@ -40,9 +40,11 @@ FEED_IN = (
     r"|immiss|produ[ck]tion|produ[cz]ione|producción|produkcja|einspeis|eingespeis|r(?:ü|ue)ckliefer|teruglever"
     r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz|逆潮流"
 )
+# In kVAh or kvarh; "kvart" is a quarter.
+NOT_ACTIVE = r"kvar?h|kvar?(?![^\W_])|apparent|reactive"
 OTHER_NUMBER = (
-    rf"{FEED_IN}|temp|price|cost|tariff|volt|current|amp|kvar|latitude|longitude|factor|status"
-    r"|quality|flag|code|reactive|frequency|postcode|\bzip\b"
+    rf"{FEED_IN}|{NOT_ACTIVE}|temp|price|cost|tariff|volt|current|amp|latitude|longitude|factor|status"
+    r"|quality|flag|code|frequency|postcode|\bzip\b"
 )
 REGISTER = r"register|channel|kanal|obis|direction|flow"
 PART_OF_METER = rf"{REGISTER}|circuit|category|type|tari"
