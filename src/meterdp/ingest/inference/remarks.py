@@ -151,7 +151,7 @@ def _beginnings_tell_days(trial: Trial, begun: Beginnings) -> bool:
     """Whether the first rows of every file that was read as a whole reach from its first day to its last, as they do
     where each file is of a day: then those of the other files tell their days, too.
 
-    Rows of a single meter, which more of its rows may follow, reach that day by chance at most.
+    Rows of a single meter, of which more may follow, do so only by accident.
     """
     if any(file.of_one_meter for file in begun.files):
         return False
