@@ -182,10 +182,13 @@ def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_do
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
+    mean = frame.groupby("meter_id")["kwh"].transform("mean")
+    of_hour = (frame["kwh"] / mean).groupby(frame["local"].str[11:13].astype(int)).mean()
+    last = pd.concat([of_hour, of_hour], ignore_index=True).rolling(4).mean().idxmin()  # of the four that use least
     daily = 48 * frame.groupby("meter_id")["kwh"].mean()
     assert capsys.readouterr().out == (
         "From 2025-03-10 to 2025-04-06, 0.0% of a typical meter's readings are missing; a typical meter uses "
-        f"{daily.median():.3g} kWh a day.\n"
+        f"{daily.median():.3g} kWh a day; use is lowest around {(last - 1) % 24}:00 ({ZONE}).\n"
         f"The settings fit {path} (4 meters, 4 of them with readings): a study can run.\n"
     )
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
@@ -1306,6 +1309,19 @@ def test_readings_in_an_hour_that_the_clock_skips_are_said_with_their_settings(t
     assert "UTC or standard time (export.stamp_time_zone)" in said
 
 
+@pytest.mark.parametrize("name", ["Consumer No", "consumer_id", "Unidade consumidora", "Consommateur"])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_number_of_a_consumer_is_no_energy(tmp_path, capsys, name, first):
+    frame = plain(readings(60, meters=3)).rename(columns={"kwh": "Consumption (kWh)"})
+    frame["meter_id"] = 170_014_968_700 + frame["meter_id"].str[1:].astype(int)
+    frame = frame.rename(columns={"meter_id": name})
+    frame[[*frame.columns[:: 1 if first else -1]]].to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert f"  meter_column: {name}\n  energy_column: Consumption (kWh)\n" in said and "To be checked" not in said
+    assert "17001496870" not in said
+
+
 def test_a_column_of_apparent_energy_is_none_to_read_instead(tmp_path, capsys):
     """Also where it comes first, and where there is no other, which is then said."""
     frame = plain(readings(60, meters=2)).rename(columns={"kwh": "Block energy kWh"})
@@ -2014,10 +2030,10 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["person"] = "P1234" + frame["meter_id"]
     frame["constant"] = "x"
     frame["OBIS"] = np.where(np.arange(len(frame)) % 2, "1-0:1.8.1", "1-0:1.8.2")
-    frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
+    frame["Tenant"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
     registers = "'OBIS' (1-0:1.8.1, 1-0:1.8.2)"
-    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Consumer Name'; if one of these"
+    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Tenant'; if one of these"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
     assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))

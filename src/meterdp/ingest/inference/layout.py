@@ -20,6 +20,7 @@ from meterdp.ingest.inference.table import MISSING, Column, Table, best, has_dig
 from meterdp.ingest.inference.words import (
     ALSO_POINT,
     CIRCUIT,
+    CONSUMER,
     COUNTER,
     END,
     ENERGY,
@@ -563,7 +564,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
             re.search(POINT, c.name, re.IGNORECASE)
             or not re.search(rf"{CIRCUIT}|{UNIT}|{OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
         )
-        and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
+        and not (c.is_number and re.search(rf"kwh|usage|(?!{CONSUMER})consum", c.name, re.IGNORECASE))
         and not all(w.lower() in UNIT_NAMED for w in c.tokens)
         and not c.is_time
     ]

@@ -43,6 +43,7 @@ from meterdp.ingest.inference.remarks import (
 from meterdp.ingest.inference.stamps import evidence_against
 from meterdp.ingest.inference.table import head_of
 from meterdp.ingest.inference.trial import Trial, coverage, first_refusal, not_to_their_end, try_out
+from meterdp.ingest.inference.zone import least_use
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.settings import ExportSettings
 
@@ -132,7 +133,8 @@ def looked_at(
     if settings.has_other_columns and (of_meters.without or many_contradict(trial)):
         odd += _other_columns(_by_itself(path, settings, contradicting_rows(trial)), settings)
     coverage = _coverage_of_first(trial, zone) if of_meters.known else ""
-    coverage += typical_use(plausible) if coverage else ""
+    if coverage:
+        coverage += typical_use(plausible) + least_use(plausible.energy_kwh, plausible.starts_us, zone)
     return Look(
         found, odd, of_meters.described(), of_meters.counted > of_meters.without or not of_meters.known, coverage
     )

@@ -3,19 +3,20 @@
 # Of meters, the nearer ones first: the point of supply keeps its id when the device is replaced.
 POINT = (
     r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
-    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
+    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|unidade consumidora|特定番号"
 )
 # Of a home, which a column of meters should not hide; too short to choose a column by.
 ALSO_POINT = r"(?<![^\W_])malo(?:[\W_]*(?:id|nr|nummer))?(?![^\W_])|marktlokation"
 METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|medidor|contatore|licznik"
+CONSUMER = r"consum(?:er|idor|ator)|consommateur"
 METER_NEXT = (
     r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
-    r"|\bid\b|_id|id$|contra[tc]"
+    rf"|\bid\b|_id|id$|contra[tc]|{CONSUMER}"
 )
 METER = f"{METER_FIRST}|{METER_NEXT}"
 ENERGY = (
-    r"kwh|wh\b|watt.?hour|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
-    r"|verbrauch|bezug|wert|valeur|puissance|conso|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
+    rf"kwh|wh\b|watt.?hour|energ|énerg|(?!{CONSUMER})(?:consum|conso)|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
+    r"|verbrauch|bezug|wert|valeur|puissance|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
     r"|verbruik|afname|pobór|wartość|使用量|電力"
 )
 TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"

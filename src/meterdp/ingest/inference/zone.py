@@ -17,6 +17,7 @@ import numpy as np
 from meterdp.core.stamps import DAY_US, HOUR_US, utc_offset_minutes
 from meterdp.ingest.batch import NO_STAMP, Batch, NameIndex
 from meterdp.ingest.clock import LAST_MARK, ClockChanges, clock_changes
+from meterdp.ingest.inference.first_readings import by_clock_us
 
 # One zone per rule of clock changes; others share it.
 CLOCKS = {
@@ -346,6 +347,14 @@ def set_back_on(day_us: np.ndarray, repeated_us: int | None = None) -> tuple[str
         return bool(np.isin(day_us, days).all())
 
     return tuple(zone for zone in CLOCKS if len(day_us) and fits(zone))
+
+
+def least_use(kwh: np.ndarray, starts_us: np.ndarray, time_zone: str) -> str:
+    """Say around which hour of a zone's clock the meters of a grid, (H, T), use least, after something else."""
+    hour = by_clock_us(starts_us, time_zone) // HOUR_US % 24
+    is_hour = (hour[:, None] == np.arange(24)).astype(float)
+    least = _sleep_hour(np.abs(np.nan_to_num(kwh)) @ is_hour, np.isfinite(kwh) @ is_hour)
+    return "" if least is None else f"; use is lowest around {least:.0f}:00 ({time_zone})"
 
 
 def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
