@@ -62,6 +62,8 @@ _DIFFERENT_SEASONS = 1.03
 _ROUNDING = 1e-5
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
+# Of the meters of a group, and how many groups are named.
+_NOTICEABLY_LEFT_OUT, _MOST_NAMED = 0.2, 4
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
 _MOST_COLUMNS, _MOST_LINES, _LONGEST_LABEL = 3, 10, 24
 _ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
@@ -542,6 +544,7 @@ def answers(tables: Tables) -> dict[str, str]:
         "total": _total(tables),
         "coincidence": _coincidence(tables),
         "who": _who(tables),
+        "groups": _left_out_of_groups(tables),
     }
     return {question: words for question, words in found.items() if words}
 
@@ -560,6 +563,25 @@ def _how_much(tables: Tables) -> str:
     zero = 0 if counts is None else int(sum(counts.get(reason, 0) for reason in ("all_zero", "mostly_zero")))
     are = "is" if zero == 1 else "are"
     return words + f" {counted(zero, 'household')} that read hardly anything but zero {are} left out." * (zero > 0)
+
+
+def _left_out_of_groups(tables: Tables) -> str:
+    """Say of which groups of the list so many are left out that their rows may not tell of the whole group."""
+    data, counts = tables.get(GROUP_USE.name), households_by_rule(tables)
+    if data is None:
+        return ""
+    listed = data["household_count"] + data["left_out_count"]
+    few = data.assign(listed=listed)[data["left_out_count"] >= _NOTICEABLY_LEFT_OUT * listed]
+    if few.empty:
+        return ""
+    said = [f"{row.list_column} {row.entry} ({row.left_out_count:,} of {row.listed:,})" for row in few.itertuples()]
+    if (more := len(said) - _MOST_NAMED) > 0:
+        said[_MOST_NAMED:] = [counted(more, "other group")]
+    zero = counts is not None and counts.get("mostly_zero", 0) > 0
+    return f"Many households are left out of {', '.join(said)}: what follows is of the others." + zero * (
+        " Those that read zero nearly all the time, such as pumps or second homes, are kept with "
+        "quality.max_zero_share: 1."
+    )
 
 
 def _when(tables: Tables) -> str:

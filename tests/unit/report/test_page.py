@@ -74,6 +74,20 @@ def captions_of(path) -> list[str]:
     return [html.unescape(words) for words in re.findall(r"<caption>(.*?)</caption>", path.read_text("utf-8"))]
 
 
+@pytest.mark.parametrize(("left_out", "zero"), [([7, 0, 5, 2], 3), ([7, 131, 5, 56], 3), ([7, 131, 5, 56], 0)])
+def test_groups_that_are_mostly_left_out_are_named(tmp_path, left_out, zero):
+    """A fifth of 521 and 131 is left out, and a fifth of 221 and 56; the setting is named where zeros are the cause."""
+    quality = made_up.quality_summary()
+    quality.loc[quality["reason"] == "mostly_zero", "item_count"] = zero
+    use = made_up.group_use().assign(left_out_count=left_out)
+    tables = {"total_load": made_up.total_load(), "quality_summary": quality, "group_use": use}
+    words = words_of(page_of(tmp_path, made_up.write_all(tmp_path, tables)))
+    said = "Many households are left out of dwelling house (131 of 652), tariff night (56 of 277): what follows is of"
+    many = max(left_out) > 100
+    assert (said in words) == ("Many households are left out" in words) == many
+    assert ("kept with quality.max_zero_share: 1" in words) == (many and zero > 0)
+
+
 def test_groups_of_the_list_stand_in_a_table_with_their_share_of_energy(report):
     assert any(words.startswith("Households by what the list of meters says, ") for words in captions_of(report))
     # It was once called the load at the peak, which is a single hour and higher.
@@ -481,7 +495,7 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
     words = words_of(page_of(tmp_path, inputs))
     quality = made_up.quality_summary()
     kept = quality[(quality["scope"] == "households") & (quality["reason"] == "kept")]["item_count"].iloc[0]
-    assert f"{numbers.count(kept - 89)} households lacked readings in these hours and are in no pattern" in words
+    assert f"{numbers.count(kept - 89)} households are in no pattern, for want of readings" in words
     assert "6 of 6 classes have fewer than 60 households" in words and "100 % of all 89 are in these" in words
     assert "steadier with 1 class (mixture.classes) or fewer hours" in words
 
