@@ -407,10 +407,10 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
     return (
         f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
-        "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
-        "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-        "charge cars at night, nights may be too low and days too high, even for all feeders together. Nor do they "
-        "include what happens on one feeder alone, such as an outage, which hardly shows"
+        "difference counts. The standard errors include only a guess of what is cut off and may be several times too "
+        "small where businesses or pumps are among homes: large users make totals too low, and shops make nights too "
+        "high and middays too low, even for all feeders together; storage heaters and cars charged at night do the "
+        "reverse. Nor do they include what happens on one feeder alone, such as an outage, which hardly shows"
     )
 
 
