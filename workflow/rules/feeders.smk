@@ -1,11 +1,13 @@
 # From cleaned readings to what feeder totals cost by size and epsilon, and what regulators' rules withhold and give away.
-# Needs:  private/log_load, private/meters.parquet.    Gives:  study/{feeder_errors,feeder_rules,feeder_attacks}.parquet.
+# Needs:  private/log_load, private/meters.parquet, and the public list of meters if there is one.
+# Gives:  study/{feeder_errors,feeder_rules,feeder_attacks}.parquet.
 
 
 rule feeder_study:
     input:
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         meters=PRIVATE / "meters.parquet",
+        listed=rules.ingest.input.meters,
     output:
         errors=STUDY / "feeder_errors.parquet",
         rules=STUDY / "feeder_rules.parquet",

@@ -7,20 +7,23 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table
 from meterdp.feeders.attack import attack_rows, rule_rows
+from meterdp.feeders.listed import feeders_of_study
 from meterdp.feeders.plan import TYPICAL_DAILY_KWH
 from meterdp.feeders.study import STUDIED, FeederStudy, error_rows, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
-    params = snakemake.params
-    meters = read_table(snakemake.input.meters, METERS)
-    minutes, listed = params.interval_minutes, study_households(meters, STUDIED["households"])
-    parts = (read_log_load([path], listed, minutes, params.time_zone) for path in snakemake.input.log_load)
+    inputs, params = snakemake.input, snakemake.params
+    meters = read_table(inputs.meters, METERS)
+    own = feeders_of_study(meters, read_meter_list(inputs.listed) if inputs.listed else None)
+    minutes, households = params.interval_minutes, study_households(len(meters), own, STUDIED["households"])
+    parts = (read_log_load([path], households, minutes, params.time_zone) for path in inputs.log_load)
     scale = LogScale.of_interval(params.log_scale, minutes)
     settings = {**STUDIED, "typical_daily_kwh": params.typical_daily_kwh or TYPICAL_DAILY_KWH}
-    study = FeederStudy.from_parts(parts, meters, scale, settings, params.delta)
+    study = FeederStudy.from_parts(parts, own, scale, settings, params.delta)
     noise_of = partial(StudyNoise, params.seed)
     tables = {
         "errors": (FEEDER_ERRORS, error_rows(study, noise_of)),

@@ -98,8 +98,8 @@ def _no_plan(meters: int) -> tuple[str, str]:
 
 def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:
     """Say which column a list needs whose feeders alone are asked for."""
+    from meterdp.feeders.listed import Feeders
     from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
-    from meterdp.release.feeders import Feeders
 
     if listed is not None and meters >= FEWEST_HOUSEHOLDS and config["release"]["what"] == ["feeders"]:
         Feeders.of_meter_list(listed)

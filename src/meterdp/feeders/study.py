@@ -3,7 +3,7 @@
 The last whole local days of the study's households, and their average day. Gaps are filled from a household's own
 readings first, for the truth as for the mechanism, so that errors are those of clipping, noise and post-processing
 alone. Households are put on feeders of given sizes at random, by numbers that are the same for everybody, and on
-their own circuits where the export names them.
+their own, those of a release, where the list of meters or the export names them.
 
 Errors are set beside what a layman would do: clip every reading to a public bound and add Laplace or Gaussian noise
 to every total. To hide all readings of a household that noise has to grow with their number (``laplace``,
@@ -20,14 +20,13 @@ from datetime import date, timedelta
 from functools import cache, cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals, filled
 from meterdp.feeders.plan import AVERAGE_DAY, DAYS, FeederPublic, Window, total_minutes
-from meterdp.forecasting.select import choose_households, circuits_of, fixed_order
+from meterdp.forecasting.select import choose_households, fixed_order
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.dense import LogLoad
@@ -45,7 +44,7 @@ STUDIED = {
     "clip_kwh_per_hour": 5,
     "draws": 3,
 }
-RANDOM, CIRCUITS = "random", "circuits"
+RANDOM, OWN = "random", "own"
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Energies:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Which ``feeder`` 0..F-1 everybody is on, (N,) int64: random ones or circuits.
+    """Which ``feeder`` 0..F-1 everybody is on, (N,) int64: random ones or their own.
 
     Feeders 0..judged-1 are of the size that is studied; one more may hold who is left over.
     """
@@ -105,22 +104,24 @@ class Grouping:
 class FeederStudy:
     """Energies, feeders and public settings of a study.
 
-    ``windows`` are of the same N households, and none where there are too few of them or less than a day; ``circuit``
-    (N,) is None if not everybody's is known. ``settings`` holds :data:`STUDIED` and ``typical_daily_kwh``, the public
-    guess of a household's energy in a day.
+    ``windows`` are of the same N households, and none where there are too few of them or less than a day; ``feeder``
+    (N,), 0..F-1, is None if not everybody's is known. ``settings`` holds :data:`STUDIED` and ``typical_daily_kwh``,
+    the public guess of a household's energy in a day.
     """
 
     windows: tuple[Energies, ...]
-    circuit: np.ndarray | None
+    feeder: np.ndarray | None
     interval_minutes: int
     settings: Mapping
     delta: float
 
     @classmethod
     def from_parts(
-        cls, parts: Iterable[LogLoad], meters: pa.Table, scale: LogScale, settings: Mapping, delta: float
+        cls, parts: Iterable[LogLoad], own: np.ndarray | None, scale: LogScale, settings: Mapping, delta: float
     ) -> FeederStudy:
-        """Take the log load of the households of a study, part by part, its scale and the table ``meters``."""
+        """Take the log load of the households of a study, part by part, its scale and the own feeder of every
+        household of the export, if it is known.
+        """
         window, taken, records = None, [], []
         for load in parts:
             window = window or last_days(load, settings["days"])
@@ -132,7 +133,8 @@ class FeederStudy:
             return cls((), None, 0, settings, delta)
         x, days = np.concatenate(records), window.day_count
         windows = Energies(DAYS, x[:, None], days), Energies(AVERAGE_DAY, x.reshape(len(x), days, -1), 1)
-        return cls(windows, circuits_of(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
+        feeder = None if own is None else np.unique(own[np.concatenate(taken)], return_inverse=True)[1]
+        return cls(windows, feeder, window.interval_minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
         """Return the sound mechanism for some feeders and energies."""
@@ -143,13 +145,13 @@ class FeederStudy:
         )
 
     def groupings(self) -> Iterator[Grouping]:
-        """Yield random feeders of every size there are households for, then the circuits."""
+        """Yield random feeders of every size there are households for, then their own."""
         households = len(self.windows[0].energy_kwh)
         for size in self.settings["sizes"]:
             if size <= households:
                 yield random_feeders(households, size)
-        if self.circuit is not None:
-            yield Grouping(CIRCUITS, self.circuit, int(self.circuit.max()) + 1)
+        if self.feeder is not None:
+            yield Grouping(OWN, self.feeder, int(self.feeder.max()) + 1)
 
 
 @cache
@@ -179,23 +181,21 @@ def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tu
     return x[read], read
 
 
-def study_households(meters: pa.Table, most: int) -> np.ndarray:
-    """Return the households of a study, ascending: all of the table ``meters``, or so many at most, whatever the
-    readings.
+def study_households(count: int, own: np.ndarray | None, most: int) -> np.ndarray:
+    """Return the households of a study, ascending: all 0..count-1, or so many at most, whatever the readings.
 
-    Where every circuit is known these are whole circuits in a fixed pseudo-random order, so that feeders keep their
+    Where their own feeders are known these are whole feeders in a fixed pseudo-random order, so that they keep their
     size; else, or if these are too few to make feeders of, the first households of such an order.
     """
-    every = meters["household"].to_numpy()
-    if every.size <= most:
-        return np.sort(every)
-    circuit = circuits_of(meters, every)
-    if circuit is not None:
-        sizes = np.bincount(circuit)
+    every = np.arange(count)
+    if count <= most:
+        return every
+    if own is not None:
+        sizes = np.bincount(own)
         order = fixed_order(np.arange(len(sizes)), "feeder study")
         whole = order[np.cumsum(sizes[order]) <= most]
         if sizes[whole].sum() >= FEWEST_HOUSEHOLDS:
-            return np.sort(every[np.isin(circuit, whole)])
+            return every[np.isin(own, whole)]
     return choose_households(every, most)
 
 

@@ -9,9 +9,7 @@ _DAYS = Column("day_count", COUNT, "days", "whole local days of the window")
 _INTERVAL = Column(
     "interval_minutes", INT, "min", "length of an interval: half an hour, if the export's are not longer"
 )
-_GROUPING = Column(
-    "grouping", TEXT, "", "'random': public random feeders of one size; 'circuits': those of the export"
-)
+_GROUPING = Column("grouping", TEXT, "", "'random': public random feeders of one size; 'own': those of a release")
 _SIZE = Column("feeder_size", REAL, "households", "mean number of households of a feeder or group")
 _FEEDERS = Column("feeder_count", COUNT, "1", "feeders that are judged; those left over are on one more")
 _HOUSEHOLDS = Column("household_count", COUNT, "households", "households whose energies are used")

@@ -16,6 +16,7 @@ from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.pieces import Pieces
 from meterdp.core.stamps import utc_column
 from meterdp.errors import InputError
+from meterdp.feeders.listed import Feeders
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederSums, FeederTotals
 from meterdp.feeders.plan import (
     DAYS,
@@ -33,7 +34,7 @@ from meterdp.ingest.tables import METERS
 from meterdp.pages.numbers import counted, significant, size_range
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.privacy.policy import MOST_HOUSEHOLDS, refused
+from meterdp.privacy.policy import MOST_HOUSEHOLDS
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
@@ -54,61 +55,12 @@ PUBLIC = (
     *("epsilon", "delta", "feeders", "intervals_per_day", "days"),
     *("typical_daily_kwh", "count", "grid", "averaged_days"),
 )
-# The substation of feeders of a list that names none.
-ONE_SUBSTATION = "all"
 WH_PER_KWH = 1000
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which feeder",
     "what is true of the meters of a feeder together: how much they typically use, and when",
     SEVERAL_METERS,
 )
-
-
-@dataclass(frozen=True)
-class Feeders:
-    """Which of F feeders each of N listed meters is on; public."""
-
-    substation: tuple[str, ...]  # (F,), secondary substations and feeders in ascending order
-    name: tuple[str, ...]
-    feeder_of: tuple[int, ...]  # (N,), row of the feeder, in the order of the list
-
-    @classmethod
-    def of_meter_list(cls, meter_list: MeterList) -> Feeders:
-        """Take the feeders that a list names, or its circuits; each meter has one, and no two are called alike."""
-        place_of = {}
-        for meter, circuit in meter_list.circuit_of.items():
-            substation, feeder = meter_list.feeder_of.get(meter, (None, None))
-            place_of[meter] = substation or ONE_SUBSTATION, feeder or circuit
-        # Where the readings of a meter without a feeder count would be private. No feeder is too small: the proof
-        # does not depend on its size, only the worth of its total does.
-        without = [row for row, (_, feeder) in enumerate(place_of.values(), start=2) if feeder is None]
-        if without:
-            others = " or ".join(f"'{column}'" for column in meter_list.like_feeders)
-            called = f"rename {others} lv_feeder_id if it names them; else " if others else ""
-            raise refused(
-                "export.meters",
-                f"does not name a feeder for every meter: {len(without):,} of {len(place_of):,} have none, the first "
-                f"in row {without[0]:,} of the list, empty rows not counted",
-                f"{called}add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
-            )
-        places = [place_of[meter] for meter in meter_list.meter_ids]
-        known = sorted(set(places))
-        at = {place: number for number, place in enumerate(known)}
-        feeders = cls(*zip(*known, strict=True), tuple(at[place] for place in places))
-        if len(set(feeders.ids)) < len(feeders.ids):  # c of a-b, and b-c of a
-            raise refused(
-                "export.meters",
-                "has two feeders that would both be called <substation>-<feeder> in the released files",
-                "leave hyphens out of secondary_substation_id or of lv_feeder_id",
-            )
-        return feeders
-
-    @property
-    def ids(self) -> list[str]:
-        """Name of every feeder in the column dataset_id: its substation's, if the list names any, and its own."""
-        if {*self.substation} == {ONE_SUBSTATION}:
-            return [*self.name]
-        return [f"{s}-{f}" for s, f in zip(self.substation, self.name, strict=True)]
 
 
 def feeder_window(config) -> Window:
@@ -455,10 +407,10 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
     return (
         f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
-        "difference counts. The standard errors include only a guess of what is cut off: the total of a feeder "
-        "with large users, such as workshops or pumps, is too low, and where homes have storage heaters or "
-        "charge cars at night, nights may be too low and days too high, even for all feeders together. Nor do they "
-        "include what happens on one feeder alone, such as an outage, which hardly shows"
+        "difference counts. The standard errors include only a guess of what is cut off and may be several times too "
+        "small where businesses or pumps are among homes: large users make totals too low, and shops make nights too "
+        "high and middays too low, even for all feeders together; storage heaters and cars charged at night do the "
+        "reverse. Nor do they include what happens on one feeder alone, such as an outage, which hardly shows"
     )
 
 

@@ -40,8 +40,8 @@ _WINDOWS = {
     "average_day": "How far off is the average day\nof {days}?",
 }
 _SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} households"}
-# Where the circuits of the export are drawn, in sizes of the largest random feeders.
-_CIRCUITS_AT = 2.0
+# Where their own feeders are drawn, in sizes of the largest random ones.
+_OWN_AT = 2.0
 # Darkest and lightest green of the lines of the sound totals, from the smallest epsilon to the largest.
 _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 
@@ -53,9 +53,10 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
     may_be_empty=True,
     look_for=(
         "Above: a private total is worth having where its green line is below the grey dotted one, for which every "
-        "household has the mean profile. Circuits of the export, if it names any, stand right of the lines (“own”). "
-        "Below: regulators’ rules for exact totals. 15/15 asks for 15 customers or more, none of them above 15 %; "
-        "4/50 likewise. Most totals that pass give away single readings when a household moves."
+        "household has the mean profile. Right (“own”): feeders of the list, else circuits; the higher their grey "
+        "cross, the more they differ. Below: regulators’ rules for exact totals. 15/15 asks for 15 customers or "
+        "more, none of them above 15 %; 4/50 likewise. Most totals that pass give away single readings when a "
+        "household moves."
     ),
     alternative=(
         "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "
@@ -65,7 +66,7 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
     """Draw the relative error of feeder totals over the feeder size, and what rules withhold and give away below.
 
-    Lines are of random feeders; the circuits of the export are right of them.
+    Lines are of random feeders; the own ones of a release are right of them.
     """
     drawn = errors[errors["grouping"] == "random"]
     with canvas(output, "How exact can the total of a feeder be?", 1.4 if drawn.empty else 8.6) as drawing:
@@ -92,9 +93,9 @@ def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
 
 
 def _lines(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw a line over random feeders for every epsilon and way, and its marker for circuits right of them."""
+    """Draw a line over random feeders for every epsilon and way, and its marker for own ones right of them."""
     largest = rows.loc[rows["grouping"] == "random", "feeder_size"].max()
-    rows = rows.assign(at=rows["feeder_size"].where(rows["grouping"] == "random", _CIRCUITS_AT * largest))
+    rows = rows.assign(at=rows["feeder_size"].where(rows["grouping"] == "random", _OWN_AT * largest))
     epsilons = np.sort(rows["epsilon"].dropna().unique())
     for i, epsilon in enumerate(epsilons):
         colour = _LIGHT + (_DARK - _LIGHT) * i / max(len(epsilons) - 1, 1)
@@ -131,8 +132,7 @@ def _line(axes: Axes, rows: pd.DataFrame, label: str, colour, marker: str, line:
 def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> None:
     rules = rules.copy()
     rules["column"] = [
-        f"{numbers.plain(row.feeder_size)}" if row.grouping == "random" else "own\ncircuits"
-        for row in rules.itertuples()
+        f"{numbers.plain(row.feeder_size)}" if row.grouping == "random" else "own" for row in rules.itertuples()
     ]
     rules["row"] = [_SHARE_OF[row.share_of].format(rule=row.rule, **words) for row in rules.itertuples()]
     left, right = drawing.subplots(1, 2, sharey=True)

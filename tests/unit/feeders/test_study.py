@@ -11,10 +11,11 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table, write_table
 from meterdp.feeders.attack import RULES, attack_rows, rule_rows
+from meterdp.feeders.listed import feeders_of_study
 from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.study import (
-    CIRCUITS,
     METHODS,
+    OWN,
     Energies,
     FeederStudy,
     by_feeder,
@@ -24,6 +25,7 @@ from meterdp.feeders.study import (
     study_households,
 )
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
+from meterdp.ingest.meter_list import parse_meter_list
 from meterdp.privacy import gaussian
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -49,24 +51,29 @@ def log_load(households=120, minutes=60, start=datetime(2025, 3, 3, 7, tzinfo=UT
     )
 
 
-def meters(households=120, circuits=3):
-    names = [None if circuits is None else f"C{i % circuits}" for i in range(households)]
-    return pa.table({"household": pa.array(range(households), pa.int32()), "circuit": pa.array(names, pa.string())})
+def on_feeders(households=120, feeders=3):
+    return np.arange(households) % feeders
 
 
-def study_of(load, listed=None):
+def meters(circuits):
+    """The table of meters of an export: without a list it alone names circuits, with one only the list does."""
+    ids = [f"m{i:03d}" for i in range(len(circuits))]
+    return pa.table({"meter_id": ids, "circuit": pa.array(circuits, pa.string())})
+
+
+def study_of(load, own=None):
     half = len(load.household) // 2
     parts = [
         LogLoad(load.household[at], load.log_kwh[at], load.seasonal_log_kwh[at], load.calendar)
         for at in (slice(None, half), slice(half, None))
     ]
     empty = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
-    return FeederStudy.from_parts([empty, *parts], listed or meters(len(load.household)), PLAIN, SETTINGS, 1e-5)
+    return FeederStudy.from_parts([empty, *parts], own, PLAIN, SETTINGS, 1e-5)
 
 
 @pytest.fixture(scope="module")
 def study():
-    return study_of(log_load())
+    return study_of(log_load(), on_feeders())
 
 
 def test_windows_are_the_last_whole_local_days_and_their_mean(study):
@@ -85,7 +92,7 @@ def test_quarters_of_an_hour_make_half_hours_and_households_without_readings_are
     load = log_load(minutes=15, slots=200, start=datetime(2025, 3, 3, tzinfo=UTC))
     load.log_kwh[:3] = np.nan
     load.log_kwh[5, 100] = np.nan
-    found = study_of(load)
+    found = study_of(load, on_feeders())
     energy = found.windows[0].energy_kwh
     assert energy.shape == (117, 2 * 48) and np.isfinite(energy).all() and found.interval_minutes == 30
     kwh = np.exp(load.log_kwh[3:, :192]).reshape(117, 96, 2).sum(axis=2)
@@ -93,7 +100,7 @@ def test_quarters_of_an_hour_make_half_hours_and_households_without_readings_are
     assert (~there).sum() == 1 and energy[there] == pytest.approx(kwh[there])
     # The gap has what the household used at that time of the other day.
     assert energy[2, 50] == pytest.approx(kwh[2, 2])
-    assert found.circuit.tolist() == [i % 3 for i in range(3, 120)]
+    assert found.feeder.tolist() == [i % 3 for i in range(3, 120)]
 
 
 @pytest.mark.parametrize(
@@ -114,21 +121,49 @@ def test_random_feeders_have_the_size_and_the_last_takes_the_rest():
     assert (random_feeders(107, 25).feeder == found.feeder).all() and (np.diff(found.feeder) < 0).any()
 
 
-def test_feeders_are_of_every_size_there_are_households_for_and_circuits_if_all_are_known(study):
-    assert [(g.kind, g.size) for g in study.groupings()] == [("random", 11.0), ("random", 60.0), (CIRCUITS, 40.0)]
-    unknown = study_of(log_load(), meters(circuits=None))
-    assert [g.kind for g in unknown.groupings()] == ["random", "random"]
+def test_feeders_are_of_every_size_there_are_households_for_and_their_own_if_known(study):
+    assert [(g.kind, g.size) for g in study.groupings()] == [("random", 11.0), ("random", 60.0), (OWN, 40.0)]
+    assert [g.kind for g in study_of(log_load()).groupings()] == ["random", "random"]
 
 
-def test_of_many_meters_whole_circuits_are_used_or_the_first_of_an_order():
-    listed = meters(300, circuits=7)
-    sizes = np.bincount(np.arange(300) % 7)
-    chosen = study_households(listed, 100)
+def test_own_feeders_are_those_that_the_released_files_of_the_list_name():
+    """By their dataset_id; where the list names no feeder for a meter, its circuit is one."""
+    rows = [(f"m{i:03d}", f"{i % 2}", "" if i % 4 == 3 else f"F{i % 4}", f"C{i % 5 % 2}") for i in range(120)]
+    lines = ["circuit,lv_feeder_id,meter_id,secondary_substation_id"]
+    lines += [f"{circuit},{feeder},{meter},{substation}" for meter, substation, feeder, circuit in reversed(rows)]
+    own = feeders_of_study(meters([circuit for *_, circuit in rows]), parse_meter_list("\n".join(lines).encode()))
+    known = np.array([f"{substation}-{feeder or circuit}" for _, substation, feeder, circuit in rows])
+    names = np.unique(known)
+    assert len(names) == 5 and (names[own] == known).all()
+
+    found = study_of(log_load(), own)
+    energy = found.windows[0].energy_kwh
+    off = [energy[known == name].sum(axis=0) - (known == name).sum() * energy.mean(axis=0) for name in names]
+    rows = error_rows(found, partial(StudyNoise, 9))
+    row = next(r for r in rows if (r["window"], r["grouping"], r["method"]) == ("days", OWN, "mean_profile"))
+    assert row["rmse_kwh"] == pytest.approx(np.sqrt(np.mean(np.square(off))))
+    assert (row["feeder_count"], row["feeder_size"]) == (5, 120 / 5)
+
+
+def test_without_a_list_or_its_feeders_circuits_are_judged_and_nothing_that_a_release_refuses():
+    circuits = [f"C{i}" for i in on_feeders(10)]
+    of_list = "meter_id,circuit\n" + "".join(f"m{i:03d},{name}\n" for i, name in enumerate(circuits))
+    for listed in (None, parse_meter_list(of_list.encode())):
+        assert (feeders_of_study(meters(circuits), listed) == on_feeders(10)).all()
+    lacking = of_list.replace("circuit", "lv_feeder_id").replace("m004,C1", "m004,")
+    assert feeders_of_study(meters([None] * 10), parse_meter_list(lacking.encode())) is None
+    assert feeders_of_study(meters([*circuits[:9], None]), None) is None
+
+
+def test_of_many_meters_whole_feeders_are_used_or_the_first_of_an_order():
+    own = on_feeders(300, 7)
+    sizes = np.bincount(own)
+    chosen = study_households(300, own, 100)
     assert set(np.bincount(chosen % 7, minlength=7)) <= {0, *sizes.tolist()} and 50 < len(chosen) <= 100
-    assert study_households(listed, 300).tolist() == list(range(300))
-    assert set(study_households(listed, 150)) > set(chosen)
-    for others in (meters(300, circuits=None), meters(300, circuits=1)):
-        assert len(np.unique(study_households(others, 100))) == 100
+    assert study_households(300, own, 300).tolist() == list(range(300))
+    assert set(study_households(300, own, 150)) > set(chosen)
+    for others in (None, on_feeders(300, 1)):
+        assert len(np.unique(study_households(300, others, 100))) == 100
 
 
 @pytest.fixture(scope="module")

@@ -256,7 +256,7 @@ def feeder_errors(sizes=(5, 50, 500)) -> pd.DataFrame:
     facts = {"day_count": 7, "interval_minutes": 30, "household_count": 1403, "draw_count": 3}
     rows = []
     for window, share in (("days", 1.0), ("average_day", 0.4)):
-        for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+        for grouping, size in (*(("random", float(n)) for n in sizes), ("own", 116.9)):
             at = facts | {"window": window, "grouping": grouping, "feeder_size": size, "feeder_count": 12}
             at |= {"mean_total_kwh": 0.75 * size}
             for method, kwh, epsilons in (
@@ -279,7 +279,7 @@ def feeder_rules(sizes=(5, 50, 500)) -> pd.DataFrame:
     facts = {"interval_minutes": 30, "day_count": 7, "household_count": 1400, "feeder_count": 12}
     rules = [("4/50", "interval"), ("4/50", "period"), ("15/15", "interval"), ("15/15", "period"), ("100", "none")]
     rows = []
-    for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+    for grouping, size in (*(("random", float(n)) for n in sizes), ("own", 116.9)):
         for rule, share_of in rules:
             withheld = float(size < 100) if rule == "100" else 0.996 if size < 50 else 0.004
             row = {"grouping": grouping, "feeder_size": size, "rule": rule, "share_of": share_of}

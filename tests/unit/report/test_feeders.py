@@ -30,7 +30,7 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
             drawn = lines[f"proven totals, ε = {epsilon:g}"]
             assert drawn[:, 0].tolist() == expected["feeder_size"].tolist()
             assert drawn[:, 1] == pytest.approx(100 * expected["relative_rmse"])
-    # Circuits right of the largest feeders, for the five epsilons and four other ways.
+    # Own ones right of the largest feeders, for the five epsilons and four other ways.
     alone = [xy for label, xy in panels[0].items() if label.startswith("_child") and len(xy) == 1]
     assert len(alone) == 9 and all(xy[0, 0] == 1000 for xy in alone)
     assert (
@@ -42,7 +42,7 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
         and "15/15, over 7 days" in words
         and "100 households" in words
     )
-    assert {"own\ncircuits", "<1", ">99", "100", "5\n3.8"} <= set(words)
+    assert {"own", "own\n88", "<1", ">99", "100", "5\n3.8"} <= set(words)
 
 
 def test_an_export_of_few_households_is_said_instead_of_drawn(shown):
