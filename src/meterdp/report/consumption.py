@@ -577,9 +577,11 @@ def _left_out_of_groups(tables: Tables) -> str:
     said = [f"{row.list_column} {row.entry} ({row.left_out_count:,} of {row.listed:,})" for row in few.itertuples()]
     if (more := len(said) - _MOST_NAMED) > 0:
         said[_MOST_NAMED:] = [counted(more, "other group")]
-    zero = counts is not None and counts.get("mostly_zero", 0) > 0
-    return f"Many households are left out of {', '.join(said)}: what follows is of the others." + zero * (
-        " Those that read zero nearly all the time, such as pumps or second homes, are kept with "
+    words = f"Many households are left out of {', '.join(said)}: what follows is of the others."
+    if counts is None or not counts.get("mostly_zero", 0):
+        return words
+    return (
+        f"{words} Those that read zero nearly all the time, such as pumps or second homes, are kept with "
         "quality.max_zero_share: 1."
     )
 

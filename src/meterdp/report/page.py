@@ -118,7 +118,7 @@ def _cards_note(tables: Tables, settings: Mapping) -> str:
     if counts is not None:
         left = int(counts.get("kept", 0)) - int(tables["class_table"]["household_count"].sum())
     they = f"{counted(left, 'household')} {'is' if left == 1 else 'are'} in no pattern"
-    gaps = f" {they}, for want of readings in these hours or with zeros in most of them." if left > 0 else ""
+    gaps = f" {they}, with few readings or many zeros then." if left > 0 else ""
     return (
         f"Mean profiles of each pattern, from {intake.profile_days(settings)} of each household, "
         f"{intake.span_text(hours)}. Each has its own scale.{gaps}{classes.few_households(tables)}"

@@ -76,9 +76,9 @@ def captions_of(path) -> list[str]:
 
 @pytest.mark.parametrize(("left_out", "zero"), [([7, 0, 5, 2], 3), ([7, 131, 5, 56], 3), ([7, 131, 5, 56], 0)])
 def test_groups_that_are_mostly_left_out_are_named(tmp_path, left_out, zero):
-    """A fifth of 521 and 131 is left out, and a fifth of 221 and 56; the setting is named where zeros are the cause."""
+    """Where a fifth is; the setting is named where zeros are the cause."""
     quality = made_up.quality_summary()
-    quality.loc[quality["reason"] == "mostly_zero", "item_count"] = zero
+    quality.loc[quality["reason"] == "all_zero", ["reason", "item_count"]] = ["mostly_zero", zero]
     use = made_up.group_use().assign(left_out_count=left_out)
     tables = {"total_load": made_up.total_load(), "quality_summary": quality, "group_use": use}
     words = words_of(page_of(tmp_path, made_up.write_all(tmp_path, tables)))
@@ -495,7 +495,10 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
     words = words_of(page_of(tmp_path, inputs))
     quality = made_up.quality_summary()
     kept = quality[(quality["scope"] == "households") & (quality["reason"] == "kept")]["item_count"].iloc[0]
-    assert f"{numbers.count(kept - 89)} households are in no pattern, for want of readings" in words
+    assert (
+        f"{numbers.count(kept - 89)} households are in no pattern, with few readings or many zeros in these hours"
+        in words
+    )
     assert "6 of 6 classes have fewer than 60 households" in words and "100 % of all 89 are in these" in words
     assert "steadier with 1 class (mixture.classes) or fewer hours" in words
 
