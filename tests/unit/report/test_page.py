@@ -495,10 +495,7 @@ def test_too_many_classes_are_said_with_the_hint(report, write, tmp_path):
     words = words_of(page_of(tmp_path, inputs))
     quality = made_up.quality_summary()
     kept = quality[(quality["scope"] == "households") & (quality["reason"] == "kept")]["item_count"].iloc[0]
-    assert (
-        f"{numbers.count(kept - 89)} households are in no pattern, with few readings or many zeros in these hours"
-        in words
-    )
+    assert f"{numbers.count(kept - 89)} households are in no pattern, with few readings or many zeros then" in words
     assert "6 of 6 classes have fewer than 60 households" in words and "100 % of all 89 are in these" in words
     assert "steadier with 1 class (mixture.classes) or fewer hours" in words
 
