@@ -43,7 +43,7 @@ def holds_if(usable_share: float, assumed: str = "") -> str:
     usable = f"at least {round(100 * usable_share)} % of the listed meters have usable readings"
     return (
         f"{usable}{assumed and f' and {assumed}'}; where some customers use many times the mean, such as businesses "
-        "or homes with night heating, errors may be twice as large, and means too low or too high"
+        "or homes with night heating, errors may be several times as large, and means too low or too high"
     )
 
 
