@@ -63,7 +63,7 @@ _ROUNDING = 1e-5
 _KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
 _MOST_CLASSES = 8
 # Of the meters of a group, and how many groups are named.
-_NOTICEABLY_LEFT_OUT, _MOST_NAMED = 0.2, 4
+_NOTICEABLY_LEFT_OUT, _FEWEST_LEFT_OUT, _MOST_NAMED = 0.2, 5, 4
 # Columns of the list that are drawn, and colours of their entries; with more entries lines are dashed.
 _MOST_COLUMNS, _MOST_LINES, _LONGEST_LABEL = 3, 10, 24
 _ENTRY_COLOURS = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, BLACK)
@@ -100,10 +100,12 @@ def _reaching(high_kw: float, tables: Tables) -> str:
     """Say for which share of households the largest reading is the bound, unless it is for none."""
     if (quantiles := tables.get(CONSUMPTION_QUANTILES.name)) is None:
         return ""
-    peaks = quantiles.loc[quantiles["statistic"] == "peak_kw", "value"]
-    share = (peaks >= high_kw * (1 - _ROUNDING)).mean()
-    if not share:
+    peaks = quantiles[quantiles["statistic"] == "peak_kw"]
+    there = peaks.loc[peaks["value"] >= high_kw * (1 - _ROUNDING), "household_share"]
+    if there.empty:
         return ""
+    n = peaks["household_count"].iloc[0]  # the smallest is at share 0, the largest at 1
+    share = (n - there.min() * (n - 1)) / n
     return (
         f" The largest reading of {percent(share)} of households is at that upper bound: if they really use more, "
         "their use and peaks, and those of their groups, are too low here; raise "
@@ -571,18 +573,19 @@ def _left_out_of_groups(tables: Tables) -> str:
     if data is None:
         return ""
     listed = data["household_count"] + data["left_out_count"]
-    few = data.assign(listed=listed)[data["left_out_count"] >= _NOTICEABLY_LEFT_OUT * listed]
+    many = (data["left_out_count"] >= _NOTICEABLY_LEFT_OUT * listed) & (data["left_out_count"] >= _FEWEST_LEFT_OUT)
+    few = data.assign(listed=listed)[many]
     if few.empty:
         return ""
     said = [f"{row.list_column} {row.entry} ({row.left_out_count:,} of {row.listed:,})" for row in few.itertuples()]
     if (more := len(said) - _MOST_NAMED) > 0:
-        said[_MOST_NAMED:] = [counted(more, "other group")]
+        said[_MOST_NAMED:] = [f"and {counted(more, 'other group')}"]
     words = f"Many households are left out of {', '.join(said)}: what follows is of the others."
-    if counts is None or not counts.get("mostly_zero", 0):
+    if counts is None or 2 * counts.get("mostly_zero", 0) < few["left_out_count"].max():
         return words
     return (
-        f"{words} Those that read zero nearly all the time, such as pumps or second homes, are kept with "
-        "quality.max_zero_share: 1."
+        f"{words} If they read zero nearly all the time, such as pumps or second homes, quality.max_zero_share: 1 "
+        "keeps them."
     )
 
 

@@ -479,6 +479,8 @@ def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, f
         ("Consumo", "kW", None),
         ("Injeção (kWh)", "kWh", "readings are taken from 'Injeção (kWh)', which looks like energy fed in"),
         ("Block energy kVAh", "kWh", "'Block energy kVAh', which looks like apparent or reactive energy, not kWh"),
+        ("Import VAh", "kWh", "readings are taken from 'Import VAh', which looks like apparent or reactive energy"),
+        ("Energia reactiva", "kWh", "'Energia reactiva', which looks like apparent or reactive energy, not kWh"),
         ("kvarh_import", "kWh", "readings are taken from 'kvarh_import', which looks like apparent or reactive"),
         ("Förbrukning per kvart (kWh)", "kWh", None),
     ],
@@ -1322,6 +1324,14 @@ def test_the_number_of_a_consumer_is_no_energy(tmp_path, capsys, name, first):
     assert "17001496870" not in said
 
 
+def test_a_class_of_consumers_is_no_meter(tmp_path, capsys):
+    frame = plain(readings(60, meters=3)).rename(columns={"meter_id": "K No"})
+    frame.insert(1, "Consumer Class", np.where(frame["K No"] == "M001", "LT-I", "LT-II"))
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    assert "  meter_column: K No\n" in capsys.readouterr().out
+
+
 def test_a_column_of_apparent_energy_is_none_to_read_instead(tmp_path, capsys):
     """Also where it comes first, and where there is no other, which is then said."""
     frame = plain(readings(60, meters=2)).rename(columns={"kwh": "Block energy kWh"})
@@ -2030,10 +2040,10 @@ def test_columns_that_are_not_read_are_named_with_their_entries(tmp_path, capsys
     frame["person"] = "P1234" + frame["meter_id"]
     frame["constant"] = "x"
     frame["OBIS"] = np.where(np.arange(len(frame)) % 2, "1-0:1.8.1", "1-0:1.8.2")
-    frame["Tenant"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
+    frame["Consumer Name"] = frame["meter_id"].map(dict(M000="Anita", M001="Ravi", M002="Li", M003="Wu"))
     frame.to_csv(tmp_path / "e.csv", index=False)
     registers = "'OBIS' (1-0:1.8.1, 1-0:1.8.2)"
-    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Tenant'; if one of these"
+    words = f"not read: 'Flag' (E, or empty), 'class' (GS, R1), {registers}, 'Consumer Name'; if one of these"
     assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
     assert words in (said := capsys.readouterr().out) and "P1234" not in said and "'constant'" not in said
     assert not any(name in said for name in ("Anita", "Ravi", "Li,", "Wu"))

@@ -16,7 +16,7 @@ from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import REASONS, count_reasons
 from meterdp.ingest.findings import INNOCENT
 from meterdp.ingest.ingest import left_out_of
-from meterdp.ingest.members import Member, label
+from meterdp.ingest.members import PACKED, Member, label
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import format_named, reader
 from meterdp.ingest.settings import ExportSettings
@@ -73,7 +73,8 @@ class Begun:
     @property
     def of_one_meter(self) -> bool:
         """Whether it has rows of a single meter, of which more may follow."""
-        return len(self.named) == 1 and self.size_bytes > _BEGIN_BYTES
+        may_go_on = self.size_bytes > _BEGIN_BYTES or self.place.lower().endswith(PACKED)
+        return len(self.named) == 1 and may_go_on
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from meterdp.ingest.inference.words import (
     ALSO_POINT,
     CIRCUIT,
     CONSUMER,
+    CONSUMER_ID,
     COUNTER,
     END,
     ENERGY,
@@ -561,7 +562,7 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         for c in columns
         if c.tokens
         and (
-            re.search(POINT, c.name, re.IGNORECASE)
+            re.search(f"{POINT}|{CONSUMER_ID}", c.name, re.IGNORECASE)
             or not re.search(rf"{CIRCUIT}|{UNIT}|{OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
         )
         and not (c.is_number and re.search(rf"kwh|usage|(?!{CONSUMER})consum", c.name, re.IGNORECASE))

@@ -3,15 +3,17 @@
 # Of meters, the nearer ones first: the point of supply keeps its id when the device is replaced.
 POINT = (
     r"nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
-    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|unidade consumidora|特定番号"
+    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|punto|ponto|特定番号"
 )
 # Of a home, which a column of meters should not hide; too short to choose a column by.
 ALSO_POINT = r"(?<![^\W_])malo(?:[\W_]*(?:id|nr|nummer))?(?![^\W_])|marktlokation"
 METER_FIRST = rf"{POINT}|meter|zähl|zaehl|mittaus|compteur|contador|medidor|contatore|licznik"
-CONSUMER = r"consum(?:er|idor|ator)|consommateur"
+CONSUMER = r"(?:consum(?:er|idor|ator)|consommateur)"
+# The number of a consumer, or their name for a connection; not a class of consumers.
+CONSUMER_ID = rf"{CONSUMER}a?[\W_]*(?:n|no|num|number|nr|n[°º]|id|code)?[\W_]*$"
 METER_NEXT = (
     r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
-    rf"|\bid\b|_id|id$|contra[tc]|{CONSUMER}"
+    rf"|\bid\b|_id|id$|contra[tc]|{CONSUMER_ID}"
 )
 METER = f"{METER_FIRST}|{METER_NEXT}"
 ENERGY = (
@@ -42,7 +44,7 @@ FEED_IN = (
     r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz|逆潮流"
 )
 # In kVAh or kvarh; "kvart" is a quarter.
-NOT_ACTIVE = r"kvar?h|kvar?(?![^\W_])|apparent|reactive"
+NOT_ACTIVE = r"kvar?h|(?<![^\W_])var?h(?![^\W_])|kvar?(?![^\W_])|app?arent|rea[ckt]?tiv|blindarbeit|scheinarbeit"
 OTHER_NUMBER = (
     rf"{FEED_IN}|{NOT_ACTIVE}|temp|price|cost|tariff|volt|current|amp|latitude|longitude|factor|status"
     r"|quality|flag|code|frequency|postcode|\bzip\b"
