@@ -134,6 +134,8 @@ class FeederStudy:
         x, days = np.concatenate(records), window.day_count
         windows = Energies(DAYS, x[:, None], days), Energies(AVERAGE_DAY, x.reshape(len(x), days, -1), 1)
         feeder = None if own is None else np.unique(own[np.concatenate(taken)], return_inverse=True)[1]
+        if feeder is not None and feeder.max() == 0:  # a single one has the mean profile of all
+            feeder = None
         return cls(windows, feeder, window.interval_minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
@@ -185,7 +187,7 @@ def study_households(count: int, own: np.ndarray | None, most: int) -> np.ndarra
     """Return the households of a study, ascending: all 0..count-1, or so many at most, whatever the readings.
 
     Where their own feeders are known these are whole feeders in a fixed pseudo-random order, so that they keep their
-    size; else, or if these are too few to make feeders of, the first households of such an order.
+    size; else, or if that is one feeder or too few households, the first households of such an order.
     """
     every = np.arange(count)
     if count <= most:
@@ -194,7 +196,7 @@ def study_households(count: int, own: np.ndarray | None, most: int) -> np.ndarra
         sizes = np.bincount(own)
         order = fixed_order(np.arange(len(sizes)), "feeder study")
         whole = order[np.cumsum(sizes[order]) <= most]
-        if sizes[whole].sum() >= FEWEST_HOUSEHOLDS:
+        if len(whole) > 1 and sizes[whole].sum() >= FEWEST_HOUSEHOLDS:
             return every[np.isin(own, whole)]
     return choose_households(every, most)
 

@@ -53,8 +53,8 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
     may_be_empty=True,
     look_for=(
         "Above: a private total is worth having where its green line is below the grey dotted one, for which every "
-        "household has the mean profile. Right (“own”): feeders of the list, else circuits; a high grey cross means "
-        "they differ. Below: regulators’ rules for exact totals. 15/15 asks for 15 customers or "
+        "household has the mean profile. Right (“own”): feeders of the list, else circuits. "
+        "Below: regulators’ rules for exact totals. 15/15 asks for 15 customers or "
         "more, none of them above 15 %; 4/50 likewise. Most totals that pass give away single readings when a "
         "household moves."
     ),

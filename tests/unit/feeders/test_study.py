@@ -162,6 +162,8 @@ def test_of_many_meters_whole_feeders_are_used_or_the_first_of_an_order():
     assert set(np.bincount(chosen % 7, minlength=7)) <= {0, *sizes.tolist()} and 50 < len(chosen) <= 100
     assert study_households(300, own, 300).tolist() == list(range(300))
     assert set(study_households(300, own, 150)) > set(chosen)
+    large = np.arange(300) // 100
+    assert {*large[study_households(300, large, 150)]} == {0, 1, 2}  # rather than the one feeder that is whole
     for others in (None, on_feeders(300, 1)):
         assert len(np.unique(study_households(300, others, 100))) == 100
 

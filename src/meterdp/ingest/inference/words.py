@@ -44,7 +44,9 @@ FEED_IN = (
     r"|teruggelever|invoed|inmat|innmat|tuotan|oddan|wprowadz|逆潮流"
 )
 # In kVAh or kvarh; "kvart" is a quarter.
-NOT_ACTIVE = r"kvar?h|(?<![^\W_])var?h(?![^\W_])|kvar?(?![^\W_])|app?arent|rea[ckt]?tiv|blindarbeit|scheinarbeit"
+NOT_ACTIVE = (
+    r"kvar(?!t)|kvah|kva(?![^\W_])|(?<![^\W_])var?h(?![^\W_])|app?arent|rea[ckt]?tiv|blindarbeit|scheinarbeit"
+)
 OTHER_NUMBER = (
     rf"{FEED_IN}|{NOT_ACTIVE}|temp|price|cost|tariff|volt|current|amp|latitude|longitude|factor|status"
     r"|quality|flag|code|frequency|postcode|\bzip\b"
