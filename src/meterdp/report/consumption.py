@@ -603,7 +603,7 @@ def _when(tables: Tables) -> str:
     if len(clock) == 2:
         week, weekend = (mean[kind].mean() for kind in _KINDS)
         change = weekend / week - 1
-        words += f"; use at weekends is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
+        words += f"; use on Saturdays and Sundays is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
     return f"{words}."
 
 

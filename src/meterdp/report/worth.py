@@ -253,13 +253,11 @@ def _homes(tables: Tables, settings: Mapping) -> list[Measured]:
         return []
     epsilon = nearest(scores, settings.get("release", {}).get("household_epsilon"))["epsilon"].iloc[0]
     size, peaks = together(scores)
-    of_median = scores["detail"] == "0.5"
+    use = scores[scores["statistic"] == "energy, quantiles of homes"]
     wanted = {
         f"highest load of {counted(size, 'household')} together": peaks,
-        "use of the median household": scores[(scores["statistic"] == "energy, quantiles of homes") & of_median],
-        "largest reading of the median household": scores[
-            (scores["statistic"] == "peak, quantiles of homes") & of_median
-        ],
+        "use of the median household": use[use["detail"] == "0.5"],
+        "use that one household in ten exceeds": use[use["detail"] == "0.9"],
     }
     return [_home(what, rows, epsilon, tables) for what, rows in wanted.items() if len(rows)]
 

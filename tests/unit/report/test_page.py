@@ -158,7 +158,7 @@ def test_how_much_and_when_is_said_in_numbers(report):
     tables = {"consumption_quantiles": made_up.consumption_quantiles(), "quality_summary": vacant}
     said = answers(tables)["how much"]
     assert said.endswith("kWh. 3 households that read hardly anything but zero are left out.")
-    assert "highest at 18:30 on all days; use at weekends is 10.0 % lower" in words
+    assert "highest at 18:30 on all days; use on Saturdays and Sundays is 10.0 % lower" in words
     assert "The period covers a single season" in words
     top = made_up.total_load()["mean_kw"].max()
     assert f"on Monday, 20 October 2025, at 18:30, with {numbers.significant(top)} kW per household (" in words
@@ -268,7 +268,7 @@ def test_every_table_has_one_epsilon_and_every_row_its_period(report):
     assert all(len(re.findall(r"ε = ", caption)) <= 1 for caption in captions)
     assert sum("ε = 1" in caption for caption in captions) >= 3
     for row in rows_of(report):
-        if row[0].startswith(("mean use", "highest load", "use of the median", "largest reading")):
+        if row[0].startswith(("mean use", "highest load", "use of the median", "use that one")):
             assert re.search(r"\d{4}|a simulated year", row[1]), row
 
 
@@ -278,7 +278,7 @@ def test_what_was_measured_is_that_of_the_epsilon_of_the_release(report):
     off, most = (
         f"{numbers.significant(100 * cost[f'energy_error_kwh_{name}'] / 1.85, 2)} %" for name in ("mean", "q95")
     )
-    period = "a typical working day, 12:00 to 24:00, 20 Oct to 16 Nov 2025"
+    period = "a typical weekday (Mon–Fri), 12:00 to 24:00, 20 Oct to 16 Nov 2025"
     assert rows["mean use per hour of the mixture"][1:] == (
         period,
         "1.85 kWh",
@@ -309,7 +309,7 @@ def test_households_measured_at_another_epsilon_than_that_of_the_release_say_so(
     assert f"Error of a release at ε = {nearest}, as measured in this study" in captions_of(page)
     said = f"release.household_epsilon is {asked}; the nearest ε at which the study measured highest load of"
     assert (said in words_of(page)) == (asked != nearest)
-    assert (f"largest reading of the median household is {nearest}." in words_of(page)) == (asked != nearest)
+    assert (f"use that one household in ten exceeds is {nearest}." in words_of(page)) == (asked != nearest)
 
 
 def test_a_study_of_many_households_says_on_how_many_it_measured(report, write, tmp_path):
@@ -476,7 +476,7 @@ def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, t
 def test_patterns_say_how_many_households_and_of_which_hours(report):
     words = words_of(report)
     assert "48.8 % of households, 0.41 kWh per hour" in words and "1.0 % of households (only 14)" in words
-    assert "from a typical working day of each household, 12:00 to 24:00" in words
+    assert "from a typical weekday (Mon–Fri) of each household, 12:00 to 24:00" in words
     assert "“Only” marks fewer than 60 households" in words
     assert words.count("more at weekends") == 1 and "190 % more at weekends" in words
 
