@@ -35,7 +35,7 @@ from meterdp.pages.numbers import counted, significant, size_range
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import MOST_HOUSEHOLDS
-from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS, on_average_day
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     HIDES,
@@ -293,16 +293,18 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "standard_error_wh": np.rint(WH_PER_KWH * released.error_kwh).astype(np.int64),
         "mean_consumption_wh": np.rint(total_wh.mean(axis=1)).astype(np.int64),
     }
+    of_totals = RELEASED_FEEDERS if window.kind == DAYS else on_average_day(RELEASED_FEEDERS)
     files = {
         "feeders.parquet": table_bytes(
-            RELEASED_FEEDERS, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
+            of_totals, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
         ),
         "feeders.csv": _csv(totals | {"data_collection_log_timestamp": spoken}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
     counts = ", and how many meters these are" if mechanism.public.count == "measured" else ""
     manifest = service.manifest(
-        f"how much electricity the meters on each feeder used together in every interval{_on_average(window)}{counts}",
+        "how much electricity the meters on each feeder used together in every interval"
+        f"{_on_average(window)}{counts}",
         made_by,
         HIDES,
         DOES_NOT_HIDE,
@@ -331,8 +333,8 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "every feeder": _daily_noise(plan.own, public),
         },
         "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
-        "measured or is beyond the largest daily energy, as a public distribution of households predicts it; no smaller a "
-        "share of use than was expected beforehand",
+        "measured or is beyond the largest daily energy, as a public distribution of households predicts it; no "
+        "smaller a share of use than was expected beforehand",
     }
 
 
@@ -377,8 +379,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         f"Electricity used per feeder{_on_average(window)}",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
         f"{window.interval_minutes} minutes{_on_average(window)}. It holds no real household's readings. It "
-        f"covers {_window_sentence(window)}. Only meters of a public list are in the totals: a feeder that supplies "
-        "others, too, carries more.",
+        f"covers {_window_sentence(window)}. Only listed meters are in the totals: a feeder that supplies others, "
+        "too, carries more.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
