@@ -370,8 +370,8 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     feeders = f"each of {public.feeders:,} feeders" if many else "one feeder"
     median = ", for a typical feeder" if many else ""
     several = (
-        "The errors of several feeders cancel only in part: the error of their sum is smaller than the sum of the "
-        "errors, and larger than the root of the sum of their squares. "
+        "Errors of several feeders cancel only in part: that of their sum is between the root of the sum of their "
+        "squares and the sum of them. "
         if many
         else ""
     )

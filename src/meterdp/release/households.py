@@ -310,7 +310,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
         warnings=(peaks, year, weekends) if len(sizes) > 1 else (peaks, year, weekends, _BLENDED),
         absurd=found["absurd"][0],
         absurd_of="quantile",
-        absurd_in_words="the energy or the largest reading of small, typical or large homes",
+        absurd_for_readers="the energy or the largest reading of small, typical or large homes",
     )
 
 
@@ -385,8 +385,7 @@ def _files(
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}, for "
             "`meterdp households draw`: sampled without its reweighting it gives other homes",
-            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers, to use instead. None of "
-            "them is a real one",
+            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers, to use instead",
             f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them (household k here is "
             f"household k there) over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, "
             f"within {low:g} to {high:g} kWh per hour{zero}, by their starts in UTC (local time is "

@@ -309,8 +309,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
-            "which follow the mixture and the noisy distributions of single hours, energy and peak. None of them is "
-            "a real one",
+            "which follow the mixture and the noisy distributions of single hours, energy and peak",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(),

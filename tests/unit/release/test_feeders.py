@@ -118,13 +118,14 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
 
 
 def test_stated_errors_are_no_smaller_a_share_of_use_than_was_expected(call):
-    """Feeders are alike, so that a release by itself would be surer; meters use the guess and twice as much."""
-    for times in (1, 2):
-        files = call(np.full_like(X, times * 12 / 48), feeder_typical_daily_kwh=12, last_day=f"2025-03-{27 + times}")
-        errors = table(files, "feeder_errors.parquet")
-        (expected,) = json.loads(files["manifest.json"])["expected_error"]["quantities"]
-        share = (errors["standard_error_wh"] / errors["mean_consumption_wh"]).median()
-        assert expected["of"].endswith("as a share of mean use") and share > 0.9 * expected["error"]
+    """Feeders are alike, so that the release by itself would be surer; noise moves the share by 3 %."""
+    files = call(np.full_like(X, 24 / 48), feeder_typical_daily_kwh=12, feeder_epsilon=19.0, cap_epsilon=20.0)
+    errors, (expected,) = (
+        table(files, "feeder_errors.parquet"),
+        json.loads(files["manifest.json"])["expected_error"]["quantities"],
+    )
+    share = errors["standard_error_wh"].sum() / errors["mean_consumption_wh"].sum()
+    assert expected["of"].endswith("as a share of mean use") and share > 0.88 * expected["error"]
 
 
 def test_errors_of_the_smallest_and_largest_feeder_are_said_where_sizes_differ(call, tmp_path):
