@@ -1,1 +1,1 @@
-"""Energy and meters per low-voltage feeder and interval, released under differential privacy (docs/feeders.md)."""
+"""Energy and meters per feeder and interval, released under differential privacy (docs/feeders.md)."""

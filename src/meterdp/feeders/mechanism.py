@@ -58,7 +58,7 @@ class FeederRelease:
 
     ``devices`` are the listed meters, or the measured number of those that were read. ``error_kwh`` is a root mean
     square over the intervals: noise, and what is not measured and what clipping takes away as a public distribution
-    of the measured level has it.
+    of the measured level has it; no smaller a share of use than the plan's.
     """
 
     total_kwh: np.ndarray
@@ -183,6 +183,8 @@ class FeederTotals:
         clipped = devices * expected_excess(level, plan.level_limit) * public.centre_kwh.mean()
         together = devices * level * plan.unmeasured_mean_std
         error = np.sqrt(variance.sum(axis=1) / public.intervals + differ + together**2 + clipped**2)
+        # What clipping takes from shapes is in no answer, so where feeders seem alike the posterior is too sure.
+        error = np.maximum(error, level * plan.errors_kwh)
         return FeederRelease(np.maximum(total, 0.0), devices, error)
 
     def _devices(self, common: float, own: np.ndarray) -> np.ndarray:

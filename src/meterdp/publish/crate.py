@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.privacy.periods import days_read
-from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, PAGE
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, ENTRY, MANIFEST, PAGE, README
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,17 @@ class About:
 
     @property
     def use(self) -> str:
-        """Say who publishes the files, what may be done with them and how to cite them."""
+        """Say who publishes the files and what may be done with them."""
         who = f"Published by {self.publisher.removesuffix('.')}. " if self.publisher else ""
-        licence = f"Licence: {self.licence}." if self.licence else NO_LICENCE
-        cited = "To cite them, name the publisher, the title of this page and the days of the readings."
-        return f"{who}{licence} {cited}"
+        return who + (f"Licence: {self.licence}." if self.licence else NO_LICENCE)
+
+    def citation(self, files: Mapping[str, bytes], manifest: Mapping, day: date) -> str:
+        """Return how to cite a folder; the digest of its manifest, which has those of all its data, names it."""
+        by = self.publisher.removesuffix(".") if self.publisher else "[publisher]"
+        days = " to ".join(days) if all(days := covered_days(manifest)) else ""
+        released = f"Readings of {days}, released {day}" if days else f"Released {day}"
+        name = hashlib.sha256(files[MANIFEST]).hexdigest()
+        return f"{by}. {title_of(files)}. {released}. SHA-256 of {MANIFEST}: {name}."
 
 
 VERSION = "https://w3id.org/ro/crate/1.2"
@@ -90,7 +96,7 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     root = {
         "@id": "./",
         "@type": "Dataset",
-        "name": title_of(manifest),
+        "name": title_of(files),
         "description": summary(manifest),
         "datePublished": day.isoformat(),
         "license": _to(licence[0]) if licence else NO_LICENCE,
@@ -113,8 +119,9 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     return (json.dumps({"@context": f"{VERSION}/context", "@graph": graph}, indent=1) + "\n").encode()
 
 
-def title_of(manifest: Mapping) -> str:
-    return f"{_capital(manifest['what'])}: {manifest['population']}"
+def title_of(files: Mapping[str, bytes]) -> str:
+    """Return the title of a folder's README."""
+    return files[README].decode().partition("\n")[0].removeprefix("# ")
 
 
 def covered_days(manifest: Mapping) -> list:
@@ -124,10 +131,11 @@ def covered_days(manifest: Mapping) -> list:
 
 
 def summary(manifest: Mapping) -> str:
-    """Say what a release protects, and what anybody can learn from it."""
+    """Say what a release is, what it protects, and what anybody can learn from it."""
     privacy = manifest["privacy"]
     sentences = [
         "The households are simulated; they stand in for real ones." if manifest["simulated_data"] else "",
+        f"{_capital(manifest['what'])}.",
         f"Released with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} ({privacy['adjacency']}) for "
         f"{privacy['unit']}.",
         f"Protected: {'; '.join(privacy['hides'])}.",

@@ -92,7 +92,7 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
     of = Signing(files, manifest, about, day)
     text = render(
         TEMPLATE,
-        title=title_of(manifest),
+        title=title_of(files),
         simulated=manifest["simulated_data"],
         epsilon=plain(of.privacy["epsilon"]),
         delta=plain(of.privacy["delta"]),
@@ -120,7 +120,7 @@ def custodian_page(files: Mapping[str, bytes], manifest: Mapping, about: About, 
 
 def _facts(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
-    listed = f", {count(of.meters)} listed meters" if of.meters else ""
+    listed = f", {count(of.meters)} listed meters, whoever uses them" if of.meters else ""
     return [
         ("What", manifest["what"]),
         *_started_from(manifest),
@@ -146,7 +146,7 @@ def _started_from(manifest: Mapping) -> list[tuple]:
 def _readings(manifest: Mapping) -> str:
     """Say of which days readings are released; whether one is plausible is judged with all days of the period."""
     days, period = days_read(manifest["period"], manifest["public_parameters"]), manifest["period"]
-    before = "" if days == period else f", each judged together with the others of its meter ({_to(period)})"
+    before = "" if days == period else f", each checked for faults with the others of its meter ({_to(period)})"
     return f"{_to(days)}{before}"
 
 
@@ -330,7 +330,7 @@ def _intruder_result(of: Signing, found: Tried | None) -> str:
 
 def _assessment(of: Signing) -> list[tuple]:
     manifest, about = of.manifest, of.about
-    meters = f"the households behind {count(of.meters)} listed meters" if of.meters else "the households of the list"
+    meters = f"{count(of.meters)} listed meters" if of.meters else "the listed meters"
     minutes = manifest["public_parameters"]["export"]["interval_minutes"]
     made = (
         "is computed once from the readings with random noise, then published. Whoever runs this sees all readings."
@@ -343,7 +343,8 @@ def _assessment(of: Signing) -> list[tuple]:
         ("What the files can be used for", product_of(manifest).use),
         ("Nature of the processing", f"what is released ({manifest['what']}) {made}"),
         ("Legal basis", BLANK),
-        ("Data subjects", f"{meters} ({manifest['population']})"),
+        ("Data subjects", f"whoever uses the electricity of {meters} ({manifest['population']})"),
+        ("Who is on the list: homes, businesses, others", BLANK),
         (
             "Personal data",
             f"electricity readings of the days {_to(manifest['period'])}{every}. They stay inside; names and "

@@ -43,7 +43,7 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
     manifest = json.loads(files[MANIFEST])
     files = {name: data for name, data in files.items() if name not in DESCRIPTIONS}
     files |= {
-        PAGE: page_of(files, manifest, about),
+        PAGE: page_of(files, manifest),
         CUSTODIAN: custodian_page(files, manifest, about, day),
         ENTRY: entry_of(manifest, about, day),
         DCAT: dcat_of(files, manifest, about, day),

@@ -42,8 +42,9 @@ def holds_if(usable_share: float, assumed: str = "") -> str:
     """Say for which lists of meters the expected errors of a release hold; ``assumed`` is what else it takes."""
     usable = f"at least {round(100 * usable_share)} % of the listed meters have usable readings"
     return (
-        f"{usable}{assumed and f' and {assumed}'}; where some customers use many times the mean, such as businesses "
-        "or homes with night heating, errors may be several times as large, and means too low or too high"
+        f"{usable}{assumed and f' and {assumed}'}; where some customers use many times the mean or at other hours "
+        "than most (businesses, pumps, night heating), errors may be several times as large, and means too low or "
+        "too high"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -19,7 +21,11 @@ profiles = np.stack(pd.read_parquet("synthetic_profiles.parquet")["energy_kwh"])
 print(profiles.mean(axis=0))  # mean kWh of each hour
 mixture = pd.read_parquet("mixture.parquet")
 mean_log_kwh = np.stack(mixture["mean_log_kwh"])  # a row for each component
-covariance = np.stack(mixture["covariance"]).reshape(len(mixture), *2 * mean_log_kwh.shape[1:])""",
+covariance = np.stack(mixture["covariance"]).reshape(*mean_log_kwh.shape, -1)
+rng = np.random.default_rng()
+components = rng.choice(len(mixture), 1000, p=mixture["weight"])
+y = np.array([rng.multivariate_normal(mean_log_kwh[k], covariance[k]) for k in components])
+kwh = np.clip(KWH)  # 1,000 profiles of the mixture""",
     "households": """import pandas as pd
 
 readings = pd.read_parquet("household_readings.parquet")
@@ -43,7 +49,13 @@ error_wh = pd.read_parquet("feeder_errors.parquet").set_index("dataset_id")["sta
 
 def code_of(files: Mapping[str, bytes]) -> str:
     """Return lines of Python that load the files."""
-    return _CODE[kind_of(files)]
+    code = _CODE[kind_of(files)]
+    if "KWH" in code:
+        scale = json.loads(files["mixture.json"])["log_scale"]
+        of_y = scale["kwh"].removeprefix("x = ").removesuffix(", clipped after").replace("ln(", "log(")
+        bounds = (f"{bound:g}" for bound in scale["clipped_to_kwh"])
+        code = code.replace("KWH", ", ".join([re.sub(r"(exp|sinh|log)\(", r"np.\1(", of_y), *bounds]))
+    return code
 
 
 def columns_of(files: Mapping[str, bytes]) -> list[tuple[str, str, str, str]]:

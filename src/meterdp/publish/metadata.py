@@ -63,7 +63,7 @@ def dcat_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: da
         "@context": _DCAT_CONTEXT,
         "@id": "./",
         "@type": "dcat:Dataset",
-        "dct:title": {"@language": "en", "@value": title_of(manifest)},
+        "dct:title": {"@language": "en", "@value": title_of(files)},
         "dct:description": {"@language": "en", "@value": summary(manifest)},
         "dct:issued": {"@type": "xsd:date", "@value": day.isoformat()},
         "dct:accessRights": {"@id": f"{_AUTHORITY}/access-right/PUBLIC"},
@@ -104,6 +104,7 @@ _CROISSANT_CONTEXT = {
     "field": "cr:field",
     "fileObject": "cr:fileObject",
     "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
     "format": "cr:format",
     "includes": "cr:includes",
     "isLiveDataset": "cr:isLiveDataset",
@@ -149,10 +150,10 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
             "@context": _CROISSANT_CONTEXT,
             "@type": "sc:Dataset",
             "conformsTo": _CROISSANT_VERSION,
-            "name": title_of(manifest),
+            "name": title_of(files),
             "description": summary(manifest),
             "datePublished": day.isoformat(),
-            "citeAs": _citation(manifest, about, day),
+            "citeAs": about.citation(files, manifest, day),
             "version": "1.0.0",
             "url": PAGE,
             "license": about.licence or NO_LICENCE,
@@ -165,15 +166,6 @@ def croissant_of(files: Mapping[str, bytes], manifest: Mapping, about: About, da
             "recordSet": records,
         }
     )
-
-
-def _citation(manifest: Mapping, about: About, day: date) -> str:
-    """Return how to cite a folder: who published it, its title, the days of its readings, and its licence."""
-    by = f"{about.publisher.removesuffix('.')}. " if about.publisher else ""
-    days = " to ".join(days) if all(days := covered_days(manifest)) else ""
-    readings = f"Readings of {days}, released" if days else "Released"
-    licence = f" Licence: {about.licence}." if about.licence else ""
-    return f"{by}{title_of(manifest)}. {readings} {day.isoformat()}.{licence}"
 
 
 def _record_set(name: str, data: bytes) -> dict:

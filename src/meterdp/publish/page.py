@@ -21,7 +21,6 @@ from meterdp.core.stamps import utc_offset_minutes
 from meterdp.pages.cards import Card, card, card_of_dates, card_of_days
 from meterdp.pages.html import render
 from meterdp.pages.numbers import bound, count, percent, plain, significant
-from meterdp.publish.crate import About
 from meterdp.publish.kinds import README, holds_if, kind_of
 from meterdp.publish.loading import HOMEPAGE, code_of, columns_of
 from meterdp.publish.odds import Bounds
@@ -31,11 +30,11 @@ TEMPLATE = Path(__file__).with_name("page.html")
 _SHOWN = 6
 # Of more days single intervals would be one blot.
 _DAYS_OF_INTERVALS = 14
-_IN, _OFF, _PROTECTED, _LEARNT = (
+_IN, _PROTECTED, _LEARNT, _USE = (
     "What is in it",
-    "How far off it is",
     "What is protected",
     "What can be learnt from it",
+    "How to use it",
 )
 
 
@@ -43,7 +42,7 @@ _IN, _OFF, _PROTECTED, _LEARNT = (
 Pictures = list[tuple[str, list[Card]]]
 
 
-def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> bytes:
+def page_of(files: Mapping[str, bytes], manifest: Mapping) -> bytes:
     """Return ``index.html`` of a released folder, from all its other files."""
     title, opening, sections = _read(files[README].decode())
     kind, privacy = kind_of(files), manifest["privacy"]
@@ -67,7 +66,7 @@ def page_of(files: Mapping[str, bytes], manifest: Mapping, about: About) -> byte
         columns=_columns(files),
         convert="pypsa" if kind == "mixture" else "",
         homepage=HOMEPAGE,
-        footer=_footer(manifest, about),
+        footer=_footer(sections[_USE], manifest),
     )
     return text.encode()
 
@@ -131,10 +130,10 @@ def _odds(privacy: Mapping) -> str | None:
     )
 
 
-def _footer(manifest: Mapping, about: About) -> str:
+def _footer(use: Sequence[str], manifest: Mapping) -> str:
     named = manifest["budget_period"] and not manifest["simulated_data"]
     budget = f"Budget period: {manifest['budget_period']}. " if named else ""
-    return f"{about.use} {budget}Made with meterdp {manifest['meterdp_version']}."
+    return f"{' '.join(use)} {budget}Made with meterdp {manifest['meterdp_version']}."
 
 
 def _columns(files: Mapping[str, bytes]) -> dict:
@@ -232,7 +231,9 @@ def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     for feeder, rows in list(table.groupby("dataset_id", sort=False))[:_SHOWN]:
         kwh, name = rows["total_consumption_active_import"].to_numpy() / 1000, f"Feeder {feeder}"
         words = f"{count(rows['aggregated_device_count_active'].iloc[0])} meters, ± "
-        words += f"{significant(errors.loc[feeder, 'standard_error_wh'] / 1000, 2)} kWh (standard error)"
+        words += (
+            f"{significant(errors.loc[feeder, 'standard_error_wh'] / 1000, 2)} kWh in an interval (standard error)"
+        )
         ends = rows["data_collection_log_timestamp"].dt.tz_localize(None).to_numpy().astype("datetime64[m]")
         starts = ends - np.timedelta64(minutes, "m")
         local = starts + utc_offset_minutes(starts, zone)

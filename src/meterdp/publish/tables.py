@@ -64,15 +64,15 @@ RELEASED_READINGS = replace(
 _FEEDER = (
     Column("dataset_id", TEXT, "", "the feeder, after its substation where the public list names one"),
     Column("secondary_substation_id", TEXT, "", "secondary substation by the public list; 'all' if it names none"),
-    Column("lv_feeder_id", TEXT, "", "low-voltage feeder, as the public list of meters names it"),
+    Column("lv_feeder_id", TEXT, "", "feeder, as the public list of meters names it"),
     Column("aggregated_device_count_active", COUNT, "meters", "meters in the total: listed ones, or a noisy count"),
 )
 
-# The columns of British low-voltage feeder open data, whose names carry no units.
+# The columns of British open data of feeders, whose names carry no units.
 RELEASED_FEEDERS = Table(
     "released_feeders",
     "release",
-    "Energy of the meters of every low-voltage feeder and interval, released under differential privacy.",
+    "Energy of the meters of every feeder and interval, released under differential privacy.",
     (
         *_FEEDER,
         Column(
@@ -83,10 +83,25 @@ RELEASED_FEEDERS = Table(
     file_name="feeders/feeders.parquet",
 )
 
+
+def on_average_day(table: Table) -> Table:
+    """Return a table of intervals as one of those of an average day."""
+    return replace(
+        table,
+        description=table.description.replace("interval,", "interval of an average day,"),
+        columns=tuple(
+            replace(c, description=f"{c.description} of an average day, which has the date of its last day")
+            if c.type == STAMP_UTC
+            else c
+            for c in table.columns
+        ),
+    )
+
+
 RELEASED_FEEDER_ERRORS = Table(
     "released_feeder_errors",
     "release",
-    "How well the totals of every low-voltage feeder are known.",
+    "How well the totals of every feeder are known.",
     (
         *_FEEDER,
         Column("standard_error_wh", COUNT, "Wh", "standard error of a total, root mean square over the intervals"),

@@ -1,4 +1,4 @@
-"""The released feeder totals: from records to files in the columns of British low-voltage open data."""
+"""The released feeder totals: from records to files in the columns of British open data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from meterdp.pages.numbers import counted, significant, size_range
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import MOST_HOUSEHOLDS
-from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS, on_average_day
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     HIDES,
@@ -222,7 +222,7 @@ def plan_of(mechanism: FeederTotals) -> Plan:
         size=round(meters),
         sized="meters per feeder",
         expected=(
-            Expected("energy of a feeder in an interval, as a share of typical use", error, NORMAL_95 * error, guess),
+            Expected("energy of a feeder in an interval, as a share of mean use", error, NORMAL_95 * error, guess),
         ),
         found="computed from a public distribution of households",
         again=again,
@@ -293,16 +293,18 @@ def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
         "standard_error_wh": np.rint(WH_PER_KWH * released.error_kwh).astype(np.int64),
         "mean_consumption_wh": np.rint(total_wh.mean(axis=1)).astype(np.int64),
     }
+    of_totals = RELEASED_FEEDERS if window.kind == DAYS else on_average_day(RELEASED_FEEDERS)
     files = {
         "feeders.parquet": table_bytes(
-            RELEASED_FEEDERS, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
+            of_totals, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
         ),
         "feeders.csv": _csv(totals | {"data_collection_log_timestamp": spoken}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
     counts = ", and how many meters these are" if mechanism.public.count == "measured" else ""
     manifest = service.manifest(
-        "how much electricity the meters on each low-voltage feeder used together in every interval" + counts,
+        "how much electricity the meters on each feeder used together in every interval"
+        f"{_on_average(window)}{counts}",
         made_by,
         HIDES,
         DOES_NOT_HIDE,
@@ -331,7 +333,8 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "every feeder": _daily_noise(plan.own, public),
         },
         "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
-        "measured or is beyond the largest daily energy, as a public distribution of households predicts it",
+        "measured or is beyond the largest daily energy, as a public distribution of households predicts it; no "
+        "smaller a share of use than was expected beforehand",
     }
 
 
@@ -364,31 +367,30 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     many = public.feeders > 1
-    feeders = f"each of {public.feeders:,} low-voltage feeders" if many else "one low-voltage feeder"
+    feeders = f"each of {public.feeders:,} feeders" if many else "one feeder"
     median = ", for a typical feeder" if many else ""
     several = (
-        "The errors of several feeders cancel only in part: the error of their sum is smaller than the sum of the "
-        "errors, and larger than the root of the sum of their squares. "
+        "Errors of several feeders cancel only in part: that of their sum is between the root of the sum of their "
+        "squares and the sum of them. "
         if many
         else ""
     )
     return service.page(
-        "Electricity used per feeder",
+        f"Electricity used per feeder{_on_average(window)}",
         f"This folder says how much electricity the meters of {feeders} used together in each interval of "
-        f"{window.interval_minutes} minutes. It holds no real household's readings. It "
-        f"covers {_window_sentence(window)}. Only meters of a public list are in the totals: a feeder that supplies "
-        "others, too, carries more.",
+        f"{window.interval_minutes} minutes{_on_average(window)}. It holds no real household's readings. It "
+        f"covers {_window_sentence(window)}. Only listed meters are in the totals: a feeder that supplies others, "
+        "too, carries more.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, with the columns British "
             "network operators use for such data. Energy is in Wh; times are the ends of intervals, in UTC. "
             f"{_meters_sentence(public.count).capitalize()}. The CSV is in UTF-8 with commas: if your spreadsheet "
             "expects semicolons, import it as text",
-            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval. According to "
-            f"these totals it is {_of_mean_use(released)} the mean use in an interval{median}; what was expected "
-            "beforehand is below. The errors of a feeder mostly have the same sign in all its intervals, so the "
-            f"error of a sum, such as a day, is nearly the sum of the errors. {several}There {sizes} feeder: the "
-            "fewer, the more its total follows the mean of all listed meters. Every release does this, so adding up "
-            "months does not help",
+            "`feeder_errors.parquet`: the standard error of the total of a feeder in one interval, which is "
+            f"{_of_mean_use(released)} its mean use{median}: what was expected beforehand (below), or more if these "
+            "totals say so. Errors of intervals go together: that of a day can be as large as their sum, so do not "
+            f"take them for independent ones. {several}There {sizes} feeder: the fewer, the more its total follows "
+            "the mean of all listed meters. Every release does this, so adding up months does not help",
             f"{_cut_off(made_by)}. Electricity that households fed in is not subtracted",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
@@ -409,9 +411,13 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
         "difference counts. The standard errors include only a guess of what is cut off and may be several times too "
         "small where businesses or pumps are among homes: large users make totals too low, and shops make nights too "
-        "high and middays too low, even for all feeders together; storage heaters and cars charged at night do the "
-        "reverse. Nor do they include what happens on one feeder alone, such as an outage, which hardly shows"
+        "high and middays too low, even for all feeders together; heaters, cars and pumps at night do the reverse. "
+        "Nor do they include what happens on one feeder alone, such as an outage, which hardly shows"
     )
+
+
+def _on_average(window: Window) -> str:
+    return "" if window.kind == DAYS else " on an average day"
 
 
 def _of_mean_use(released: FeederRelease) -> str:

@@ -293,8 +293,8 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
-        "hours": "mean energy of an hour of the day",
-        **({"months": "mean energy of a month"} if seasons else {}),
+        "hours": "mean energy of an hour of the day, averaged over hours",
+        **({"months": "mean energy of a month, averaged over months"} if seasons else {}),
         "energy": f"quantiles of homes' energy, {low} to {high} %",
         "peak": "quantiles of homes' largest readings",
     }
@@ -310,6 +310,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
         warnings=(peaks, year, weekends) if len(sizes) > 1 else (peaks, year, weekends, _BLENDED),
         absurd=found["absurd"][0],
         absurd_of="quantile",
+        absurd_for_readers="the energy or the largest reading of small, typical or large homes",
     )
 
 
@@ -371,22 +372,26 @@ def _files(
     manifest |= {"strata": strata} if (strata := made_by.strata_words) else {}
     (first, last), calendar, (low, high) = service.period, settings.calendar, settings.reading_kw
     weather = "" if common is None else ". Another year has the weather of the period, date by date"
+    least = service.config["profiles"]["clip_kwh_per_hour"][0]
+    zero = f" ({least:g} or less counts as zero)" if least > 0 else ""
     spans = "day, week or season" if settings.columns.seasons else "day or week"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         f"and how much one {spans} of a household resembles the next. It holds no real household's readings. It is "
-        f"about the {public.records:,} meters of a public list; one without usable readings counts as a home of "
+        f"about {public.records:,} meters; one without usable readings counts as a home of "
         f"{24 * np.exp(settings.typical[0]):.2g} kWh a day.",
         (
-            f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}",
-            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers. None of them is a real one",
-            f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them, under the same numbers, "
-            f"over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, within {low:g} to "
-            f"{high:g} kWh per hour, by their starts in UTC (local time is {calendar.time_zone}). The mean of "
-            "these few may be off by a tenth: `meterdp households draw` draws as many as you want, "
-            f"for any year, of one stratum with `--stratum`, and numbers them from 1 again{weather}",
+            f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}, for "
+            "`meterdp households draw`: sampled without its reweighting it gives other homes",
+            f"`household_vectors.parquet`: {n:,} synthetic households with these numbers, to use instead",
+            f"`household_readings.parquet`: readings of the first {min(n, _READ)} of them (household k here is "
+            f"household k there) over the whole period: kWh in intervals of {calendar.interval_minutes} minutes, "
+            f"within {low:g} to {high:g} kWh per hour{zero}, by their starts in UTC (local time is "
+            f"{calendar.time_zone}). The mean of these few may be off by a tenth: `meterdp households draw` draws as "
+            "many as you want, for any year, of one stratum with `--stratum`, and numbers them from 1 "
+            f"again{weather}",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=plan.points(),

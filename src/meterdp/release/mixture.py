@@ -156,8 +156,8 @@ def plan_of(public: PublicSettings) -> Plan:
     found, hours = tried(public), public.dimension
     low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
     said = {
-        "hours_of_mixture": "mean energy of an hour, mixture",
-        "hours": "mean energy of an hour, profiles",
+        "hours_of_mixture": "mean energy of an hour, averaged over hours, mixture",
+        "hours": "mean energy of an hour, averaged over hours, profiles",
         "energy": f"energy in {hours} hours, mean of profiles",
         "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
     }
@@ -309,8 +309,7 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
             f"the typical energy per hour ({typical}) and how much households vary around it. A meter without usable "
             f"readings counts as a public default household{_started_from(made_by)}",
             f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
-            "which follow the mixture and the noisy distributions of single hours, energy and peak. None of them is "
-            "a real one",
+            "which follow the mixture and the noisy distributions of single hours, energy and peak",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         expected=made_by.plan.points(),

@@ -53,6 +53,7 @@ class Plan:
     again: Callable[[float, int], Plan] = field(compare=False, repr=False)  # at another epsilon, of another size
     absurd: float = 0.0  # share of releases with something off by more than a factor of two
     absurd_of: str = "hour"
+    absurd_for_readers: str = "the mean energy of some hour"  # the same, for readers
     difference: float | None = None  # between several feeders, as a share of what one uses, as the error is
     assumed: str = ""  # what it takes beside usable readings, as a clause
     useless: tuple[str, ...] = ()  # why it is not useful, whatever its errors, and what to do
@@ -102,7 +103,10 @@ class Plan:
     @property
     def first(self) -> list[str]:
         """Say what whoever uses the release should know before any number."""
-        often = self._how_often and f"some {self.absurd_of} is {self._how_often}"
+        often = self._how_often and (
+            f"in {_percent(self.absurd)} of releases {self.absurd_for_readers} comes out at less than half or more "
+            "than twice what it is"
+        )
         alike = (
             "typical feeders differ by little or no more than these errors, so do not rank feeders by these numbers"
         )

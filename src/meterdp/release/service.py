@@ -297,12 +297,14 @@ class ReleaseService:
         if replaced:  # at the end of the opening
             opening, _, rest = page.partition(b"\n\n## ")
             page = b"\n\n".join([opening, _instead_of(replaced).encode(), b"## " + rest])
-        page += how_to_load(files).encode()
+        about, day = About.from_config(self.config["release"]), datetime.now(UTC).date()
         spent = {"listed_meters": mechanism.households, "budget": self._budget(mechanism)}
         spent |= {"replaces": replaced} if replaced else {}
         manifest = as_json({**manifest, **spent, "sha256": checksums(files)})
         files = {**files, "manifest.json": manifest, "README.md": page}
-        return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
+        cited = f" To cite it: {about.citation(files, json.loads(manifest), day)}\n"
+        files["README.md"] = page.rstrip() + (cited + how_to_load(files)).encode()
+        return described(files, about, day)
 
     @property
     def population(self) -> str:
@@ -340,7 +342,7 @@ class ReleaseService:
         paragraphs = [
             f"# {title}: {self.population}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
-            opening,
+            f"{opening} A household here is a meter of the public list, whoever uses it, businesses too.",
             *([f"**{contradicted}.**"] if contradicted else []),
             "## What is in it",
             _points((*inside, *self._rows, ABOUT)),

@@ -125,10 +125,26 @@ def test_more_budget_gives_a_smaller_error_and_the_standard_error_follows():
     assert all(0.3 < error / said < 3 for error, said in zip(errors, stated, strict=True))
 
 
+def test_the_standard_error_is_at_least_the_planned_one_at_the_measured_level():
+    """Shapes that clipping cuts: the posterior alone, here without a plan's error, is too sure of feeders alike."""
+    meters = 20 * METERS
+    mechanism = calibrate(8.0, feeder=FEEDER * 20)
+    shops = np.tile(mechanism.public.centre_kwh, (meters, 1)) * np.where(np.arange(T) % PER_DAY < 6, 0.1, 1.9)
+    for times in (0.5, 1.0, 2.0):
+        sums = mechanism.sums(FeederRecords(times * shops))
+        planned, unplanned = (
+            FeederTotals(mechanism.public, plan).run(sums, lambda step, exact: exact).error_kwh
+            for plan in (mechanism.plan, replace(mechanism.plan, errors_kwh=np.zeros(FEEDERS)))
+        )
+        level = shops.mean() * times / mechanism.public.centre_kwh.mean()
+        expected = np.maximum(unplanned, level * mechanism.plan.errors_kwh)
+        assert planned == pytest.approx(expected, rel=1e-6) and (planned > unplanned).all()
+
+
 def test_the_standard_error_has_what_nobody_measured():
     """Oracle: towns drawn from the public distribution, less what a few coefficients tell of their feeders."""
     mechanism, rng, n = calibrate(1.0), np.random.default_rng(6), METERS / FEEDERS
-    plan, distribution = mechanism.plan, public_distribution(mechanism.public)
+    plan, distribution = replace(mechanism.plan, errors_kwh=np.zeros(FEEDERS)), public_distribution(mechanism.public)
     assert len(plan.basis) < T / 2
 
     def squared(**changed):

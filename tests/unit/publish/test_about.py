@@ -144,7 +144,8 @@ def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_
     assert root["license"] == NO_LICENCE and root["description"].startswith("The households are simulated")
     assert "publisher" not in root
     for page in ("README.md", PAGE):
-        assert NO_LICENCE in files[page].decode() and "To cite them" in files[page].decode()
+        said = files[page].decode()
+        assert NO_LICENCE in said and "To cite it: [publisher]. Typical load profiles: simulated households" in said
     basic = yaml.safe_load(files[ENTRY])["deployment"]["basic"]
     assert "do not submit it" in basic["description"] and basic["data_product_region"].endswith("Los_Angeles")
 

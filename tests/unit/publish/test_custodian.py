@@ -24,8 +24,7 @@ from meterdp.publish import kinds
 from meterdp.publish.crate import About, covered_days, file_entity
 from meterdp.publish.custodian import custodian_page
 from meterdp.publish.folder import described
-from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE
-from meterdp.publish.metadata import croissant_of
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DCAT, DESCRIPTIONS, ENTRY, PAGE, README
 from meterdp.publish.odds import FOLDER, INFORMED, Bounds, tried
 from meterdp.publish.received import verify
 from meterdp.publish.registry_entry import check_entry
@@ -60,7 +59,8 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
         assert f"{field} anyone, for any use the licence allows; or only: to be filled in" in words
     assert f"electricity readings of the days {first} to {last}, every 15 minutes" in words
     assert f"Readings {first} to {last} Files with data" in words
-    assert f"the households behind {N} listed meters ({SAID['population']})" in words
+    assert f"whoever uses the electricity of {N} listed meters ({SAID['population']})" in words
+    assert "Who is on the list: homes, businesses, others to be filled in" in words
     assert f"Unit of protection {manifest['privacy']['unit']}." in words
     for said in (*manifest["privacy"]["hides"], *manifest["privacy"]["does_not_hide"]):
         assert said in words
@@ -209,7 +209,7 @@ def test_strata_and_what_totals_cut_off_are_on_the_page_of_who_signs():
     manifest["public_parameters"]["mechanism_version"] = 1
 
     def page(**more):
-        return words_of(custodian_page({}, manifest | more, ABOUT, DAY))
+        return words_of(custodian_page({README: b"# Totals: Town"}, manifest | more, ABOUT, DAY))
 
     said = "by heating: gas (576), other (384). 'other' joins heat pump (339) and stove (45)"
     assert f"Strata {said}" in page(strata=said)
@@ -377,8 +377,13 @@ def test_croissant_has_what_its_specification_demands_and_every_column(files):
         )
     first, last = manifest_of(files)["period"]
     released, days = f"released {dataset['datePublished']}", f"Readings of {first} to {last}"
-    licence = f"Licence: {SAID['licence']}."
-    assert dataset["citeAs"] == f"{SAID['publisher']}. {dataset['name']}. {days}, {released}. {licence}"
+    named = f"SHA-256 of manifest.json: {hashlib.sha256(files['manifest.json']).hexdigest()}"
+    assert dataset["citeAs"] == f"{SAID['publisher']}. {dataset['name']}. {days}, {released}. {named}."
+    readme = files[README].decode()
+    assert f" To cite it: {dataset['citeAs']}\n" in readme and readme.startswith(f"# {dataset['name']}\n")
+    for page in (PAGE, CUSTODIAN):
+        assert dataset["name"] in words_of(files[page])
+    assert dataset["description"].lower().startswith(manifest_of(files)["what"].lower())
     ids = [field["@id"] for table in dataset["recordSet"] for field in table["field"]]
     assert ids and len(ids) == len(set(ids))
     for table in dataset["recordSet"]:
@@ -397,12 +402,12 @@ def test_every_file_of_a_folder_is_described_and_parquet_has_its_registered_name
 
 
 def test_what_is_not_known_is_not_cited():
-    manifest = {"what": "totals", "population": "Town", "period": [None, None], "public_parameters": {}}
-    manifest |= {"privacy": {key: "" for key in ("epsilon", "delta", "adjacency", "unit", "hides", "does_not_hide")}}
-    manifest["privacy"] |= {"epsilon": 1, "delta": 1e-5}
-    about = About.from_config(DEFAULTS["release"])
-    cited = json.loads(croissant_of({}, manifest | {"simulated_data": True}, about, DAY))["citeAs"]
-    assert cited == f"Totals: Town. Released {DAY}."
+    files, manifest = (
+        {README: b"# Totals: Town\n", "manifest.json": b""},
+        {"period": [None, None], "public_parameters": {}},
+    )
+    cited = About.from_config(DEFAULTS["release"]).citation(files, manifest, DAY)
+    assert cited.startswith(f"[publisher]. Totals: Town. Released {DAY}. SHA-256 of manifest.json: e3b0c442")
 
 
 def test_a_browser_shows_the_page_without_an_error_or_a_request(files, tmp_path):

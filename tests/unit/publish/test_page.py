@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.pages.numbers import bound, percent
 from meterdp.publish.folder import described
 from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
+from meterdp.publish.loading import code_of
 from meterdp.publish.page import LOOKS
 from meterdp.publish.received import verify
 from meterdp.release import asked
@@ -99,6 +101,20 @@ def test_the_code_on_it_runs(files, tmp_path, monkeypatch):
     found: dict = {}
     exec(code, found)
     assert len(found.get("profiles", found.get("of_first"))) > 0
+    if "mixture.json" in files:
+        low, high = json.loads(files["mixture.json"])["log_scale"]["clipped_to_kwh"]
+        assert found["kwh"].shape == (1000, 24) and low <= found["kwh"].min() < found["kwh"].max() <= high
+        # Means of 1,000 heavy-tailed profiles: 24 hours together are within a quarter.
+        assert found["kwh"].mean() == pytest.approx(found["profiles"].mean(), rel=0.5)
+
+
+@pytest.mark.parametrize("constant", [{}, {"offset_kwh": 0.5}, {"scale_kwh": 0.25}])
+def test_the_code_goes_back_to_kwh_on_every_scale(constant):
+    scale, y = LogScale(-0.25 if constant else 0.01, 20, **constant), np.linspace(-3, 4, 50)
+    found = {"np": np, "y": y}
+    code = code_of({"mixture.parquet": b"", "mixture.json": json.dumps({"log_scale": scale.stated}).encode()})
+    exec(code.rpartition("\n")[2], found)
+    assert found["kwh"] == pytest.approx(scale.clipped_kwh(y))
 
 
 def test_pictures_are_of_what_was_released(files):

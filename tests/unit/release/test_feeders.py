@@ -16,7 +16,7 @@ from meterdp.feeders.plan import FeederPublic
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED
-from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, ENTRY, KINDS, check_files
+from meterdp.publish.kinds import CRATE, CROISSANT, CUSTODIAN, DESCRIPTIONS, ENTRY, KINDS, check_files
 from meterdp.publish.received import before_use
 from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from meterdp.release import feeders
@@ -88,11 +88,12 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
     first, last = manifest["period"]
-    days = f"2025-03-29 to 2025-03-30, each judged together with the others of its meter ({first} to {last})"
+    days = f"2025-03-29 to 2025-03-30, each checked for faults with the others of its meter ({first} to {last})"
     assert "how many meters" not in files[CUSTODIAN].decode(), "which is public"
     assert days in files[CUSTODIAN].decode() and first < "2025-03-29" and last == "2025-03-30"
     page = files["README.md"].decode()
-    assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "the ends of intervals" in page
+    assert "of each of 4 feeders used together in each interval of 30 minutes. It holds" in page
+    assert "epsilon 1 and delta 1e-05" in page and "the ends of intervals" in page
 
 
 def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_anything(call):
@@ -114,6 +115,17 @@ def test_a_page_says_that_totals_contradict_the_guess_and_no_share_of_hardly_any
         released = FeederRelease(np.full((3, 4), kwh), np.ones(3), np.full(3, 2.0))
         assert feeders._of_mean_use(released) == words
         assert (feeders._contradicted(released, public) is None) == holds
+
+
+def test_stated_errors_are_no_smaller_a_share_of_use_than_was_expected(call):
+    """Feeders are alike, so that the release by itself would be surer; noise moves the share by 3 %."""
+    files = call(np.full_like(X, 24 / 48), feeder_typical_daily_kwh=12, feeder_epsilon=19.0, cap_epsilon=20.0)
+    errors, (expected,) = (
+        table(files, "feeder_errors.parquet"),
+        json.loads(files["manifest.json"])["expected_error"]["quantities"],
+    )
+    share = errors["standard_error_wh"].sum() / errors["mean_consumption_wh"].sum()
+    assert expected["of"].endswith("as a share of mean use") and share > 0.88 * expected["error"]
 
 
 def test_errors_of_the_smallest_and_largest_feeder_are_said_where_sizes_differ(call, tmp_path):
@@ -179,6 +191,13 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(ca
     entry = files[ENTRY].decode()
     assert "a meter without usable readings adds nothing" in entry and "counts as a public default" not in entry
     assert "and how many meters these are" in files[CUSTODIAN].decode()
+    assert page.startswith("# Electricity used per feeder on an average day: ")
+    (stamp,) = re.findall(r"`feeders.parquet` \| `data_collection_log_timestamp` \| UTC \| (.*) \|", page)
+    assert "of an average day, which has the date of its last day" in stamp
+    for name in DESCRIPTIONS:
+        assert "on an average day" in files[name].decode(), name
+    for text in (files[name].decode() for name in (CRATE, CROISSANT)):
+        assert stamp in text and "every feeder and interval of an average day, released" in text
     assert "the count is noisy" in page and "the mean of the 2 local days" in page
 
 
