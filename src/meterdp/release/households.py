@@ -374,14 +374,18 @@ def _files(
     weather = "" if common is None else ". Another year has the weather of the period, date by date"
     least = service.config["profiles"]["clip_kwh_per_hour"][0]
     zero = f" ({least:g} or less counts as zero)" if least > 0 else ""
+    country = service.config["release"]["household_holidays"]
+    days_off = f"Days off are Saturdays, Sundays and public holidays ({country})"
+    if country is None:
+        days_off = "Days off are Saturdays and Sundays"
     spans = "day, week or season" if settings.columns.seasons else "day or week"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
         "Synthetic households",
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
-        f"and how much one {spans} of a household resembles the next. It holds no real household's readings. It is "
-        f"about {public.records:,} meters; one without usable readings counts as a home of "
-        f"{24 * np.exp(settings.typical[0]):.2g} kWh a day.",
+        f"and how much one {spans} of a household resembles the next. {days_off}. It holds no real "
+        f"household's readings. It is about {public.records:,} meters; one without usable readings counts as a home "
+        f"of {24 * np.exp(settings.typical[0]):.2g} kWh a day.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}, for "
             "`meterdp households draw`: sampled without its reweighting it gives other homes",

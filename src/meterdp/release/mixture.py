@@ -285,8 +285,8 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     days = {
-        "typical_day": f"on a typical working day from {period[0]} to {period[1]}: for each household, the day whose "
-        "energy is closest to the mean of its working days",
+        "typical_day": f"on a typical day from Monday to Friday, {period[0]} to {period[1]}: for each household, the "
+        "day whose energy is closest to the mean of these days",
         "mean": f"on the days from {period[0]} to {period[1]}, averaged",
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",
     }[rules.vector]

@@ -99,7 +99,7 @@ def span_text(hours: pd.DataFrame) -> str:
 def profile_days(settings: Mapping) -> str:
     """Say which days a profile is of."""
     return {
-        "typical_day": "a typical weekday (Mon–Fri)",
+        "typical_day": "a typical weekday",
         "mean": "the mean day",
         "half_day": f"one day, {profile_day(settings)}",
     }[settings["profiles"]["vector"]]

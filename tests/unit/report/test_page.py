@@ -278,7 +278,7 @@ def test_what_was_measured_is_that_of_the_epsilon_of_the_release(report):
     off, most = (
         f"{numbers.significant(100 * cost[f'energy_error_kwh_{name}'] / 1.85, 2)} %" for name in ("mean", "q95")
     )
-    period = "a typical weekday (Mon–Fri), 12:00 to 24:00, 20 Oct to 16 Nov 2025"
+    period = "a typical weekday, 12:00 to 24:00, 20 Oct to 16 Nov 2025"
     assert rows["mean use per hour of the mixture"][1:] == (
         period,
         "1.85 kWh",
@@ -476,7 +476,7 @@ def test_a_period_that_is_too_short_for_whole_households_is_said(write, drawn, t
 def test_patterns_say_how_many_households_and_of_which_hours(report):
     words = words_of(report)
     assert "48.8 % of households, 0.41 kWh per hour" in words and "1.0 % of households (only 14)" in words
-    assert "from a typical weekday (Mon–Fri) of each household, 12:00 to 24:00" in words
+    assert "from a typical weekday of each household, 12:00 to 24:00" in words
     assert "“Only” marks fewer than 60 households" in words
     assert words.count("more at weekends") == 1 and "190 % more at weekends" in words
 
