@@ -26,7 +26,7 @@ from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
-from meterdp.profiles.grid import Shard, read_shard
+from meterdp.profiles.grid import LocalTime, Shard, read_shard
 from meterdp.profiles.quality import KINDS, QualityRules, judge
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.parameters import START_DATE, SimulationParameters, simulated_export
@@ -45,7 +45,7 @@ def homes(export: Path | None, config: dict) -> Shard:
         paths = {f"{what}_path": folder / f"{what}.parquet" for what in ("meters", "report")}
         settings, readings = ExportSettings.from_config(config["export"]), folder / "readings.parquet"
         ingest(export, settings, readings_paths=[readings], **paths)
-        return read_shard(readings, config["export"]["interval_minutes"], config["export"]["time_zone"])
+        return read_shard(readings, LocalTime.of(config["export"]))
 
 
 def slip(factor: float, digits: int | None):

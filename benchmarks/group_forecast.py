@@ -29,6 +29,7 @@ from utilities import LATER, NO_SEASONS, SHOPS, flat
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.evaluation.group_errors import Judge
 from meterdp.forecasting.arma import ArmaSettings, fit_households
 from meterdp.forecasting.rolling import Rolling, cap_slots_of, roll, training_windows
@@ -104,7 +105,7 @@ def own_arma_mae_kwh(kwh: np.ndarray) -> float:
 
 def judged(kwh: np.ndarray, count: int, epsilon: float) -> tuple[float, str]:
     """Return seconds of a release and what it was worth."""
-    cell, start = cells_of(MONDAY, 7 * WEEKS), (WEEKS - 1) * 7 * HOURS
+    cell, start = cells_of(MONDAY, 7 * WEEKS, SATURDAY_SUNDAY), (WEEKS - 1) * 7 * HOURS
     public = GroupPublic(epsilon, DELTA, count, LEVEL_KWH, HIGH_KWH, tuple(prior_shape().tolist()))
     mechanism, found, seconds = GroupForecast.calibrate(public), {}, []
     for draw in range(DRAWS):

@@ -32,11 +32,12 @@ from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.mixture.density import class_log_densities
 from meterdp.mixture.draws import Mixture
+from meterdp.profiles.grid import LocalTime
 from meterdp.simulate.load import simulated_kwh
 from meterdp.simulate.parameters import SimulationParameters
 
 FIRST, LAST = date(2025, 1, 1), date(2025, 12, 31)
-SETTINGS = VectorSettings(calendar_of(FIRST, LAST, 60, "UTC"))
+SETTINGS = VectorSettings(calendar_of(FIRST, LAST, LocalTime(60, "UTC")))
 EPSILONS, DELTA, RELEASES, CLASSES, SEED = (1.0, 4.0, 16.0), 1e-5, 5, 6, 91
 
 

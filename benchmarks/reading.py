@@ -108,7 +108,7 @@ def arrow(export: str, folder: Path) -> dict:
 def _profile(part: Path, config: dict) -> int:
     """Do what workflow/scripts/profile_shard.py does; return how many households there are."""
     from meterdp.core.parquet import open_table
-    from meterdp.profiles.grid import read_shard_in_pieces
+    from meterdp.profiles.grid import LocalTime, read_shard_in_pieces
     from meterdp.profiles.shard import process_shard
     from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
@@ -120,7 +120,7 @@ def _profile(part: Path, config: dict) -> int:
         open_table(paths[1], LOG_LOAD) as add_log_load,
         open_table(paths[2], PROFILES) as add_profiles,
     ):
-        for shard in read_shard_in_pieces(part, MINUTES, ZONE):
+        for shard in read_shard_in_pieces(part, LocalTime(MINUTES, ZONE)):
             tables = process_shard(shard, config["quality"], config["profiles"], days, steps)
             add_quality(tables.quality)
             add_log_load(tables.log_load)

@@ -38,7 +38,7 @@ from meterdp.households.released import drawn_vectors
 from meterdp.households.score import Score, Summary, compare, floors, summarise
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
-from meterdp.profiles.grid import Calendar, read_shard
+from meterdp.profiles.grid import Calendar, LocalTime, read_shard
 from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.parameters import SimulationParameters
@@ -113,7 +113,7 @@ def australian() -> tuple[np.ndarray, Calendar]:
 
 def canonical(parts: list[Path], interval_minutes: int, time_zone: str) -> tuple[np.ndarray, Calendar]:
     """Return the homes of parts of a study's readings that were read at least half of the time."""
-    shards = [read_shard(part, interval_minutes, time_zone) for part in parts]
+    shards = [read_shard(part, LocalTime(interval_minutes, time_zone)) for part in parts]
     kwh = np.concatenate([shard.energy_kwh for shard in shards])
     return kwh[np.isfinite(kwh).mean(axis=1) > 0.5], shards[0].calendar
 

@@ -43,6 +43,7 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.proven.mechanism import Box, Proven
 from meterdp.mixture.density import class_log_densities
 from meterdp.mixture.draws import Mixture
+from meterdp.profiles.grid import LocalTime
 from meterdp.profiles.vector import VectorRules, profile_vectors
 from meterdp.publish.odds import ATTACKS, CANDIDATES, COLUMNS
 from meterdp.release import feeders, mixture
@@ -136,7 +137,7 @@ def of_feeders(epsilon: float, meters: int) -> Attacked:
 
 
 def of_households(epsilon: float, meters: int) -> Attacked:
-    settings = VectorSettings(calendar_of(FIRST, YEAR, MINUTES, "UTC"))
+    settings = VectorSettings(calendar_of(FIRST, YEAR, LocalTime(MINUTES, "UTC")))
     box, days = Box(*map(tuple, settings.bounds.tolist())), settings.columns.day_count
     public = HouseholdsPublic(
         epsilon, CONFIG["release"]["delta"], box, (0,) * meters, directions_of(settings.names), days=days
@@ -176,10 +177,11 @@ def pools() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     weeks = year[:, : 24 * DAYS]
     last = date.fromordinal(FIRST.toordinal() + DAYS - 1)
     rules = VectorRules.from_config(CONFIG["profiles"])
-    vectors, valid = profile_vectors(weeks, np.ones(POOL, bool), calendar_of(FIRST, last, MINUTES, "UTC"), rules)
+    calendar = calendar_of(FIRST, last, LocalTime(MINUTES, "UTC"))
+    vectors, valid = profile_vectors(weeks, np.ones(POOL, bool), calendar, rules)
     assert valid.mean() > 0.9
-    cell = cells_of(FIRST.toordinal() - date(1970, 1, 1).toordinal(), DAYS)
-    settings = VectorSettings(calendar_of(FIRST, YEAR, MINUTES, "UTC"))
+    cell = cells_of(FIRST.toordinal() - date(1970, 1, 1).toordinal(), DAYS, calendar.weekend)
+    settings = VectorSettings(calendar_of(FIRST, YEAR, LocalTime(MINUTES, "UTC")))
     of_year = household_vectors(year, settings)
     deviations = block_deviations(year, of_year, settings).reshape(POOL, -1)
     window = of_window(weeks)

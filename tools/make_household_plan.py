@@ -28,6 +28,7 @@ from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.marginals import LinearReference, pool_weights
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.privacy import gaussian
+from meterdp.profiles.grid import LocalTime
 from meterdp.release.plan import USABLE
 from meterdp.release.worth import HOUSEHOLD_COLUMNS, HOUSEHOLD_QUANTILES
 from meterdp.simulate.load import Variation, simulated_kwh
@@ -37,7 +38,7 @@ from meterdp.simulate.year import with_second_homes
 ROOT = Path(__file__).resolve().parents[1]
 FIRST, LAST, MINUTES = date(2025, 1, 1), date(2025, 12, 31), 60
 DAYS = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
-SETTINGS = VectorSettings(calendar_of(FIRST, LAST, MINUTES, "UTC"))
+SETTINGS = VectorSettings(calendar_of(FIRST, LAST, LocalTime(MINUTES, "UTC")))
 BOX = Box(*(tuple(bound) for bound in SETTINGS.bounds.tolist()))
 UTILITIES, HOMES, DRAWS = 40, 300, 3
 SIGNALS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 256)

@@ -18,7 +18,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
-from meterdp.profiles.grid import Calendar, read_shard
+from meterdp.profiles.grid import Calendar, LocalTime, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
@@ -85,7 +85,7 @@ def homes_of(export: Path, config: dict, name: str, train_days: int) -> Homes:
             meters_path=meters,
             report_path=Path(folder) / "report.parquet",
         )
-        shard = read_shard(readings, config["export"]["interval_minutes"], config["export"]["time_zone"])
+        shard = read_shard(readings, LocalTime.of(config["export"]))
         meter = np.array(pq.read_table(meters, columns=["meter_id"])["meter_id"].to_pylist())[shard.household]
     usable = judge(shard, QualityRules.from_config(config["quality"]))[1]
     train, profiles = shard.calendar.window(train_days), config["profiles"]

@@ -24,6 +24,7 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.groupforecast.plan import cells_of
 from meterdp.groupforecast.records import household_records
 from meterdp.households.mechanism import HouseholdRecords
@@ -109,7 +110,8 @@ def released(case: str, patch: pytest.MonkeyPatch, ledger: Path, noise: type = M
     if case == "feeders":
         records = np.exp(records)
     elif case in ("forecasts", "forecasts by circuit"):
-        kwh, cell = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1), cells_of(20_094, 28)
+        kwh = np.exp(0.5 * fixed_normals("golden hours", (60, 28 * 24)) - 1)
+        cell = cells_of(20_094, 28, SATURDAY_SUNDAY)
         records = household_records(kwh, cell, together[0].mechanism.public.cell_shape).x
     elif case == "households":
         settings = together[0].settings

@@ -26,8 +26,7 @@ rule neighbourhoods:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         train_days=lookup("train_days", within=config["forecast"]),
         neighbourhoods=config["neighbourhoods"],
         seed=config["seed"],
@@ -103,8 +102,7 @@ rule hide_among:
     params:
         designs=lookup("designs", within=config["class_noise"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         train_days=lookup("train_days", within=config["forecast"]),
         code=code_of("hide_among"),
     message:

@@ -39,6 +39,7 @@ from meterdp.report.registry import FIGURES, OF_FEDERATIONS, TABLES, figure_of
 from meterdp.mechanisms.proven.prior_mixture import prior_mixture_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
+from meterdp.profiles.grid import LOCAL_TIME_KEYS
 from meterdp.publish.kinds import KINDS
 from meterdp.release.settings import refusals_of
 

@@ -28,8 +28,7 @@ rule consumption:
         "../envs/meterdp.yaml"
     params:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         code=code_of("consumption"),
     message:
         "Summing up consumption, load and peaks"

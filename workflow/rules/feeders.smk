@@ -22,8 +22,7 @@ rule feeder_study:
         typical_daily_kwh=lookup("feeder_typical_daily_kwh", within=config["release"]),
         delta=lookup("delta", within=config["mechanisms"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         seed=config["seed"],
         code=code_of("feeder_study"),
     message:

@@ -20,8 +20,7 @@ rule choose_forecast_households:
         "../envs/meterdp.yaml"
     params:
         households=lookup("households", within=config["forecast"]),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         train_days=lookup("train_days", within=config["forecast"]),
         horizon_steps=lookup("horizon_steps", within=config["forecast"]),
         origins=lookup("origins", within=config["forecast"]),
@@ -51,8 +50,7 @@ rule forecast:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=studied(config["forecast"]),
         code=code_of("forecast"),
@@ -111,8 +109,7 @@ rule compare_forecasters:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         forecast=some_of(studied(config["forecast"]), PROCESS + POINTS + ("compare",)),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         code=code_of("compare_forecasters"),

@@ -17,8 +17,7 @@ rule profile_shard:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         quality=config["quality"],
         profiles=config["profiles"],
         train_days=lookup("train_days", within=config["forecast"]),

@@ -77,8 +77,7 @@ rule forecast_ahead:
         "../envs/meterdp.yaml"
     threads: 8
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         forecast=some_of(studied(config["forecast"]), AHEAD),
         season={**SEASON, "log_scale": config["profiles"]["log_scale"]},
         households=lookup("forecast_households", within=config["release"]),
@@ -101,8 +100,7 @@ rule recent_load:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         last_day=lookup("last_day", within=config["export"]),
         feeder_days=lookup("feeder_days", within=config["release"]),
         quality=config["quality"],

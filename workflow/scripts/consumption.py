@@ -10,14 +10,15 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.dense import log_load_batches
+from meterdp.profiles.grid import LocalTime
 from meterdp.profiles.tables import QUALITY
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
-    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    scale = LogScale.of_interval(params.log_scale, params.local_time["interval_minutes"])
 
     def batches():
-        parts = (log_load_batches(path, params.interval_minutes, params.time_zone) for path in inputs.log_load)
+        parts = (log_load_batches(path, LocalTime.of(params.local_time)) for path in inputs.log_load)
         return study.power_batches(progress(parts, "parts of the readings", total=len(inputs.log_load)), scale)
 
     quality, labels = read_table(inputs.quality, QUALITY).to_pandas(), read_table(inputs.labels, LABELS).to_pandas()

@@ -14,14 +14,15 @@ from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
     meters = read_table(inputs.meters, METERS)
     own = feeders_of_study(meters, read_meter_list(inputs.listed) if inputs.listed else None)
-    minutes, households = params.interval_minutes, study_households(len(meters), own, STUDIED["households"])
-    parts = (read_log_load([path], households, minutes, params.time_zone) for path in inputs.log_load)
-    scale = LogScale.of_interval(params.log_scale, minutes)
+    local, households = LocalTime.of(params.local_time), study_households(len(meters), own, STUDIED["households"])
+    parts = (read_log_load([path], households, local) for path in inputs.log_load)
+    scale = LogScale.of_interval(params.log_scale, local.interval_minutes)
     settings = {**STUDIED, "typical_daily_kwh": params.typical_daily_kwh or TYPICAL_DAILY_KWH}
     study = FeederStudy.from_parts(parts, own, scale, settings, params.delta)
     noise_of = partial(StudyNoise, params.seed)

@@ -13,14 +13,15 @@ from meterdp.forecasting.tables import (
     FORECASTS_KWH,
 )
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
-    load = read_log_load([snakemake.input.log_load], chosen, params.interval_minutes, params.time_zone)
+    load = read_log_load([snakemake.input.log_load], chosen, LocalTime.of(params.local_time))
     fits = window_fits(load, params.forecast)
     write(snakemake.output.fits, ARMA_FITS, window_fit_columns(load.household, fits))
-    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    scale = LogScale.of_interval(params.log_scale, params.local_time["interval_minutes"])
     found = shard_forecasts(load, fits, params.forecast, scale)
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)

@@ -9,6 +9,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 from meterdp.publish.tables import CROSSWALK, FORECAST_EXAMPLES
 from meterdp.release.study_forecasts import public_settings, release_study_forecasts
 
@@ -20,7 +21,7 @@ with job(snakemake.input, snakemake.log) as write:
     curves = read_table(snakemake.input.curves, DELTA_CURVES)
     export = params.export
     wanted = distributions["household"].to_numpy()
-    load = read_log_load(snakemake.input.log_load, wanted, export["interval_minutes"], export["time_zone"])
+    load = read_log_load(snakemake.input.log_load, wanted, LocalTime.of(export))
     public = public_settings(export, params.forecast, params.profiles, params.neighbourhoods)
     scale = LogScale.of_interval(params.profiles, export["interval_minutes"])
     released = release_study_forecasts(

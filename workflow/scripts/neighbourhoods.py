@@ -8,11 +8,12 @@ from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS
 from meterdp.ingest.tables import INGEST_REPORT, METERS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
-    load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
+    load = read_log_load(snakemake.input.log_load, chosen, LocalTime.of(params.local_time))
     meters = read_table(snakemake.input.meters, METERS)
     reasons = read_table(snakemake.input.report, INGEST_REPORT)["reason"].to_pylist()
     all_read = "file_unreadable" not in reasons

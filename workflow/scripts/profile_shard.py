@@ -1,7 +1,7 @@
 """Judge the readings of one shard; write its quality table, log load and profile vectors."""
 
 from meterdp.core.job import job
-from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.grid import LocalTime, read_shard_in_pieces
 from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY, READ_MONTHS
 
@@ -13,7 +13,7 @@ with (
     write.opened(output.profiles, PROFILES) as add_profiles,
     write.opened(output.read_months, READ_MONTHS) as add_months,
 ):
-    for shard in read_shard_in_pieces(snakemake.input.readings, params.interval_minutes, params.time_zone):
+    for shard in read_shard_in_pieces(snakemake.input.readings, LocalTime.of(params.local_time)):
         tables = process_shard(shard, params.quality, params.profiles, params.train_days, params.horizon_steps)
         add_quality(tables.quality)
         add_log_load(tables.log_load)

@@ -30,7 +30,7 @@ from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import release_unrecorded
-from meterdp.profiles.grid import read_shard
+from meterdp.profiles.grid import LocalTime, read_shard
 from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
@@ -105,7 +105,7 @@ class Fleet:
             metadata={"synthetic": "yes"},
         )
         config, profiles = self.config, self.folder / "profiles.parquet"
-        shard = read_shard(readings, config["export"]["interval_minutes"], config["export"]["time_zone"])
+        shard = read_shard(readings, LocalTime.of(config["export"]))
         processed = process_shard(shard, config["quality"], config["profiles"], DAYS, horizon_steps=1)
         write_table(profiles, PROFILES, processed.profiles)
         records = Records.from_table(read_table(profiles, PROFILES)).log_kwh

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from meterdp.cli import Command
+from meterdp.core.weekend import DAYS, SATURDAY_SUNDAY, Weekend
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="other real homes in the same form, not used for the synthetic ones: adds an attack",
     )
     parser.add_argument("--time-zone", help="IANA zone of the homes; if left out, that of a release or else UTC")
+    words = "the weekend, such as friday saturday; if left out, that of a release or else Saturday and Sunday"
+    parser.add_argument("--weekend", nargs=2, metavar="DAY", choices=[day.lower() for day in DAYS], help=words)
     parser.add_argument(
         "--holidays", metavar="COUNTRY", help="country whose public holidays are days off, such as CH"
     )
@@ -27,11 +30,14 @@ def _score(arguments: argparse.Namespace) -> int:
     from meterdp.households.files import lines, score_files, zone_of
 
     asked, zone, said = arguments, arguments.time_zone, ""
+    of_release, weekend, source = zone_of([asked.real, asked.synthetic]) or ("UTC", SATURDAY_SUNDAY, None)
+    if asked.weekend is not None:
+        weekend = Weekend.of({"weekend": asked.weekend})
     if zone is None:
-        zone, source = zone_of([asked.real, asked.synthetic]) or ("UTC", None)
-        why = f"of the release of {source}" if source else "as neither file names a time zone (--time-zone)"
+        zone, why = of_release, f"of the release of {source}"
+        why = why if source else "as neither file names a time zone (--time-zone)"
         said = f"Days and hours of the day are those of {zone}, {why}.\n"
-    rows = score_files(asked.real, asked.synthetic, zone, asked.holidays, asked.others)
+    rows = score_files(asked.real, asked.synthetic, zone, asked.holidays, asked.others, weekend)
     print(said, end="")
     print("\n".join(lines(rows)))
     return 0

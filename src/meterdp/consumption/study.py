@@ -232,7 +232,11 @@ def _when(calendar: Calendar) -> Rows:
 
 
 def _total_load(found: Consumption) -> Rows:
-    return _when(found.calendar) | {"household_count": found._count[0], "mean_kw": _nullable(found.mean_kw[0])}
+    return _when(found.calendar) | {
+        "weekend": found.calendar.is_weekend,
+        "household_count": found._count[0],
+        "mean_kw": _nullable(found.mean_kw[0]),
+    }
 
 
 def _quantiles(each: dict[str, np.ndarray]) -> Rows:
@@ -267,7 +271,7 @@ def _class_load(found: Consumption) -> Rows:
 
 
 def _weekend_ratio(kw: np.ndarray, calendar: Calendar) -> float | None:
-    weekend, known = calendar.slot_of_week // calendar.slots_per_day >= 5, np.isfinite(kw)
+    weekend, known = calendar.is_weekend, np.isfinite(kw)
     if not (known & weekend).any() or not kw[known & ~weekend].any():
         return None
     return float(kw[known & weekend].mean() / kw[known & ~weekend].mean())

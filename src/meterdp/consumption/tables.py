@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, Column, Table
+from meterdp.core.tables import COUNT, FLAG, INT, REAL, STAMP_UTC, TEXT, Column, Table
 
 _CLIPPED = "Readings above profiles.clip_kwh_per_hour count as its upper bound."
 _INTERVAL_START = Column("interval_start_utc", STAMP_UTC, "UTC", "start of the interval")
@@ -17,6 +17,7 @@ TOTAL_LOAD = Table(
         _INTERVAL_START,
         _DAY,
         _MINUTE,
+        Column("weekend", FLAG, "", "whether the day is of the weekend (export.weekend)"),
         Column("household_count", COUNT, "households", "households with a reading"),
         Column("mean_kw", REAL, "kW", "mean power of these households; null without one", nullable=True),
     ),

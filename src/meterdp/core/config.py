@@ -20,6 +20,7 @@ import yaml
 from meterdp.core.choices import names_in
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 from meterdp.core.stamps import zone_hint
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 
 # Settings there were, and choices of one, as ``key: choice``; and what holds now.
@@ -419,6 +420,8 @@ def _across_keys(config, source) -> Iterator[InputError]:
         yield refuse(
             "neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs"
         )
+    if config["export"]["path"] is None and Weekend.of(config["export"]) != SATURDAY_SUNDAY:
+        yield refuse("export.weekend", "is set, but the weekend of simulated households is fixed", "leave it out")
     if config["export"]["path"] is not None and config["export"]["time_zone"] is None:
         yield refuse(
             "export.time_zone",

@@ -35,7 +35,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
 from meterdp.profiles.dense import log_load_batches
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 from meterdp.profiles.tables import RECENT_LOAD
 
 COUNTS = ("listed", "measured")
@@ -709,12 +709,12 @@ def listed_records(paths: Sequence, households: int, window: Window, config: Map
     Whether a reading is usable is what the public rules of section ``quality`` say of it beside the others of its
     meter. ``paths`` are the parts of the table ``recent_load``.
     """
-    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    scale = LogScale.of_interval(config["profiles"], minutes)
+    local = LocalTime.of(config["export"])
+    scale = LogScale.of_interval(config["profiles"], local.interval_minutes)
 
     def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for path in paths:
-            for household, log_kwh, calendar in log_load_batches(path, minutes, zone, table=RECENT_LOAD):
+            for household, log_kwh, calendar in log_load_batches(path, local, table=RECENT_LOAD):
                 yield household, window.records(log_kwh, calendar, scale)
 
     return Pieces((households, window.record_days * window.intervals_per_day), read)

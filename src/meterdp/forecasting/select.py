@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.errors import InputError
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 
 
 def fixed_order(household: np.ndarray, purpose: str) -> np.ndarray:
@@ -44,16 +44,14 @@ def circuits_of(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:
     return None if None in named else np.unique(named, return_inverse=True)[1]
 
 
-def study_calendar(
-    log_load_parts: Iterable, slot_count: int, interval_minutes: int, time_zone: str
-) -> Calendar | None:
+def study_calendar(log_load_parts: Iterable, slot_count: int, local_time: LocalTime) -> Calendar | None:
     """Return the calendar of the study from one stamp of the table ``log_load``, None if no part has a household.
 
     Only the first stamp of the first part that has a row is read.
     """
     for path in log_load_parts:
         for batch in pq.ParquetFile(path).iter_batches(batch_size=1, columns=["interval_start_utc"]):
-            return Calendar(batch["interval_start_utc"][0].as_py(), slot_count, interval_minutes, time_zone)
+            return local_time.calendar(batch["interval_start_utc"][0].as_py(), slot_count)
     return None
 
 

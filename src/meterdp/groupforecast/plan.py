@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
+from meterdp.core.weekend import Weekend
 from meterdp.mechanisms.proven.prior_mixture import SHIPPED, read_prior_mixture
 from meterdp.privacy.gaussian import mu_for, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery, check_grid, delta_beside_the_grid
@@ -66,12 +67,11 @@ TYPICAL_LEVEL_STD = 1.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def cells_of(first_day: int, days: int) -> np.ndarray:
+def cells_of(first_day: int, days: int, weekend: Weekend) -> np.ndarray:
     """Return the cell of every hour of so many local days from ``first_day`` since 1970 on, (24 days,): the hour of
-    the day, 24 more on Saturday and Sunday.
+    the day, 24 more at the weekend.
     """
-    weekend = (first_day + np.arange(days) + 3) % 7 >= 5  # 1970-01-01 was a Thursday
-    return (HOURS * weekend[:, None] + np.arange(HOURS)).ravel()
+    return (HOURS * weekend.holds(first_day + np.arange(days))[:, None] + np.arange(HOURS)).ravel()
 
 
 def window_of(export: Mapping) -> tuple[int, int]:

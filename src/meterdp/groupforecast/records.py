@@ -31,7 +31,7 @@ from meterdp.groupforecast.plan import (
 from meterdp.groupforecast.tables import GROUP_RECORDS
 from meterdp.ingest.meter_list import LEAST_READ
 from meterdp.profiles.dense import log_load_batches
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 from meterdp.profiles.tables import RECENT_LOAD
 
 ENTRIES = 1 + CELLS + HOURS * BINS
@@ -140,10 +140,10 @@ def record_tables(path, config: Mapping) -> Iterator[dict]:
     """
     export = config["export"]
     first, last = window_of(export)
-    minutes, zone = export["interval_minutes"], export["time_zone"]
-    scale = LogScale.of_interval(config["profiles"], minutes)
-    shape, cell = in_cells(prior_shape()), cells_of(first, last - first + 1)
-    for household, log_kwh, calendar in log_load_batches(path, minutes, zone, table=RECENT_LOAD):
+    local = LocalTime.of(export)
+    scale = LogScale.of_interval(config["profiles"], local.interval_minutes)
+    shape, cell = in_cells(prior_shape()), cells_of(first, last - first + 1, local.weekend)
+    for household, log_kwh, calendar in log_load_batches(path, local, table=RECENT_LOAD):
         usable, level, ratio, count = _measured(hourly(log_kwh, calendar, scale, first, last), cell, shape)
         yield {
             "household": household[usable],

@@ -20,6 +20,7 @@ from meterdp.forecasting.select import choose_households, circuits_of
 from meterdp.groupforecast.mechanism import ForecastRecords
 from meterdp.groupforecast.plan import HOURS, WINDOW_DAYS, GroupPublic, cells_of, prior_shape
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 
 # What a study compares, whatever its files hold.
 STUDIED = {
@@ -59,21 +60,21 @@ def read_hours(paths: Iterable, household: np.ndarray, config: Mapping, first_da
     """Return the hours of public days, of the listed households (N,) ascending, from parts of ``log_load``."""
     from meterdp.groupforecast.records import hourly  # loads numba: a plan does without
 
-    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    scale = LogScale.of_interval(config["profiles"], minutes)
+    local = LocalTime.of(config["export"])
+    scale = LogScale.of_interval(config["profiles"], local.interval_minutes)
     out = np.full((len(household), (last_day - first_day + 1) * HOURS), np.nan)
     for path in paths:
-        load = read_log_load([path], household, minutes, zone)
+        load = read_log_load([path], household, local)
         if load.household.size:
             kwh = hourly(load.log_kwh, load.calendar, scale, first_day, last_day)
             out[np.searchsorted(household, load.household)] = kwh
-    return Hours(out, cells_of(first_day, last_day - first_day + 1), first_day)
+    return Hours(out, cells_of(first_day, last_day - first_day + 1, local.weekend), first_day)
 
 
 def read_last_hours(paths: Sequence, household: np.ndarray, config: Mapping) -> Hours:
     """Return the hours of the last whole days of the readings, as many as a study needs; no days without readings."""
-    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    calendars = (read_log_load([path], household[:1], minutes, zone).calendar for path in paths)
+    local = LocalTime.of(config["export"])
+    calendars = (read_log_load([path], household[:1], local).calendar for path in paths)
     calendar = next((c for c in calendars if c is not None), None)
     if calendar is None:
         return Hours(np.empty((len(household), 0)), np.empty(0, int), 0)

@@ -77,9 +77,9 @@ class Columns:
 
     @cached_property
     def is_off(self) -> np.ndarray:
-        """Whether a local day is a Saturday, a Sunday or in ``days_off``, (days,) bool."""
+        """Whether a local day is of the weekend or in ``days_off``, (days,) bool."""
         days = self._first_day + np.arange(self.day_count)
-        return ((days + 3) % 7 >= 5) | np.isin(days, [(day - _EPOCH).days for day in self.days_off])
+        return self.calendar.weekend.holds(days) | np.isin(days, [(day - _EPOCH).days for day in self.days_off])
 
     @cached_property
     def yearly(self) -> np.ndarray:

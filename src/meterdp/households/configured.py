@@ -22,7 +22,7 @@ from meterdp.households.tables import HOUSEHOLD_DEVIATIONS, HOUSEHOLD_VECTORS
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.privacy.noise import GRID
 from meterdp.profiles.dense import log_load_batches
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 
 
 def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSettings:
@@ -30,7 +30,7 @@ def settings_of(config: Mapping, readings: Calendar | None = None) -> VectorSett
     export, (low_kwh, high_kwh) = config["export"], config["profiles"]["clip_kwh_per_hour"]
     calendar = readings
     if None not in (export["first_day"], export["last_day"]):
-        calendar = calendar_of(*period_of(export), export["interval_minutes"], export["time_zone"])
+        calendar = calendar_of(*period_of(export), LocalTime.of(export))
     days = calendar.days
     return VectorSettings(
         calendar,
@@ -48,11 +48,11 @@ def period_of(export: Mapping) -> tuple[date, date]:
     return tuple(date.fromisoformat(str(export[key])) for key in ("first_day", "last_day"))
 
 
-def calendar_of(first: date, last: date, interval_minutes: int, time_zone: str) -> Calendar:
+def calendar_of(first: date, last: date, local_time: LocalTime) -> Calendar:
     """Return the calendar of the intervals of whole local days."""
-    zone = ZoneInfo(time_zone)
+    zone = ZoneInfo(local_time.time_zone)
     start, end = (datetime.combine(day, time(), zone).astimezone(UTC) for day in (first, last + timedelta(days=1)))
-    return Calendar(start, int((end - start) / timedelta(minutes=interval_minutes)), interval_minutes, time_zone)
+    return local_time.calendar(start, int((end - start) / timedelta(minutes=local_time.interval_minutes)))
 
 
 def days_off(country: str | None, first: date, last: date) -> tuple[date, ...]:
@@ -83,7 +83,7 @@ def vectors_of_shard(path, config: Mapping) -> tuple[np.ndarray, np.ndarray, np.
     """
     export, parts, total = config["export"], [], np.zeros(0)
     settings = None
-    for household, log_kwh, calendar in log_load_batches(path, export["interval_minutes"], export["time_zone"]):
+    for household, log_kwh, calendar in log_load_batches(path, LocalTime.of(export)):
         settings = settings or settings_of(config, calendar)
         vectors, deviations = vectors_of(log_kwh, calendar, settings, config)
         parts.append((household, vectors))

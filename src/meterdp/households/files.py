@@ -16,6 +16,7 @@ from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import metadata_of, open_table
 from meterdp.core.regular import check_file, contents
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 from meterdp.households.configured import days_off
 from meterdp.households.marginal import mean_bounds_around
@@ -64,7 +65,9 @@ def draw_years(
     return released.without_seasons(year)
 
 
-def score_files(real, synthetic, time_zone: str, country: str | None = None, others=None) -> list[Score]:
+def score_files(
+    real, synthetic, time_zone: str, country: str | None = None, others=None, weekend: Weekend = SATURDAY_SUNDAY
+) -> list[Score]:
     """Return the scorecard of two files of readings, floors beside: of real households against each other.
 
     ``others`` is a file of real households like them that the synthetic ones were not made from; with it, an attack
@@ -72,7 +75,7 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     energy in kWh, over the same period and interval. InputError if they are not.
     """
     paths = [real, synthetic] + ([] if others is None else [others])
-    read = [read_years(path, time_zone) for path in paths]
+    read = [read_years(path, time_zone, weekend) for path in paths]
     real_kwh, calendar = read[0]
     for path, (_, other) in zip(paths, read, strict=True):
         if other != calendar:
@@ -98,8 +101,8 @@ def score_files(real, synthetic, time_zone: str, country: str | None = None, oth
     return with_floors(rows, floor)
 
 
-def zone_of(paths: Sequence[Path]) -> tuple[str, Path] | None:
-    """Return the time zone of the first of some files whose release names one, and that file.
+def zone_of(paths: Sequence[Path]) -> tuple[str, Weekend, Path] | None:
+    """Return the time zone and the weekend of the first of some files whose release names a zone, and that file.
 
     Drawn readings carry the manifest of their release; those that were released lie beside it.
     """
@@ -110,13 +113,14 @@ def zone_of(paths: Sequence[Path]) -> tuple[str, Path] | None:
             manifest = json.loads(contents(beside, _MOST_BYTES, "") if said is None else said)
             if said is None and path.name not in manifest["sha256"]:
                 continue
-            return ZoneInfo(manifest["public_parameters"]["export"]["time_zone"]).key, path
+            export = manifest["public_parameters"]["export"]
+            return ZoneInfo(export["time_zone"]).key, Weekend.of(export), path
         except (OSError, ValueError, LookupError, TypeError, RecursionError, InputError):
             continue
     return None
 
 
-def read_years(path, time_zone: str) -> tuple[np.ndarray, Calendar]:
+def read_years(path, time_zone: str, weekend: Weekend = SATURDAY_SUNDAY) -> tuple[np.ndarray, Calendar]:
     """Return the readings of a file, (H, T) kWh with NaN where there are none, on its regular calendar."""
     path = Path(path)
     if path.is_dir():
@@ -138,7 +142,7 @@ def read_years(path, time_zone: str) -> tuple[np.ndarray, Calendar]:
     kwh = np.full((code.max() + 1, at.max() + 1), np.nan)
     kwh[code, at] = energy
     first = pd.Timestamp(stamps.min(), tz="UTC").to_pydatetime()
-    return kwh, Calendar(first, kwh.shape[1], interval, time_zone)
+    return kwh, Calendar(first, kwh.shape[1], interval, time_zone, weekend)
 
 
 def _column(table: pd.DataFrame, names: tuple[str, ...], path) -> pd.Series:

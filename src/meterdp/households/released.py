@@ -22,6 +22,7 @@ from meterdp.households.vector import VectorSettings
 from meterdp.mechanisms.proven.marginals import LINEAR_COSINES, Directions, LinearReference
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
+from meterdp.profiles.grid import LocalTime
 
 FILE = "households.json"
 # Homes drawn to know what is usual among them.
@@ -79,7 +80,7 @@ class ReleasedHouseholds:
         if year is None:
             return HouseholdGenerator(self.settings, common=self._common)
         first, last = date(year, 1, 1), date(year, 12, 31)
-        calendar = calendar_of(first, last, own.interval_minutes, own.time_zone)
+        calendar = calendar_of(first, last, own.local)
         days = days_off(self.country, first, last)
         return HouseholdGenerator(self.settings, calendar, days, self._common_on(calendar.days))
 
@@ -160,6 +161,7 @@ class ReleasedHouseholds:
             "period": [days[0].isoformat(), days[-1].isoformat()],
             "interval_minutes": calendar.interval_minutes,
             "time_zone": calendar.time_zone,
+            "weekend": calendar.weekend.setting,
             "holidays_of": self.country,
             "days_off": [day.isoformat() for day in settings.days_off],
             "feed_in": settings.feed_in,
@@ -197,7 +199,7 @@ class ReleasedHouseholds:
             stated = json.loads(data)
             period = [date.fromisoformat(day) for day in stated["period"]]
             settings = VectorSettings(
-                calendar_of(*period, stated["interval_minutes"], stated["time_zone"]),
+                calendar_of(*period, LocalTime.of(stated)),
                 tuple(date.fromisoformat(day) for day in stated["days_off"]),
                 stated["feed_in"],
                 tuple(stated["mean_kw"]),

@@ -41,6 +41,7 @@ from meterdp.households.tables import (
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 from meterdp.simulate.load import simulated_kwh
 from meterdp.simulate.parameters import SimulationParameters
 
@@ -101,7 +102,7 @@ def simulated_year(parameters: SimulationParameters, households: int, seed: int)
     kinds = tuple(kind for kind in parameters.household_types if kind.name not in _NO_HOMES)
     parameters = replace(parameters, household_types=kinds, interval_minutes=YEAR_MINUTES)
     first, last = YEAR
-    settings = VectorSettings(calendar_of(first, last, YEAR_MINUTES, parameters.time_zone))
+    settings = VectorSettings(calendar_of(first, last, LocalTime(YEAR_MINUTES, parameters.time_zone)))
     count = min(max(households, FEWEST_HOUSEHOLDS), MOST_SIMULATED)
     kwh = simulated_kwh(parameters, seed, count, first, (last - first).days + 1)
     vectors = household_vectors(kwh, settings)
@@ -128,11 +129,11 @@ def homes_of_export(
     ``log_load``, ``vectors`` and ``deviations`` are the parts of the three tables, ``households`` is how many the
     export has.
     """
-    table, export = read_parts(vectors, HOUSEHOLD_VECTORS), config["export"]
+    table = read_parts(vectors, HOUSEHOLD_VECTORS)
     log_mean_kw = pc.list_element(table["vector"], 0).to_numpy()
     sample = np.sort(table["household"].to_numpy()[_every_so_many(log_mean_kw)])
     parts = progress(log_load, "parts of the readings")
-    loads = [read_log_load([path], sample, export["interval_minutes"], export["time_zone"]) for path in parts]
+    loads = [read_log_load([path], sample, LocalTime.of(config["export"])) for path in parts]
     loads = [load for load in loads if len(load.household)]
     if not loads:
         return None, "no household has readings"

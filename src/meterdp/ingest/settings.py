@@ -304,7 +304,7 @@ class ExportSettings:
         something else is asked for. Raises ``InputError`` for a key there is no setting for, or a value that is not
         allowed.
         """
-        elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day", "incremental")
+        elsewhere = ("path", "meters", "stamp_time_zone", "weekend", "first_day", "last_day", "incremental")
         values = {key: value for key, value in mapping.items() if key not in elsewhere}
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:

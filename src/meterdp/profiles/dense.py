@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from meterdp.core.parquet import read_batches
 from meterdp.core.tables import Table
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 from meterdp.profiles.tables import LOG_LOAD
 
 
@@ -38,14 +38,14 @@ BATCH_NUMBERS, _ROWS = 1 << 22, 1 << 20
 
 
 def log_load_batches(
-    path, interval_minutes: int, time_zone: str, numbers: int = BATCH_NUMBERS, table: Table = LOG_LOAD
+    path, local_time: LocalTime, numbers: int = BATCH_NUMBERS, table: Table = LOG_LOAD
 ) -> Iterator[tuple[np.ndarray, np.ndarray, Calendar]]:
     """Yield some households (h,) of a part of ``log_load`` at a time, their log load (h, T) and its calendar.
 
     So many numbers at a time, at least one household; a long period of a whole part is a large array. ``table`` may
     be another with these columns.
     """
-    ids, calendar = _households(path, interval_minutes, time_zone, table)
+    ids, calendar = _households(path, local_time, table)
     if calendar is None:
         return
     slots = calendar.slot_count
@@ -56,14 +56,14 @@ def log_load_batches(
         begin += len(log)
 
 
-def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minutes: int, time_zone: str) -> LogLoad:
+def read_log_load(paths: Iterable, households: np.ndarray | None, local_time: LocalTime) -> LogLoad:
     """Read some households of parts of the table ``log_load``, or all; those a part does not hold are skipped.
 
     Parts come in the order of the households, which is kept. Memory is that of what is returned, and of a row group.
     """
     ids, logs, seasons, calendar = [], [], [], None
     for path in paths:
-        present, own = _households(path, interval_minutes, time_zone)
+        present, own = _households(path, local_time)
         if own is None:
             continue
         calendar = own
@@ -77,9 +77,7 @@ def read_log_load(paths: Iterable, households: np.ndarray | None, interval_minut
     return LogLoad(np.concatenate(ids).astype(np.int32), np.concatenate(logs), np.concatenate(seasons), calendar)
 
 
-def _households(
-    path, interval_minutes: int, time_zone: str, table: Table = LOG_LOAD
-) -> tuple[np.ndarray, Calendar | None]:
+def _households(path, local_time: LocalTime, table: Table = LOG_LOAD) -> tuple[np.ndarray, Calendar | None]:
     """Return the households of a part of ``log_load`` in its order, (H,), and their calendar, None without any."""
     ids, rows, last = [], 0, None
     for column in read_batches(path, table, "household", _ROWS):
@@ -91,7 +89,7 @@ def _households(
     household = np.concatenate(ids)
     (stamp,) = next(read_batches(path, table, "interval_start_utc", 1))
     start = stamp.item().replace(tzinfo=UTC)
-    return household, Calendar(start, rows // len(household), interval_minutes, time_zone)
+    return household, local_time.calendar(start, rows // len(household))
 
 
 def _rows_of(path, wanted: np.ndarray, slots: int, column: str) -> np.ndarray:

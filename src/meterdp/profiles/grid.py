@@ -6,7 +6,7 @@ goes through :class:`Calendar`, so that clock changes are handled in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -17,8 +17,30 @@ import pyarrow as pa
 
 from meterdp.core.parquet import read_row_groups, read_table
 from meterdp.core.stamps import DAY_MINUTES, utc_offset_minutes
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 from meterdp.ingest.tables import READINGS
+
+# Keys of the section ``export`` that a local time is of.
+LOCAL_TIME_KEYS = ("interval_minutes", "time_zone", "weekend")
+
+
+@dataclass(frozen=True)
+class LocalTime:
+    """Public settings of local time: the interval of the readings, the IANA zone of the homes, and their weekend."""
+
+    interval_minutes: int
+    time_zone: str
+    weekend: Weekend = SATURDAY_SUNDAY
+
+    @classmethod
+    def of(cls, export: Mapping) -> LocalTime:
+        """Take the section ``export``, or the keys of it that :data:`LOCAL_TIME_KEYS` names."""
+        return cls(export["interval_minutes"], export["time_zone"], Weekend.of(export))
+
+    def calendar(self, start: datetime, slot_count: int) -> Calendar:
+        """Return the calendar of so many intervals from a start on."""
+        return Calendar(start, slot_count, self.interval_minutes, self.time_zone, self.weekend)
 
 
 @dataclass(frozen=True)
@@ -29,6 +51,7 @@ class Calendar:
     slot_count: int
     interval_minutes: int
     time_zone: str
+    weekend: Weekend = SATURDAY_SUNDAY
 
     @cached_property
     def start_utc(self) -> np.ndarray:
@@ -62,6 +85,10 @@ class Calendar:
         """Slot of the local week, Monday first, (T,) int64."""
         weekday = (self.local_day + 3) % 7  # 1970-01-01 was a Thursday
         return weekday * self.slots_per_day + self.slot_of_day
+
+    @property
+    def local(self) -> LocalTime:
+        return LocalTime(self.interval_minutes, self.time_zone, self.weekend)
 
     @property
     def slots_per_day(self) -> int:
@@ -99,9 +126,9 @@ class Calendar:
         return np.argsort(self._local_minutes, kind="stable")
 
     @cached_property
-    def weekend(self) -> np.ndarray:
-        """Whether a slot is of a local Saturday or Sunday, (T,) bool."""
-        return self.slot_of_week >= 5 * self.slots_per_day
+    def is_weekend(self) -> np.ndarray:
+        """Whether a slot is of the local weekend, (T,) bool."""
+        return self.weekend.holds(self.local_day)
 
     def longer(self, slots: int) -> Calendar:
         """Return the calendar with so many slots after the last."""
@@ -111,6 +138,10 @@ class Calendar:
     def days(self) -> list[date]:
         """Local days the grid touches, in order."""
         return [date(1970, 1, 1) + timedelta(days=int(d)) for d in np.unique(self.local_day)]
+
+    def is_working_day(self, day: date) -> bool:
+        """Whether a local day is not of the weekend; public holidays are not known."""
+        return day.weekday() not in self.weekend.days
 
     @property
     def middle_day(self) -> date:
@@ -127,29 +158,29 @@ class Shard:
     calendar: Calendar
 
 
-def read_shard(path, interval_minutes: int, time_zone: str) -> Shard:
+def read_shard(path, local_time: LocalTime) -> Shard:
     """Read one part of the canonical readings; InputError if its households are not all on the same slots."""
-    return _as_shard(path, read_table(path, READINGS), interval_minutes, time_zone, None)
+    return _as_shard(path, read_table(path, READINGS), local_time, None)
 
 
-def read_shard_in_pieces(path, interval_minutes: int, time_zone: str) -> Iterator[Shard]:
+def read_shard_in_pieces(path, local_time: LocalTime) -> Iterator[Shard]:
     """Yield the same households some at a time, as they were written; one empty piece of an empty part.
 
     InputError as above, and if households differ in their slots from those of the piece before.
     """
     calendar = None
     for table in read_row_groups(path, READINGS):
-        shard = _as_shard(path, table, interval_minutes, time_zone, calendar)
+        shard = _as_shard(path, table, local_time, calendar)
         yield shard
         calendar = shard.calendar
 
 
-def _as_shard(path, table: pa.Table, interval_minutes: int, time_zone: str, like: Calendar | None) -> Shard:
+def _as_shard(path, table: pa.Table, local_time: LocalTime, like: Calendar | None) -> Shard:
     """Return whole households as a dense array; ``like`` is the calendar they must have, if it is known."""
     household = table["household"].to_numpy()
     energy = table["energy_kwh"].cast(pa.float64()).to_numpy(zero_copy_only=False)
     if household.size == 0:
-        empty = like or Calendar(datetime(1970, 1, 1, tzinfo=UTC), 0, interval_minutes, time_zone)
+        empty = like or local_time.calendar(datetime(1970, 1, 1, tzinfo=UTC), 0)
         return Shard(household.astype(np.int32), np.empty((0, empty.slot_count)), empty)
     first = np.flatnonzero(np.diff(household, prepend=household[0] - 1))
     slots, rest = divmod(household.size, first.size)
@@ -162,5 +193,5 @@ def _as_shard(path, table: pa.Table, interval_minutes: int, time_zone: str, like
     return Shard(
         household[first].astype(np.int32),
         energy.reshape(first.size, slots),
-        like or Calendar(start, slots, interval_minutes, time_zone),
+        like or local_time.calendar(start, slots),
     )

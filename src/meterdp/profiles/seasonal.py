@@ -108,7 +108,7 @@ def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
     # Snakefiles import this module for its settings, and a plan must not wait for a compiler to be loaded.
     from meterdp.profiles.weighted_means import weighted_means
 
-    weekend, slots = calendar.weekend, np.arange(calendar.slot_count)
+    weekend, slots = calendar.is_weekend, np.arange(calendar.slot_count)
     known_days = -(-season.horizon // calendar.slots_per_day)
     sources, weights = [], []
     for back in range(known_days, known_days + season.rolling_days):

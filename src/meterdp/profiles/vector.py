@@ -79,7 +79,7 @@ def _typical_day(usable_kwh: np.ndarray, calendar: Calendar, rules: VectorRules)
     Days with all hours count, of the energy within the public bounds; NaN where there is none. The first of days that
     are as near.
     """
-    first = [calendar.slot_at(day, rules.start_hour) for day in calendar.days if is_working_day(day)]
+    first = [calendar.slot_at(day, rules.start_hour) for day in calendar.days if calendar.is_working_day(day)]
     slots = calendar.slots_per_hour
     first = [slot for slot in first if slot >= 0 and slot + rules.hours * slots <= calendar.slot_count]
     if not first:
@@ -87,7 +87,7 @@ def _typical_day(usable_kwh: np.ndarray, calendar: Calendar, rules: VectorRules)
             f"is 'typical_day', but no {rules.hours} hours of a working day are all in the export's period",
             file="config",
             field="profiles.vector",
-            hint="take a period with a whole day from Monday to Friday, or 'mean'",
+            hint=f"take a period with a whole day from {calendar.weekend.working_days}, or 'mean'",
         )
     hourly = np.stack([hourly_energy(usable_kwh, slot, rules.hours, slots) for slot in first], axis=1)
     energy = np.clip(hourly, *rules.scale.bounds_kwh).sum(axis=2)
@@ -95,11 +95,6 @@ def _typical_day(usable_kwh: np.ndarray, calendar: Calendar, rules: VectorRules)
     mean = np.where(whole, energy, 0).sum(axis=1) / np.maximum(whole.sum(axis=1), 1)
     nearest = np.where(whole, np.abs(energy - mean[:, None]), np.inf).argmin(axis=1)
     return np.where(whole.any(axis=1)[:, None], hourly[np.arange(len(hourly)), nearest], np.nan)
-
-
-def is_working_day(day: date) -> bool:
-    """Whether a day is from Monday to Friday; public holidays are not known."""
-    return day.weekday() < 5
 
 
 def _days(rules: VectorRules, calendar: Calendar) -> list[date]:

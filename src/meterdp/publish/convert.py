@@ -29,9 +29,9 @@ from meterdp.core.job import progress
 from meterdp.core.parquet import read_row_groups
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
+from meterdp.core.weekend import Weekend
 from meterdp.errors import InputError, unwritable
 from meterdp.households.tables import DRAWN_READINGS
-from meterdp.profiles.vector import is_working_day
 from meterdp.publish.received import (
     MANIFEST,
     RELEASED,
@@ -182,7 +182,7 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
         day = date.fromisoformat(rules["date"] if own else period[0])
         dated = "is the one the release says they are of" if own else "is the first of the period of the release"
         if rules.get("vector") == "typical_day":
-            day, dated = _working_day(day, public.get("days_off"))
+            day, dated = working_day(day, Weekend.of(public["export"]), public.get("days_off"))
     energy_kwh = np.array(rows["energy_kwh"].to_pylist())
     return _profiles(
         tuple(f"profile_{number:0{width}d}" for number in numbers),
@@ -198,17 +198,19 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
     )
 
 
-def _working_day(first: date, days_off: Sequence[str] | None) -> tuple[date, str]:
-    """Return the first Monday to Friday from a day on that is no public holiday, as far as is known, and the words.
+def working_day(first: date, weekend: Weekend, days_off: Sequence[str] | None) -> tuple[date, str]:
+    """Return the first day not of the weekend from a day on that is no public holiday, as far as is known, and how
+    it was found.
 
     ``days_off`` are the public holidays that the release says there are, if any.
     """
     off = set(days_off or ())
-    days = (
-        d for n in count() if is_working_day(d := first + timedelta(n)) and (d.month, d.day) not in _SELDOM_WORKED
+    days = (first + timedelta(n) for n in count())
+    worked = (d for d in days if d.weekday() not in weekend.days and (d.month, d.day) not in _SELDOM_WORKED)
+    day = next(d for d in worked if d.isoformat() not in off)
+    rule = (
+        f"{weekend.working_days} of the period of the release that is not 1 January, 24 to 26 December or 31 December"
     )
-    day = next(d for d in days if d.isoformat() not in off)
-    rule = "Monday to Friday of the period of the release that is not 1 January, 24 to 26 December or 31 December"
     more = ", nor another public holiday it names" if off else "; other public holidays are not known"
     return day, f"is {day:%A} {day}, the first {rule}{more}"
 

@@ -29,6 +29,7 @@ from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table, table_bytes
 from meterdp.core.pieces import Pieces
 from meterdp.core.tables import Table
+from meterdp.core.weekend import Weekend
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
@@ -246,14 +247,15 @@ class GroupForecasts(Calibrated):
         first, last = window_of(config["export"])
         hours = intervals_ahead(service.period[1], WEEK_HOURS, 60, config["export"]["time_zone"])
         intervals = Intervals(hours, 60, config["export"]["time_zone"], LogScale.from_config(config["profiles"]))
-        cell = week_cells(intervals)
+        weekend = Weekend.of(config["export"])
+        cell = week_cells(intervals, weekend)
         ratios = released.expected_ratio[cell], released.quantile_ratio[cell].T
         shape = {**hours_of(intervals), **columns_of("ratio", *ratios)}
         said = self._said(released, last - first + 1)
         metadata = {"guarantee": _guarantee(self, said.covers), **service.metadata}
         folder = forecast_folder(
             ids,
-            self._named(group_forecasts(released, intervals)),
+            self._named(group_forecasts(released, intervals, weekend)),
             intervals,
             RELEASED_GROUP_FORECASTS,
             self,

@@ -375,9 +375,9 @@ def _files(
     least = service.config["profiles"]["clip_kwh_per_hour"][0]
     zero = f" ({least:g} or less counts as zero)" if least > 0 else ""
     country = service.config["release"]["household_holidays"]
-    days_off = f"Days off are Saturdays, Sundays and public holidays ({country})"
-    if country is None:
-        days_off = "Days off are Saturdays and Sundays"
+    days_off = f"Days off are {calendar.weekend.plural}"
+    if country is not None:
+        days_off += f" and public holidays ({country})"
     spans = "day, week or season" if settings.columns.seasons else "day or week"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(

@@ -15,6 +15,7 @@ import numpy as np
 from meterdp.core.log_scale import LOG
 from meterdp.core.noise import FreshNumbers
 from meterdp.core.parquet import read_table, table_bytes
+from meterdp.core.weekend import Weekend
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
@@ -284,8 +285,9 @@ def _started_from(made_by: ReleasedMixture) -> str:
 def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture, wrong: str | None) -> bytes:
     mechanism, service, shared = made_by.mechanism, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
+    working_days = Weekend.of(service.config["export"]).working_days
     days = {
-        "typical_day": f"on a typical day from Monday to Friday, {period[0]} to {period[1]}: for each household, the "
+        "typical_day": f"on a typical day from {working_days}, {period[0]} to {period[1]}: for each household, the "
         "day whose energy is closest to the mean of these days",
         "mean": f"on the days from {period[0]} to {period[1]}, averaged",
         "half_day": f"on one day of the period from {period[0]} to {period[1]}",

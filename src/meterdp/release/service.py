@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import meterdp
 from meterdp.core.log_scale import LogScale
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, plain_list
 from meterdp.privacy.charge import Charge, epsilon_of, epsilon_text
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
@@ -172,10 +173,10 @@ class ReleaseService:
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
-        export |= _kept_rows(export.pop("keep_rows"))
-        for key, taken_for_granted in (("encoding", "utf-8"), ("shortest_interval_minutes", None)):
-            if export[key] == taken_for_granted:  # by earlier versions, which knew no such setting
-                del export[key]
+        export |= _kept_rows(export.pop("keep_rows")) | {"weekend": Weekend.of(export).setting}
+        # Earlier versions, which knew no such settings, took these for granted.
+        granted = {"encoding": "utf-8", "shortest_interval_minutes": None, "weekend": SATURDAY_SUNDAY.setting}
+        export = {key: value for key, value in export.items() if key not in granted or value != granted[key]}
         return {"export": export, "quality": quality, "profiles": profiles}
 
     @property

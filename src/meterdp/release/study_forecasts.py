@@ -24,6 +24,7 @@ from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS, Noise
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
+from meterdp.core.weekend import Weekend
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import Hours, group_public, no_circuits, split
 from meterdp.profiles.constants import SEASON
@@ -324,6 +325,7 @@ def write_group_forecasts(
     before = date(1970, 1, 1) + timedelta(days=last.first_day - 1)
     stamps = intervals_ahead(before.isoformat(), len(last.cell), 60, zone)
     intervals = Intervals(stamps, 60, zone, LogScale.from_config(config["profiles"]))
-    manifest, forecasts = group_manifest(mechanism, intervals), group_forecasts(released, intervals)
+    manifest = group_manifest(mechanism, intervals)
+    forecasts = group_forecasts(released, intervals, Weekend.of(config["export"]))
     write_forecast_files(folder, ids, forecasts, intervals, manifest, metadata, GROUP_FORECAST_FILE)
     return crosswalk_columns(ids, household)

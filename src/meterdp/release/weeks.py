@@ -8,24 +8,25 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from meterdp.core.stamps import DAY_MINUTES, utc_offset_minutes
+from meterdp.core.weekend import Weekend
 from meterdp.groupforecast.mechanism import GroupRelease
 from meterdp.groupforecast.plan import HOURS, cells_of
 from meterdp.publish.forecast_files import Forecasts, Intervals
 from meterdp.publish.tables import FORECAST_QUANTILES
 
 
-def week_cells(intervals: Intervals) -> np.ndarray:
+def week_cells(intervals: Intervals, weekend: Weekend) -> np.ndarray:
     """Return the cell 0..47 of each of the hours of a forecast, (k,), by their local time."""
     starts = np.asarray(intervals.start_utc, "datetime64[m]").astype(np.int64)
     local = starts + utc_offset_minutes(intervals.start_utc, intervals.time_zone)
     first = int(local[0] // DAY_MINUTES)
     days = int(local[-1] // DAY_MINUTES) - first + 1
-    return cells_of(first, days)[local // 60 - first * HOURS]
+    return cells_of(first, days, weekend)[local // 60 - first * HOURS]
 
 
-def group_forecasts(released: GroupRelease, intervals: Intervals) -> Forecasts:
+def group_forecasts(released: GroupRelease, intervals: Intervals, weekend: Weekend) -> Forecasts:
     """Return the forecasts of groups, within the public bounds."""
-    cell, (low, high) = week_cells(intervals), intervals.scale.bounds_kwh
+    cell, (low, high) = week_cells(intervals, weekend), intervals.scale.bounds_kwh
     low = max(low, 0.0)
     of_group = [
         columns_of("kwh", np.clip(mean[cell], low, high), np.clip(quantile[cell], low, high).T)

@@ -21,6 +21,7 @@ from meterdp.consumption.tables import (
     TOTAL_LOAD,
 )
 from meterdp.core.log_scale import LOG, LogScale
+from meterdp.core.weekend import Weekend
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.pages.numbers import count, counted, percent, plain, significant
 from meterdp.profiles.tables import PROFILE_HOURS
@@ -60,7 +61,7 @@ _FEWEST_MONTHS = 3
 _DIFFERENT_SEASONS = 1.03
 # Of readings at a bound, whose logarithms are stored in single precision.
 _ROUNDING = 1e-5
-_KINDS = {"Monday to Friday": (BLUE, "-"), "Saturday and Sunday": (ORANGE, "--")}
+_OF_KINDS = ((BLUE, "-"), (ORANGE, "--"))  # of working days, of weekends
 _MOST_CLASSES = 8
 # Of the meters of a group, and how many groups are named.
 _NOTICEABLY_LEFT_OUT, _FEWEST_LEFT_OUT, _MOST_NAMED = 0.2, 5, 4
@@ -189,13 +190,23 @@ def _days_of(load: pd.DataFrame) -> pd.DataFrame:
     """Return the known rows of the table ``total_load`` with the month, the kind of day and the hour of each."""
     load = load.dropna(subset=["mean_kw"])
     days = {day: date.fromisoformat(day) for day in load["day_local"].unique()}
-    weekend = {day: when.weekday() >= 5 for day, when in days.items()}
-    kinds = list(_KINDS)
     return load.assign(
         month=load["day_local"].map({day: when.month for day, when in days.items()}),
-        kind=load["day_local"].map({day: kinds[weekend[day]] for day in days}),
+        kind=np.where(load["weekend"], *reversed(_kinds(load))),
         hour=load["minute_of_day_local"] / 60,
     )
+
+
+def _weekend(load: pd.DataFrame) -> Weekend | None:
+    """Return the weekend of the table ``total_load``; None of a period without both of its days."""
+    days = {date.fromisoformat(day).weekday() for day in load["day_local"][load["weekend"]].unique()}
+    return Weekend(tuple(sorted(days))) if len(days) == 2 else None
+
+
+def _kinds(load: pd.DataFrame) -> tuple[str, str]:
+    """Name working days and the weekend."""
+    weekend = _weekend(load)
+    return ("working days", "weekends") if weekend is None else (weekend.working_days, weekend.words)
 
 
 def _seasons(load: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -252,7 +263,7 @@ def spoken_period(first: str, last: str, short: bool = False) -> str:
 )
 def load_by_hour(load: pd.DataFrame, output) -> None:
     """Draw the mean power by time of day, of weekdays and of weekends, in every season of the period."""
-    load = _days_of(load)
+    kinds, load = _kinds(load), _days_of(load)
     seasons = _seasons(load) if len(load) else {}
     columns = max(len(seasons), 1)
     with canvas(output, "When do households use electricity, on weekdays and at weekends?", 3.5) as drawing:
@@ -260,7 +271,7 @@ def load_by_hour(load: pd.DataFrame, output) -> None:
         grid = panels(body, columns, columns, sharey=True)
         for axes, (name, rows) in zip(grid, seasons.items(), strict=False):
             mean = rows.groupby(["kind", "hour"])["mean_kw"].mean()
-            for kind, (colour, line) in _KINDS.items():
+            for kind, (colour, line) in zip(kinds, _OF_KINDS, strict=True):
                 if kind in mean:
                     axes.plot(mean[kind].index, mean[kind], color=colour, linestyle=line, label=kind)
             axes.set_title(name, fontsize=10 if columns < 4 else 9)
@@ -593,17 +604,18 @@ def _when(tables: Tables) -> str:
     data = tables.get(TOTAL_LOAD.name)
     if data is None:
         return ""
-    load = _days_of(data)
-    mean = load.groupby(["kind", "hour"])["mean_kw"].mean()
-    clock = {kind: _clock(mean[kind].idxmax()) for kind in _KINDS if kind in mean}
-    said = [f"{at} from {kind}" if kind == "Monday to Friday" else f"{at} at weekends" for kind, at in clock.items()]
+    load, weekend = _days_of(data), _weekend(data)
+    mean = load.groupby(["weekend", "hour"])["mean_kw"].mean()
+    clock = {off: _clock(mean[off].idxmax()) for off in (False, True) if off in mean}
+    working_days = "on working days" if weekend is None else f"from {weekend.working_days}"
+    said = [f"{at} at weekends" if off else f"{at} {working_days}" for off, at in clock.items()]
     if len(clock) == 2 and len(set(clock.values())) == 1:
         said = [f"{next(iter(clock.values()))} on all days"]
     words = f"Load is highest at {' and at '.join(said)}"
     if len(clock) == 2:
-        week, weekend = (mean[kind].mean() for kind in _KINDS)
-        change = weekend / week - 1
-        words += f"; use on Saturdays and Sundays is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
+        change = mean[True].mean() / mean[False].mean() - 1
+        days = "at weekends" if weekend is None else f"on {weekend.plural}"
+        words += f"; use {days} is {percent(abs(change))} {'higher' if change > 0 else 'lower'}"
     return f"{words}."
 
 

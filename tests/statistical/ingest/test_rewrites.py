@@ -34,7 +34,7 @@ from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import INGEST_REPORT, METERS
-from meterdp.profiles.grid import read_shard
+from meterdp.profiles.grid import LocalTime, read_shard
 
 REWRITES = int(os.environ.get("METERDP_REWRITES", "3"))
 METERS_LISTED, VICTIM = ["1001", "1002", "1003"], "1002"
@@ -301,7 +301,7 @@ def records(kind: Format, rows: dict[str, list[bytes]], folder: Path, batch_byte
         report_path=folder / "c.parquet",
         batch_bytes=batch_bytes,
     )
-    energy = read_shard(folder / "r.parquet", MINUTES, "UTC").energy_kwh
+    energy = read_shard(folder / "r.parquet", LocalTime(MINUTES, "UTC")).energy_kwh
     about = read_table(folder / "m.parquet", METERS).to_pylist()
     assert all(row["row_count"] >= 0 for row in read_table(folder / "c.parquet", INGEST_REPORT).to_pylist())
     return {row["meter_id"]: (energy[row["household"]].tobytes(), repr(row)) for row in about}

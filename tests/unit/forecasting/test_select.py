@@ -9,7 +9,7 @@ import pytest
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
 from meterdp.forecasting.select import check_room, choose_households, fixed_order, study_calendar
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 from meterdp.profiles.tables import LOG_LOAD
 
 
@@ -62,8 +62,10 @@ def test_the_calendar_of_a_study_comes_from_the_first_household_there_is(tmp_pat
     write_table(tmp_path / "empty.parquet", LOG_LOAD, {name: [] for name in one})
     write_table(tmp_path / "one.parquet", LOG_LOAD, one)
     parts = [tmp_path / "empty.parquet", tmp_path / "one.parquet"]
-    assert study_calendar(parts, 240, 60, "UTC") == Calendar(datetime(2025, 1, 5, 22, tzinfo=UTC), 240, 60, "UTC")
-    assert study_calendar(parts[:1], 240, 60, "UTC") is None
+    assert study_calendar(parts, 240, LocalTime(60, "UTC")) == Calendar(
+        datetime(2025, 1, 5, 22, tzinfo=UTC), 240, 60, "UTC"
+    )
+    assert study_calendar(parts[:1], 240, LocalTime(60, "UTC")) is None
 
 
 @pytest.mark.parametrize("count", [1, 20, 60, 1000])

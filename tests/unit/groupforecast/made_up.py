@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.plan import HOURS, GroupPublic, cells_of
 from meterdp.groupforecast.records import household_records
@@ -31,7 +32,7 @@ def config(**release) -> dict:
 
 def town(count=METER_COUNT, days=35, seed=3, level=0.7, missing=MISSING) -> Hours:
     """Log-normal levels and hours around a shape with an evening peak, a flatter one at weekends."""
-    generator, cell = np.random.default_rng(seed), cells_of(FIRST_DAY, days)
+    generator, cell = np.random.default_rng(seed), cells_of(FIRST_DAY, days, SATURDAY_SUNDAY)
     shape = np.concatenate([1 + 0.6 * np.sin((np.arange(HOURS) - 12) * np.pi / 12), np.ones(HOURS)])
     own = level * np.exp(0.7 * generator.standard_normal((count, 1)))
     kwh = own * shape[cell] * np.exp(0.5 * generator.standard_normal((count, len(cell))) - 0.125)

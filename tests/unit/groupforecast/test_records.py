@@ -10,6 +10,7 @@ from meterdp.core import pieces as module
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import open_table, write_table
 from meterdp.core.stamps import utc_column
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.groupforecast.plan import cells_of, in_cells, prior_shape, window_of
 from meterdp.groupforecast.records import ENTRIES, hourly, household_records, record_tables, stored_records
 from meterdp.groupforecast.tables import GROUP_RECORDS
@@ -56,7 +57,7 @@ def test_stored_records_are_those_of_the_readings(export, tmp_path):
     of, calendar, log_kwh = export
     days = window_of(of["export"])
     kwh = hourly(log_kwh, calendar, LogScale.of_interval(of["profiles"], 60), *days)
-    expected = household_records(kwh, cells_of(days[0], 28), in_cells(prior_shape())).x
+    expected = household_records(kwh, cells_of(days[0], 28, SATURDAY_SUNDAY), in_cells(prior_shape())).x
     expected[11] = np.nan
     found = stored_records(list(shards(export, 3, tmp_path)), np.arange(HOMES))
     assert found.shape == (HOMES, ENTRIES)

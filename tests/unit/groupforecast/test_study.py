@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.forecasting.select import choose_households
 from meterdp.groupforecast.plan import HOURS, cells_of, window_of
 from meterdp.groupforecast.records import hourly
@@ -27,7 +28,7 @@ def test_cells_are_hours_of_working_days_and_weekends():
     """Oracle: the calendar of Python."""
     first = datetime(2025, 11, 6, tzinfo=UTC)
     days = (first.date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
-    found = cells_of(days, 10).reshape(10, HOURS)
+    found = cells_of(days, 10, SATURDAY_SUNDAY).reshape(10, HOURS)
     for number in range(10):
         weekend = datetime.fromordinal(first.toordinal() + number).weekday() >= 5
         assert found[number].tolist() == [hour + 24 * weekend for hour in range(24)]

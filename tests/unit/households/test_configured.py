@@ -9,7 +9,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.households.configured import calendar_of, days_off, settings_of, vectors_of
 from meterdp.households.vector import household_vectors
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LocalTime
 from tests.unit.households.homes import simulated
 from tests.unit.release.charged import config
 
@@ -25,7 +25,7 @@ def vectors(kwh, calendar, settings, of):
 
 
 def test_a_period_is_from_local_midnight_to_local_midnight_with_its_clock_changes():
-    calendar = calendar_of(date(2025, 3, 29), date(2025, 3, 30), 30, "Europe/Zurich")
+    calendar = calendar_of(date(2025, 3, 29), date(2025, 3, 30), LocalTime(30, "Europe/Zurich"))
     assert calendar.start == datetime(2025, 3, 28, 23, tzinfo=UTC) and calendar.slot_count == 2 * (24 + 23)
     assert calendar.days == [date(2025, 3, 29), date(2025, 3, 30)]
 

@@ -14,6 +14,7 @@ from meterdp.__main__ import main
 from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import metadata_of, read_table, table_bytes, write_table
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 from meterdp.households.files import draw_years, lines, read_years, score_files, zone_of
 from meterdp.households.mechanism import Population
@@ -184,10 +185,16 @@ def test_files_of_other_names_and_kinds_are_compared_beside_their_own_halves(tmp
         if row.statistic.startswith("distance to"):
             of_usual = rows[row.statistic, row.detail]
             assert (row.real, row.synthetic) == pytest.approx((of_usual.real, of_usual.synthetic), rel=1e-6)
-    assert main(["score", str(tmp_path / "real.csv"), str(tmp_path / "double.parquet")]) == 0
+    asked = ["score", str(tmp_path / "real.csv"), str(tmp_path / "double.parquet")]
+    assert main([*asked, "--weekend", "friday", "saturday"]) == 0
+    elsewhere = capsys.readouterr().out.splitlines()
+    assert main(asked) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "Days and hours of the day are those of UTC, as neither file names a time zone (--time-zone)."
     assert out[1].split() == ["real", "synthetic", "off", "by", "real", "against", "real"]
+    (off, other), (mean, same) = ([line.split() for said in (out, elsewhere) for line in said if of in line]
+                                  for of in ("profile of days off", "energy, quantiles of homes 0.5"))  # fmt: skip
+    assert off[-6:] != other[-6:] and mean[:7] == same[:7], "energy is that of all days"
     assert len(out) == len(rows) + 2 == len(list(lines(list(rows.values())))) + 1
     units = {line[: line.index("  ")]: re.split(" {2,}", line)[1] for line in out[2:]}
     assert re.fullmatch(r"[\d.]+ h", units["hour of the peak"])
@@ -227,8 +234,10 @@ def test_the_time_zone_is_that_of_a_release_a_file_is_of(tmp_path):
     drawn, released, other, odd = (tmp_path / f"{n}.parquet" for n in ("drawn", "released", "other", "odd"))
     assert zone_of([released]) is None, "no manifest is there yet"
     (tmp_path / "manifest.json").write_text(json.dumps(zone))
-    assert zone_of([drawn]) == ("Europe/Copenhagen", drawn)
-    assert zone_of([tmp_path / "homes.csv", other, released]) == ("Europe/Copenhagen", released)
+    assert zone_of([drawn]) == ("Europe/Copenhagen", SATURDAY_SUNDAY, drawn)
+    zone["public_parameters"]["export"]["weekend"] = ["friday", "saturday"]
+    (tmp_path / "manifest.json").write_text(json.dumps(zone))
+    assert zone_of([tmp_path / "homes.csv", other, released]) == ("Europe/Copenhagen", Weekend((4, 5)), released)
     assert zone_of([other, odd, tmp_path / "homes.csv", tmp_path / "nowhere.parquet"]) is None
 
 

@@ -25,10 +25,11 @@ from meterdp.households.released import ReleasedHouseholds
 from meterdp.households.vector import VectorSettings, household_vectors
 from meterdp.mechanisms.proven.mechanism import Box
 from meterdp.mixture.draws import Mixture
+from meterdp.profiles.grid import LocalTime
 from meterdp.release.service import as_json
 from tests.unit.households.homes import YEAR, seasonal, simulated
 
-NINE_WEEKS = calendar_of(date(2025, 2, 24), date(2025, 4, 27), 60, "UTC")
+NINE_WEEKS = calendar_of(date(2025, 2, 24), date(2025, 4, 27), LocalTime(60, "UTC"))
 
 
 def released(calendar):
@@ -124,7 +125,7 @@ def test_a_folder_whose_functions_were_changed_is_refused(functions):
 def test_nine_weeks_drawn_for_a_year_use_as_much_in_every_month(short):
     """Oracle: means of months on workdays, and of the period as a whole."""
     release, _, year, _ = short
-    days = calendar_of(date(2027, 1, 1), date(2027, 12, 31), 60, "UTC").days
+    days = calendar_of(date(2027, 1, 1), date(2027, 12, 31), LocalTime(60, "UTC")).days
     inside = np.array([date(2027, 2, 24) <= day <= date(2027, 4, 27) for day in days])
     workday = np.array([day.weekday() < 5 for day in days])
     month = np.where(inside, 0, [day.month for day in days])
@@ -154,7 +155,7 @@ def test_a_release_over_a_year_has_its_seasons_and_days_in_another_year():
     real = np.bincount(release.settings.columns.day, homes.mean(axis=0))
     month = [
         np.array([day.month for day in of])
-        for of in (YEAR.days, calendar_of(date(2028, 1, 1), date(2028, 12, 31), 60, "UTC").days)
+        for of in (YEAR.days, calendar_of(date(2028, 1, 1), date(2028, 12, 31), LocalTime(60, "UTC")).days)
     ]
     ratio = [of[m == 1].mean() / of[m == 7].mean() for of, m in zip((real, drawn), month, strict=True)]
     assert ratio[0] > 1.8 and ratio[1] == pytest.approx(ratio[0], rel=0.1)
@@ -164,7 +165,7 @@ def test_a_release_over_a_year_has_its_seasons_and_days_in_another_year():
 
 
 def test_the_days_of_a_period_of_two_years_are_those_of_either_year():
-    calendar = calendar_of(date(2025, 1, 1), date(2026, 12, 31), 60, "UTC")
+    calendar = calendar_of(date(2025, 1, 1), date(2026, 12, 31), LocalTime(60, "UTC"))
     release = released(calendar)
     assert np.array_equal(release.generator().common.z, release.common.z)
     assert np.array_equal(release.generator(2026).common.z, release.common.z[:365])

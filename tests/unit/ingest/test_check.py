@@ -167,6 +167,39 @@ def test_a_real_export_needs_a_time_zone(schema):
         complete({"export": {"path": "e.csv"}}, schema)
 
 
+def test_the_weekend_of_the_homes_is_proposed_and_another_one_is_told(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["decimal comma"])
+    own = {"interval_minutes": 30, "delimiter": ";", "decimal": ","}
+    found = examine(path, time_zone="Asia/Muscat")
+    assert found.settings["weekend"] == ["friday", "saturday"]
+    assert "- the weekend is taken to be Friday and Saturday (export.weekend)" in finding_words(path, found)
+    assert "weekend" not in examine(path, time_zone="Asia/Dubai").settings
+    known = examine(path, time_zone="Asia/Dubai", known={"weekend": ["thursday", "friday"]})
+    assert known.settings["weekend"] == ["thursday", "friday"]
+    for zone, weekend, odd in (
+        ("Asia/Muscat", {}, "in the country of Asia/Muscat it is Friday and Saturday"),
+        ("Asia/Muscat", {"weekend": ["friday", "saturday"]}, None),
+        ("Asia/Muscat", {"weekend": ["thursday", "friday"]}, None),
+        ("Asia/Dubai", {}, None),
+    ):
+        code, said = checked(tmp_path, capsys, path, export={"time_zone": zone, **own, **weekend})
+        assert code == 0 and ("export.weekend" in said) == (odd is not None) and (odd or "") in said
+
+
+@pytest.mark.parametrize(
+    ("export", "words"),
+    [
+        ({"weekend": ["friday", "saturday"]}, "is set, but the weekend of simulated households is fixed"),
+        ({"path": "e.csv", "time_zone": ZONE, "weekend": ["friday"]}, "'export.weekend': "),
+        ({"path": "e.csv", "time_zone": ZONE, "weekend": ["friday", "friday"]}, "'export.weekend': "),
+        ({"path": "e.csv", "time_zone": ZONE, "weekend": ["friday", "someday"]}, "'export.weekend[1]': "),
+    ],
+)
+def test_a_weekend_is_two_days_of_real_homes(schema, export, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        complete({"export": export}, schema)
+
+
 def test_the_limits_are_those_of_the_configuration(schema):
     config = complete({}, schema)
     export = config["export"]

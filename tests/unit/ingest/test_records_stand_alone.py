@@ -29,7 +29,7 @@ from meterdp.ingest.meter_list import MeterList, read_meter_list, spelt_alike, w
 from meterdp.ingest.readers.csv_rows import CsvRows
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import INGEST_REPORT, METERS
-from meterdp.profiles.grid import read_shard
+from meterdp.profiles.grid import LocalTime, read_shard
 from meterdp.profiles.shard import process_shard
 from tests.conftest import ROOT
 from tests.unit.ingest.made_up import ingested
@@ -178,7 +178,7 @@ def records(export: bytes | dict[str, bytes], layout: str, **options) -> dict[st
         ids = read_table(folder / "meters.parquet", METERS).to_pylist()
         out = {"": dict(zip(*(report[c].to_pylist() for c in ("reason", "row_count")), strict=True))}
         for part in parts:
-            shard = read_shard(part, minutes_of(layout), ZONE)
+            shard = read_shard(part, LocalTime(minutes_of(layout), ZONE))
             tables = process_shard(shard, CONFIG["quality"], CONFIG["profiles"], train_days=2, horizon_steps=1)
             load = pd.DataFrame({"household": tables.log_load["household"], "log": tables.log_load["log_kwh"]})
             for i, household in enumerate(shard.household):

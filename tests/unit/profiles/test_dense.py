@@ -12,7 +12,7 @@ from meterdp.core.parquet import write_table
 from meterdp.core.stamps import utc_column
 from meterdp.ingest.tables import READINGS
 from meterdp.profiles.dense import log_load_batches, read_log_load
-from meterdp.profiles.grid import Calendar, Shard, read_shard
+from meterdp.profiles.grid import Calendar, LocalTime, Shard, read_shard
 from meterdp.profiles.shard import process_shard, recent_load
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY, RECENT_LOAD
 from tests.conftest import config_of
@@ -34,6 +34,8 @@ PROFILES_CONFIG = {
     "rolling_other_day_weight": 0.5,
 }
 
+ZURICH, AT_GREENWICH = LocalTime(15, "Europe/Zurich"), LocalTime(15, "UTC")
+
 
 @pytest.fixture
 def part(tmp_path):
@@ -53,7 +55,7 @@ def part(tmp_path):
 
 def test_a_shard_comes_back_as_it_was_written(part):
     path, energy, calendar = part
-    shard = read_shard(path, 15, "Europe/Zurich")
+    shard = read_shard(path, ZURICH)
     assert shard.household.tolist() == [3, 4, 5, 6, 7]
     assert np.array_equal(shard.energy_kwh, energy, equal_nan=True)
     assert np.array_equal(shard.calendar.start_utc, calendar.start_utc)
@@ -61,7 +63,7 @@ def test_a_shard_comes_back_as_it_was_written(part):
 
 def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
     path, energy, calendar = part
-    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
+    tables = process_shard(read_shard(path, ZURICH), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     for name, table in (("quality", QUALITY), ("log_load", LOG_LOAD), ("profiles", PROFILES)):
         write_table(tmp_path / f"{name}.parquet", table, getattr(tables, name))
     assert tables.read_months["month"].tolist() == ["2025-03", "2025-04"]
@@ -69,24 +71,24 @@ def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
     missing = pd.DataFrame(np.isnan(energy).T).groupby(local)
     assert tables.read_months["missing_readings"].tolist() == missing.sum().sum(axis=1).tolist()
     assert tables.read_months["expected_readings"].tolist() == (5 * missing.size()).tolist()
-    load = read_log_load([tmp_path / "log_load.parquet"], np.array([4, 6, 7, 99]), 15, "Europe/Zurich")
+    load = read_log_load([tmp_path / "log_load.parquet"], np.array([4, 6, 7, 99]), ZURICH)
     assert load.household.tolist() == [6, 7]
     assert np.allclose(load.log_kwh, np.log(np.clip(energy[[3, 4]], 0.0025, 25)), equal_nan=True)
     assert np.isfinite(load.seasonal_log_kwh).all()
     assert np.array_equal(load.residual_log_kwh, load.log_kwh - load.seasonal_log_kwh, equal_nan=True)
     assert tables.profiles["valid"].tolist() == [True, False, True, True, True]
-    nobody = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), 15, "Europe/Zurich")
+    nobody = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), ZURICH)
     assert nobody.log_kwh.shape[0] == 0 and nobody.residual_log_kwh.shape[0] == 0
 
 
 @pytest.mark.parametrize("numbers", [1, 4000, 10**9])
 def test_batches_of_households_are_the_part_whatever_its_row_groups(part, tmp_path, numbers):
     path, _, calendar = part
-    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
+    tables = process_shard(read_shard(path, ZURICH), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
     pq.write_table(pq.read_table(tmp_path / "log_load.parquet"), tmp_path / "cut.parquet", row_group_size=1001)
-    whole = read_log_load([tmp_path / "log_load.parquet"], None, 15, "Europe/Zurich")
-    found = list(log_load_batches(tmp_path / "cut.parquet", 15, "Europe/Zurich", numbers))
+    whole = read_log_load([tmp_path / "log_load.parquet"], None, ZURICH)
+    found = list(log_load_batches(tmp_path / "cut.parquet", ZURICH, numbers))
     assert [len(ids) for ids, _, _ in found] == {1: [1] * 4, 4000: [2, 2], 10**9: [4]}[numbers]
     assert np.concatenate([ids for ids, _, _ in found]).tolist() == whole.household.tolist() == [3, 5, 6, 7]
     assert np.array_equal(np.concatenate([log for _, log, _ in found]), whole.log_kwh, equal_nan=True)
@@ -101,7 +103,7 @@ def test_recent_load_is_the_last_days_of_every_household_judged_as_for_a_study(p
     whole = process_shard(shard, QUALITY_CONFIG, PROFILES_CONFIG, 15, 12).log_load
     own = recent_load(shard, QUALITY_CONFIG, PROFILES_CONFIG, date(2025, 3, 30))
     write_table(tmp_path / "recent.parquet", RECENT_LOAD, own)
-    ((ids, log_kwh, days),) = log_load_batches(tmp_path / "recent.parquet", 15, "Europe/Zurich", table=RECENT_LOAD)
+    ((ids, log_kwh, days),) = log_load_batches(tmp_path / "recent.parquet", ZURICH, table=RECENT_LOAD)
     begin = calendar.slot_at(date(2025, 3, 30), 0)
     assert ids.tolist() == [3, 4, 5, 6, 7] and np.array_equal(days.start_utc, calendar.start_utc[begin:])
     kept = whole["log_kwh"].to_numpy(zero_copy_only=False).reshape(4, -1)[:, begin:]
@@ -113,15 +115,17 @@ def test_a_part_without_households_passes_through(tmp_path):
     write_table(
         tmp_path / "empty.parquet", READINGS, {c: [] for c in ("household", "interval_start_utc", "energy_kwh")}
     )
-    tables = process_shard(read_shard(tmp_path / "empty.parquet", 15, "UTC"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
+    tables = process_shard(
+        read_shard(tmp_path / "empty.parquet", AT_GREENWICH), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12
+    )
     write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
     assert len(tables.quality) == 0 and len(tables.profiles["valid"]) == 0
-    assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), 15, "UTC").calendar is None
-    assert list(log_load_batches(tmp_path / "log_load.parquet", 15, "UTC")) == []
-    shard = read_shard(tmp_path / "empty.parquet", 15, "UTC")
+    assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), AT_GREENWICH).calendar is None
+    assert list(log_load_batches(tmp_path / "log_load.parquet", AT_GREENWICH)) == []
+    shard = read_shard(tmp_path / "empty.parquet", AT_GREENWICH)
     write_table(
         tmp_path / "recent.parquet",
         RECENT_LOAD,
         recent_load(shard, QUALITY_CONFIG, PROFILES_CONFIG, date(2025, 3, 30)),
     )
-    assert list(log_load_batches(tmp_path / "recent.parquet", 15, "UTC", table=RECENT_LOAD)) == []
+    assert list(log_load_batches(tmp_path / "recent.parquet", AT_GREENWICH, table=RECENT_LOAD)) == []

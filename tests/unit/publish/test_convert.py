@@ -21,11 +21,12 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.core.parquet import open_table, write_table
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 from meterdp.households.tables import DRAWN_READINGS
 from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.publish import convert
-from meterdp.publish.convert import PROVENANCE, TOOLS, hours_of_day, read_release
+from meterdp.publish.convert import PROVENANCE, TOOLS, hours_of_day, read_release, working_day
 from meterdp.publish.received import checked, passed_on
 from meterdp.publish.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from meterdp.release.synthetic import synthetic_columns
@@ -251,6 +252,14 @@ def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_
     assert forecasts.local_start[0] == "2025-01-29T00:00:00-08:00"
     with pytest.raises(InputError, match="leave --date out"):
         read_release(released / "forecasts", date(2024, 7, 3))
+
+
+def test_a_working_day_is_none_of_the_weekend():
+    friday = date(2025, 1, 3)
+    assert working_day(friday, SATURDAY_SUNDAY, None)[0] == friday
+    assert working_day(friday, SATURDAY_SUNDAY, ["2025-01-03"])[0] == date(2025, 1, 6)
+    day, words = working_day(friday, Weekend((4, 5)), ["2025-01-05"])
+    assert day == date(2025, 1, 6) and words.startswith("is Monday 2025-01-06, the first Sunday to Thursday of the")
 
 
 @pytest.mark.parametrize("day", [date(2025, 3, 9), date(2025, 11, 2)])

@@ -317,11 +317,19 @@ def test_rows_that_are_kept_are_one_request_however_they_are_written(keep_rows, 
     assert [*export.get("keep_rows", {})] == sorted(export.get("keep_rows", {}))
 
 
-def test_another_encoding_is_another_request_and_utf_8_that_of_earlier_versions():
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        *(("encoding", "utf-8", None), ("encoding", "windows-1250", "windows-1250")),
+        *(("weekend", ["saturday", "sunday"], None), ("weekend", ["sunday", "saturday"], None)),
+        *(("weekend", days, ["friday", "saturday"]) for days in (["saturday", "friday"], ["friday", "saturday"])),
+    ],
+)
+def test_a_setting_that_earlier_versions_lacked_makes_another_request_unless_it_is_what_they_took(key, value, named):
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    for encoding, named in (("utf-8", None), ("windows-1250", "windows-1250")):
-        config = complete({"export": {"encoding": encoding}}, schema)
-        assert ReleaseService(config, b"", simulated=True).records()["export"].get("encoding") == named
+    config = complete({"export": {"path": "e.csv", "time_zone": "Asia/Muscat"}}, schema)
+    config["export"][key] = value
+    assert ReleaseService(config, b"", simulated=True).records()["export"].get(key) == named
 
 
 def test_a_page_says_which_rows_of_the_export_count():

@@ -26,6 +26,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.privacy.noise import GRID
+from meterdp.profiles.grid import LocalTime
 from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.received import before_use
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
@@ -391,5 +392,5 @@ def test_measured_functions_are_sums_and_differences_of_entries_that_there_are(t
 
 
 def test_the_plan_counts_the_entries_of_a_year():
-    calendar = calendar_of(date(2025, 1, 1), date(2025, 12, 31), 60, "UTC")
+    calendar = calendar_of(date(2025, 1, 1), date(2025, 12, 31), LocalTime(60, "UTC"))
     assert len(VectorSettings(calendar).entries) == households.VECTOR_ENTRIES

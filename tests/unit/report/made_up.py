@@ -367,6 +367,7 @@ def total_load(days: int = 28, first: str = "2025-10-20") -> pd.DataFrame:
             "interval_start_utc": starts,
             "day_local": starts.strftime("%Y-%m-%d"),
             "minute_of_day_local": starts.hour * 60 + starts.minute,
+            "weekend": starts.day_of_week >= 5,
             "household_count": 1421,
             "mean_kw": kw,
         }
@@ -447,7 +448,7 @@ def coincidence(sizes=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1421)) -> pd.Da
 
 
 def example_households(days: int = 28, first: str = "2025-10-20") -> pd.DataFrame:
-    load = total_load(days, first).drop(columns=["household_count", "mean_kw"])
+    load = total_load(days, first).drop(columns=["weekend", "household_count", "mean_kw"])
     parts = [load.assign(home=home, power_kw=0.1 * home + 0.01 * (np.arange(len(load)) % 96)) for home in range(1, 7)]
     data = pd.concat(parts, ignore_index=True)
     data.loc[5, "power_kw"] = None

@@ -159,6 +159,11 @@ def test_how_much_and_when_is_said_in_numbers(report):
     said = answers(tables)["how much"]
     assert said.endswith("kWh. 3 households that read hardly anything but zero are left out.")
     assert "highest at 18:30 on all days; use on Saturdays and Sundays is 10.0 % lower" in words
+    friday = made_up.total_load()
+    friday["weekend"] = friday["interval_start_utc"].dt.day_of_week.isin([4, 5])
+    assert "on all days; use on Fridays and Saturdays is 3.1 % lower" in answers({"total_load": friday})["when"]
+    monday = friday[friday["day_local"] < "2025-10-25"]
+    assert "on all days; use at weekends is 0" in answers({"total_load": monday})["when"]
     assert "The period covers a single season" in words
     top = made_up.total_load()["mean_kw"].max()
     assert f"on Monday, 20 October 2025, at 18:30, with {numbers.significant(top)} kW per household (" in words

@@ -93,8 +93,7 @@ rule reproduce_liu_profiles:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         quality=config["quality"],
         profiles=config["profiles"],
         mixture=config["mixture"],

@@ -71,8 +71,7 @@ rule reproduce_ramakrishna_forecasts:
         "../../envs/meterdp.yaml"
     threads: 8
     params:
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=studied(config["forecast"]),
         code=code_of("papers/ramakrishna_forecasts"),
@@ -101,8 +100,7 @@ rule reproduce_ramakrishna_households:
         "../../envs/meterdp.yaml"
     params:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("interval_minutes", within=config["export"]),
-        time_zone=lookup("time_zone", within=config["export"]),
+        local_time=some_of(config["export"], LOCAL_TIME_KEYS),
         seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("papers/ramakrishna_households"),

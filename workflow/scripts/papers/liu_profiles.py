@@ -5,15 +5,15 @@ from itertools import chain
 from meterdp.core.job import job
 from meterdp.mixture.gmm import EIGENVALUE_FLOOR
 from meterdp.mixture.study import fit_from, start_labels
-from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.grid import LocalTime, read_shard_in_pieces
 from meterdp_papers.liu.data import fixed_data_figures, half_days, load_profiles, table_1
 from meterdp_papers.liu.normality import normality
 from meterdp_papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_NORMALITY, LIU_TABLE1
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
-    grid = params.interval_minutes, params.time_zone
-    shards = chain.from_iterable(read_shard_in_pieces(path, *grid) for path in snakemake.input.readings)
+    local = LocalTime.of(params.local_time)
+    shards = chain.from_iterable(read_shard_in_pieces(path, local) for path in snakemake.input.readings)
     records = half_days(shards, params.quality, params.profiles)
     fit = fit_from(records, start_labels(records, params.mixture["classes"], params.seed))
     private, source = load_profiles(records.log_kwh[records.valid], fit, params.simulated)

@@ -6,6 +6,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import LocalTime
 from meterdp.publish.tables import FORECAST_EXAMPLES
 from meterdp_papers.ramakrishna import households
 from meterdp_papers.ramakrishna.tables import (
@@ -22,8 +23,8 @@ with job(snakemake.input, snakemake.log) as write:
         read_table(inputs.graph, NEIGHBOUR_GRAPH),
     )
     wanted = distributions["household"].to_numpy()
-    load = read_log_load(inputs.log_load, wanted, params.interval_minutes, params.time_zone)
-    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    load = read_log_load(inputs.log_load, wanted, LocalTime.of(params.local_time))
+    scale = LogScale.of_interval(params.log_scale, params.local_time["interval_minutes"])
     curves, descents = households.fig4(distributions, graph, params.simulated)
     write(outputs.curves, RAMAKRISHNA_FIG4, curves)
     write(outputs.numbers, RAMAKRISHNA_NUMBERS, households.printed_beside_ours(curves))

@@ -25,6 +25,7 @@ from meterdp.audit.cases.interface import (
 from meterdp.audit.judge import Claim, Seen
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import fixed_normals
+from meterdp.core.weekend import SATURDAY_SUNDAY
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import CELL_SHARE, HOURS, GroupPublic, cells_of
 from meterdp.groupforecast.records import household_records
@@ -65,7 +66,7 @@ class Pair:
 
 def records(on_d: bool, public: GroupPublic) -> ForecastRecords:
     """Return the records of a week; the first household's is as far as can be from what it is on the other side."""
-    count, cell = public.records, cells_of(4, 7)
+    count, cell = public.records, cells_of(4, 7, SATURDAY_SUNDAY)
     level, rest = fixed_normals("audited levels", (count, 1)), fixed_normals("audited hours", (count, len(cell)))
     kwh = 0.5 * np.exp(0.9 * level + 0.6 * rest)
     kwh[0] = public.high_kwh if on_d else 0.001

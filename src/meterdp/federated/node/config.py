@@ -16,6 +16,7 @@ import zmq
 from meterdp.core.config import complete, filled, load_schema, read_files
 from meterdp.core.parquet import read_table
 from meterdp.core.provenance import shipped
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph, require_connected, ring
 from meterdp.federated.graph import complete as every_two
@@ -123,6 +124,8 @@ def read_node(files: list[str]) -> NodeSettings:
             problem = f"is '{vector}', and the days that it looks at must be the same at all nodes"
             hint = "set export.first_day and export.last_day at every node"
             _refuse(source, "profiles.vector", problem, hint)
+        if vector == "typical_day" and (weekend := Weekend.of(export)) != SATURDAY_SUNDAY:
+            period += weekend.setting  # it says which days of the period are looked at
     elif profiles["date"] == "auto":
         problem = "is 'auto', by which every node would take a day of its own export"
         _refuse(source, "profiles.date", problem, "agree on a day and set it at every node")

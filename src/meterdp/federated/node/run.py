@@ -39,7 +39,7 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS
 from meterdp.mixture.draws import Mixture
-from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.grid import LocalTime, read_shard_in_pieces
 from meterdp.profiles.quality import refuse_nobody
 from meterdp.profiles.shard import process_shard
 from meterdp.profiles.tables import PROFILES
@@ -70,7 +70,7 @@ def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Re
             memory_bytes=int(study["memory_gib"] * 2**30),
         )
         for path in shards:
-            for shard in read_shard_in_pieces(path, export["interval_minutes"], export["time_zone"]):
+            for shard in read_shard_in_pieces(path, LocalTime.of(export)):
                 tables = process_shard(
                     shard,
                     study["quality"],

@@ -16,6 +16,7 @@ import yaml
 
 from meterdp.core.log_scale import SIGNED, LogScale
 from meterdp.core.stamps import DAY_MINUTES, HOUR_US, local_text
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend, weekend_of_zone
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import LAST_MARK, clock_changes
@@ -136,6 +137,10 @@ def examine(
     if layout.zones and time_zone is None:
         to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
+    weekend = Weekend.of(known) if "weekend" in (known or {}) else weekend_of_zone(zone)
+    if weekend != SATURDAY_SUNDAY:
+        given["weekend"] = weekend.setting
+        to_check.append(f"the weekend is taken to be {weekend.words} (export.weekend)")
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
         own = str((known or {}).get("stamp_time_zone"))
         if own in available_timezones() and clock.against(own) is None:

@@ -4,13 +4,14 @@ contradict others, days without readings, zeros and energies that no home has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.stamps import DAY_MINUTES, DAY_US, HOUR_US, utc_offset_minutes
+from meterdp.core.weekend import SATURDAY_SUNDAY, Weekend, weekend_of_zone
 from meterdp.ingest.batch import NO_SUCH_TIME
 from meterdp.ingest.clock import clock_changes, midnights_us
 from meterdp.ingest.dense import (
@@ -67,6 +68,16 @@ def remarks(trial: Trial, time_zone: str | None, begun: Beginnings) -> list[str]
         *_corrections(trial),
     ]
     return [*odd, *_hours_that_contradict(trial, time_zone)]
+
+
+def other_weekend(export: Mapping) -> Iterator[str]:
+    """Say that the country of the homes has another weekend than the settings, which leave the default."""
+    theirs = weekend_of_zone(export["time_zone"] or "UTC")
+    if Weekend.of(export) == SATURDAY_SUNDAY != theirs:
+        yield (
+            f"the weekend counts as {SATURDAY_SUNDAY.words}, but in the country of {export['time_zone']} it is "
+            f"{theirs.words}; if it is so for these homes, set export.weekend to [{', '.join(theirs.setting)}]"
+        )
 
 
 def _days_of_nobody(trial: Trial, zone: str, begun: Beginnings) -> Iterator[str]:

@@ -142,7 +142,13 @@ def test_all_nodes_take_the_same_days(tmp_path, words):
         period = f"{{first_day: '2026-01-01', last_day: '{last}'}}"
         more.write_text(f"{{profiles: {{vector: typical_day, date: auto}}, export: {period}}}")
         parts.append(read_node([file, str(more)]).agreement.parts["profiles"])
-    assert parts[0] != parts[1]
+    for profiles in ("vector: typical_day, date: auto", "vector: mean"):
+        for weekend in ("[saturday, sunday]", "[friday, saturday]"):
+            period = f"{{first_day: '2026-01-01', last_day: '2026-01-14', weekend: {weekend}}}"
+            more.write_text(f"{{profiles: {{{profiles}}}, export: {period}}}")
+            parts.append(read_node([file, str(more)]).agreement.parts["profiles"])
+    assert parts[0] not in (parts[1], parts[3]) and parts[0] == parts[2], "working days are on other days"
+    assert parts[4] == parts[5]
 
 
 def test_a_node_needs_an_export_of_its_own(tmp_path, words):
