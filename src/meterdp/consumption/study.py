@@ -83,7 +83,7 @@ class Consumption:
         self.entries = [
             (column, entry)
             for column, said in self.said.items()
-            for entry in sorted({*said.tolist()} - {""}, key=_by_numbers)
+            for entry in sorted({*said.tolist(), *(e for c, e in self.listed if c == column)} - {""}, key=_by_numbers)
         ]
         members += [self.said[column] == entry for column, entry in self.entries]
         # Of all, of every class, of the groups of every size, and of every entry of the list, (G, N).
@@ -185,12 +185,16 @@ def most_entries(meters: int) -> int:
 
 
 def groups_of(columns: Mapping[str, Mapping[str, str | None]], meter_ids: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return what the columns of a list say of some meters, (N,) by column; of columns that make a few groups."""
+    """Return what the columns of a list say of some meters, (N,) by column; of columns that make a few groups of its
+    meters.
+    """
     said = {
         column: np.array([of.get(meter) or "" for meter in meter_ids], dtype=str) for column, of in columns.items()
     }
-    few = {c for c, of in columns.items() if len({*of.values()} - {None, ""}) <= most_entries(len(of))}
-    return {column: of for column, of in said.items() if column in few and len({*of.tolist()} - {""}) > 1}
+    entries = {column: {*of.values()} - {None, ""} for column, of in columns.items()}
+    return {
+        column: of for column, of in said.items() if 1 < len(entries[column]) <= most_entries(len(columns[column]))
+    }
 
 
 def listed_of(columns: Mapping[str, Mapping[str, str | None]]) -> Counter[tuple[str, str]]:
@@ -291,7 +295,12 @@ def _group_use(found: Consumption) -> Rows:
     rows = []
     for (column, entry), kw, read in zip(found.entries, found.entry_kw, found.entry_count, strict=True):
         own = found.said[column][at] == entry
-        if not (own.any() and np.isfinite(kw[most]).any()):
+        read_of, listed = int(own.sum()), found.listed.get((column, entry))
+        left_out = 0 if listed is None else listed - read_of
+        row = {"list_column": column, "entry": entry, "household_count": read_of, "left_out_count": left_out}
+        if not own.any():
+            rows.append(dict.fromkeys(GROUP_USE.schema.names) | row)
+        if not np.isfinite(kw[most]).any():
             continue
         known = np.isfinite(kw)
         count = np.bincount(slot[known], minlength=len(minutes))
@@ -299,11 +308,8 @@ def _group_use(found: Consumption) -> Rows:
         highest = np.where(most_read if most_read.any() else known, kw, -np.inf).argmax()
         by_slot = np.bincount(slot[known], kw[known], len(minutes)) / np.maximum(count, 1)
         rows.append(
-            {
-                "list_column": column,
-                "entry": entry,
-                "household_count": int(own.sum()),
-                "left_out_count": found.listed.get((column, entry), int(own.sum())) - int(own.sum()),
+            row
+            | {
                 "median_kw": float(np.median(each["mean_kw"][own])),
                 "mean_kw": float(kw[known].mean()),
                 "at_peak_kw": float(np.nanmean(kw[most])),

@@ -72,21 +72,40 @@ GROUP_USE = Table(
     (
         Column("list_column", TEXT, "", "column of the list"),
         Column("entry", TEXT, "", "what the list says of the households"),
-        Column("household_count", COUNT, "households", "households with this entry and readings"),
+        Column(
+            "household_count", COUNT, "households", "households with this entry and readings; of none, nulls follow"
+        ),
         Column("left_out_count", COUNT, "households", "others with this entry, which quality rules leave out"),
-        Column("median_kw", REAL, "kW", "mean power of the household in the middle"),
-        Column("mean_kw", REAL, "kW", "mean power of a household"),
-        Column("at_peak_kw", REAL, "kW", "the same in the hundredth of the intervals with the highest load of all"),
+        Column("median_kw", REAL, "kW", "mean power of the household in the middle", nullable=True),
+        Column("mean_kw", REAL, "kW", "mean power of a household", nullable=True),
+        Column(
+            "at_peak_kw",
+            REAL,
+            "kW",
+            "the same in the hundredth of the intervals with the highest load of all",
+            nullable=True,
+        ),
         Column(
             "peak_minute_of_day_local",
             INT,
             "min",
             "local minute of the day at which the interval starts in which their mean load is highest",
+            nullable=True,
         ),
         Column(
-            "highest_kw", REAL, "kW", "mean power of those read in the interval in which it is highest of the period"
+            "highest_kw",
+            REAL,
+            "kW",
+            "mean power of those read in the interval in which it is highest of the period",
+            nullable=True,
         ),
-        Column("highest_day_local", TEXT, "", "local day of that interval, YYYY-MM-DD; most of them were read in it"),
+        Column(
+            "highest_day_local",
+            TEXT,
+            "",
+            "local day of that interval, YYYY-MM-DD; most of them were read in it",
+            nullable=True,
+        ),
     ),
 )
 

@@ -355,6 +355,7 @@ def _map(drawing, axes: Axes, load: pd.DataFrame) -> None:
 @printed(GROUP_USE)
 def groups_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """How much the groups that the list of meters names use, and when."""
+    data = data[data["household_count"] > 0]
     energy = data["household_count"] * data["mean_kw"]
     share = energy / energy.groupby(data["list_column"]).transform("sum")
     load = tables.get(TOTAL_LOAD.name)

@@ -31,8 +31,8 @@ CALENDAR = Calendar(datetime(2025, 10, 20, 22, tzinfo=UTC), DAYS * 48, 30, "Euro
 NUMBERS = np.arange(HOMES) * 3 + 2  # of households: neither from zero on nor without gaps
 COMPONENT = np.arange(HOMES) % 3
 TARIFF = np.array(["night", "", "day", "day", "day"] * (HOMES // 5))
-# Meters with an entry; some have no valid readings.
-LISTED = {"day": 3 * HOMES // 5 + 4, "night": HOMES // 5}
+# Meters with an entry; some have no valid readings, of pumps none has.
+LISTED = {"day": 3 * HOMES // 5 + 4, "night": HOMES // 5, "pump": 6}
 
 
 def power(gaps=True) -> np.ndarray:
@@ -128,8 +128,9 @@ def test_groups_of_the_list_are_told_with_their_peaks_and_how_many_are_left_out(
     most = total.nlargest(round(0.01 * len(total))).index
     tariff = dict(zip(NUMBERS, TARIFF, strict=True))
     found = rows["group_use"]
-    assert found[["list_column", "entry"]].to_numpy().tolist() == [["tariff", "day"], ["tariff", "night"]]
-    for row in found.itertuples():
+    assert found[["list_column", "entry"]].to_numpy().tolist() == [["tariff", entry] for entry in LISTED]
+    assert found.iloc[2, 2:4].tolist() == [0, 6] and found.iloc[2, 4:].isna().all()
+    for row in found[:2].itertuples():
         own = long[long["home"].map(tariff) == row.entry].dropna()
         homes = own.groupby("home")["kw"].mean()
         of_start = own.groupby("start")["kw"].mean()
@@ -172,9 +173,13 @@ def test_columns_with_one_or_many_entries_make_no_groups():
         "town": dict.fromkeys(ids, "Gent"),
         "street": {meter: meter for meter in ids},
         "dwelling": {meter: "flat" if number % 2 else "house" for number, meter in enumerate(ids)},
+        "use": {meter: "home" if number < 20 else "pump" for number, meter in enumerate(ids)},
     }
     found = groups_of(columns, [*ids[:14], "not listed"])
-    assert {column: of.tolist() for column, of in found.items()} == {"dwelling": ["house", "flat"] * 7 + [""]}
+    assert {column: of.tolist() for column, of in found.items()} == {
+        "dwelling": ["house", "flat"] * 7 + [""],
+        "use": ["home"] * 14 + [""],
+    }, "whoever is left out changes nothing"
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,14 @@ def captions_of(path) -> list[str]:
     return [html.unescape(words) for words in re.findall(r"<caption>(.*?)</caption>", path.read_text("utf-8"))]
 
 
+def test_a_group_of_which_nobody_is_left_is_named_and_has_no_row(tmp_path):
+    gone = {"list_column": "tariff", "entry": "pump", "household_count": 0, "left_out_count": 31}
+    use = pd.concat([made_up.group_use(), pd.DataFrame([gone])], ignore_index=True)
+    page = page_of(tmp_path, made_up.write_all(tmp_path, {"total_load": made_up.total_load(), "group_use": use}))
+    assert "Many households are left out of tariff pump (31 of 31): what follows is of" in words_of(page)
+    assert "tariff night" in page.read_text() and not any(row[0] == "tariff pump" for row in rows_of(page))
+
+
 @pytest.mark.parametrize(("left_out", "zero"), [([7, 0, 5, 2], 90), ([7, 131, 5, 56], 90), ([7, 131, 5, 56], 0)])
 def test_groups_that_are_mostly_left_out_are_named(tmp_path, left_out, zero):
     """Where a fifth is; the setting is named where zeros are the cause."""
