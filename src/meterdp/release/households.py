@@ -377,7 +377,7 @@ def _files(
     country = service.config["release"]["household_holidays"]
     days_off = f"Days off are {calendar.weekend.plural}"
     if country is not None:
-        days_off += f" and public holidays ({country})"
+        days_off = f"{days_off.replace(' and ', ', ')} and public holidays ({country})"
     spans = "day, week or season" if settings.columns.seasons else "day or week"
     of_strata = f", one for each stratum (with its number of meters) {strata}" if strata else ""
     page = service.page(
