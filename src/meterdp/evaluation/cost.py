@@ -2,8 +2,7 @@
 
 The divergence is against the fit or, where a mechanism finds its own classes, against the fit under these, in which
 small classes are regularised: two references whose numbers must not be compared. The log-likelihood lost, on the
-records the fit was made from, is the one measure all mechanisms share. For readers who think in energy there is what
-the released mixture says of the average household's use, hour by hour, against what the households do use. And there
+records the fit was made from, is the one measure all mechanisms share. And there
 is the log-likelihood of households a mechanism has not seen, which needs no classes and no luck: the export is split
 into folds; every mechanism and the mixture nothing protects are made from the other folds and judged on the one left
 out.
@@ -92,7 +91,7 @@ def cost(
         "loglik_gap_se": _standard_error(gap),
         "classes": released.mixtures.weights.shape[1],
         "projected_share": float(released.projected.mean()),
-        **_energy_columns(labelled, released.mixtures, mechanism.public),
+        "mean_energy_kwh": _mean_energy_kwh(labelled, mechanism.public),
     }
     return Cost(row, _variant_columns(mechanism, released))
 
@@ -152,21 +151,11 @@ def _divergence(
     return kl_terms(released.mixtures, fits), small
 
 
-def _energy_columns(labelled: LabelledRecords, released: MixtureDraws, public: PublicSettings) -> dict[str, float]:
-    """Return by how much mixtures miss the average household's energy, mean over the hours of the absolute value."""
+def _mean_energy_kwh(labelled: LabelledRecords, public: PublicSettings) -> float:
+    """Return the energy of the average household in an hour, within the bounds."""
     low, high = public.log_scale.kwh(np.array([public.low_log_kwh, public.high_log_kwh]))
     scale = replace(public.log_scale, low_kwh=float(low), high_kwh=float(high))
-    real = scale.clipped_kwh(labelled.x).mean(axis=0)
-    missed, missed_by_fit = (
-        np.abs(average_profile_kwh(mixtures, scale) - real).mean(axis=1)
-        for mixtures in (released, MixtureDraws.single(labelled.fit.mixture))
-    )
-    return {
-        "mean_energy_kwh": float(real.mean()),
-        "energy_error_kwh_mean": float(missed.mean()),
-        "energy_error_kwh_q95": float(np.quantile(missed, 0.95)),
-        "energy_error_kwh_fit": float(missed_by_fit[0]),
-    }
+    return float(scale.clipped_kwh(labelled.x).mean())
 
 
 def _standard_error(values) -> float:

@@ -23,7 +23,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
 from meterdp.core.job import progress
-from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.core.log_scale import PLAIN, SIGNED, LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.evaluation.tables import MARGINALS
@@ -110,13 +110,20 @@ def _relative(value: float, real: float) -> float:
     return float(np.sign(real) * (value / real - 1))
 
 
+def _of_hours(other: np.ndarray, real: np.ndarray, scale: LogScale) -> float:
+    """Return by what share the mean energy of an hour differs from the real one, averaged over hours with any."""
+    kwh, real_kwh = (scale.kwh(x).mean(axis=0) for x in (other, real))
+    some = real_kwh > 0
+    return float(np.abs(kwh[some] / real_kwh[some] - 1).mean()) if some.any() else np.nan
+
+
 def sample_fidelity(
     real: np.ndarray, other: np.ndarray, directions: np.ndarray, scale: LogScale = PLAIN
 ) -> dict[str, np.ndarray | float]:
     """Return every distance of this module between ``other`` and ``real`` profiles, by measure.
 
     ``ks_hour`` and ``wasserstein_hour`` are (d,), the others numbers; relative differences are those of ``other``
-    against ``real``. Correlations are left out for profiles of one hour.
+    against ``real``. Correlations are left out for profiles of one hour, the energy of an hour for net load.
     """
     ks, distance = kolmogorov_smirnov(other, real), wasserstein(other, real)
     # A column each, as the distances take them.
@@ -133,6 +140,7 @@ def sample_fidelity(
         "peak_q95_relative": _relative(np.quantile(peak, 0.95), np.quantile(peak_real, 0.95)),
         "energy_wasserstein": float(wasserstein(energy, energy_real)[0]),
         "energy_mean_relative": _relative(energy.mean(), energy_real.mean()),
+        **({} if scale.kind == SIGNED else {"energy_hours_relative": _of_hours(other, real, scale)}),
         "load_factor_ks": float(kolmogorov_smirnov(factor, factor_real)[0]),
     }
     if real.shape[1] > 1:
@@ -236,6 +244,7 @@ MEASURES = {
     "peak_q95_relative": ("1", "95 % quantile of the energy of the largest hour over the real one, minus one"),
     "energy_wasserstein": ("kWh", "Wasserstein distance of the energy over all hours"),
     "energy_mean_relative": ("1", "mean energy over all hours over the real one, minus one"),
+    "energy_hours_relative": ("1", "mean energy of an hour over the real one, minus one: its size, mean over hours"),
     "load_factor_ks": ("1", "Kolmogorov-Smirnov statistic of mean over peak"),
     "prediction_r2": ("1", "R^2 on real households of later hours given earlier ones, trained on the source alone"),
     "augmented_r2": ("1", "the same, trained on other real households and equally many of the source"),

@@ -64,15 +64,6 @@ COST = Table(
         ),
         Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
         Column("mean_energy_kwh", REAL, "kWh", "energy of the average household in an hour of the profile"),
-        Column(
-            "energy_error_kwh_mean",
-            REAL,
-            "kWh",
-            "by how much the mixture misses the average household's energy, mean over hours and draws, before a "
-            "release fits it to the marginals beside it",
-        ),
-        Column("energy_error_kwh_q95", REAL, "kWh", "the same, 95 % quantile over draws of the mean over hours"),
-        Column("energy_error_kwh_fit", REAL, "kWh", "the same of the study's mixture, mean over hours"),
     ),
 )
 

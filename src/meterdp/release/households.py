@@ -293,7 +293,7 @@ def plan_of(epsilon: float, delta: float, sizes: Sequence[int], seasons: bool = 
     low, *_, high = (f"{100 * level:g}" for level in HOUSEHOLD_QUANTILES)
     said = {
         "mean": "mean energy of a home",
-        "hours": "mean energy of an hour of the day, averaged over hours",
+        "hours": "mean energy of an hour of the day",
         **({"months": "mean energy of a month, averaged over months"} if seasons else {}),
         "energy": f"quantiles of homes' energy, {low} to {high} %",
         "peak": "quantiles of homes' largest readings",

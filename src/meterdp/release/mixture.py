@@ -157,8 +157,8 @@ def plan_of(public: PublicSettings) -> Plan:
     found, hours = tried(public), public.dimension
     low, *_, high = (f"{100 * level:g}" for level in QUANTILES)
     said = {
-        "hours_of_mixture": "mean energy of an hour, averaged over hours, mixture",
-        "hours": "mean energy of an hour, averaged over hours, profiles",
+        "hours_of_mixture": "mean energy of an hour, mixture",
+        "hours": "mean energy of an hour, profiles",
         "energy": f"energy in {hours} hours, mean of profiles",
         "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
     }

@@ -6,7 +6,7 @@ published, and a choice that is made by it uses the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -120,9 +120,7 @@ class Measured:
 
 def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
     """Return a table for every epsilon at which something was measured, that of the release where it was tried."""
-    rows = [
-        row for row in (_mean_use(tables, settings), _synthetic(tables, settings), *_homes(tables, settings)) if row
-    ]
+    rows = [row for row in (*_synthetic(tables, settings), *_homes(tables, settings)) if row]
     return [
         Grid(
             f"Error of a release at ε = {plain(epsilon)}, as measured in this study",
@@ -182,26 +180,6 @@ def nearest(rows: pd.DataFrame, epsilon: float | None) -> pd.DataFrame:
     return rows[rows["epsilon"] == chosen]
 
 
-def _mean_use(tables: Tables, settings: Mapping) -> Measured | None:
-    cost = tables.get("cost")
-    cost = None if cost is None else cost[cost["family"] == "sound"]
-    if cost is None or cost.empty:
-        return None
-    row = nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
-    energy = row["mean_energy_kwh"]
-    return Measured(
-        row["epsilon"],
-        "epsilon",
-        "mean use per hour of the mixture",
-        _profile_period(tables, settings),
-        f"{significant(energy)} kWh",
-        _share(row["energy_error_kwh_fit"], energy),
-        f"{_share(row['energy_error_kwh_mean'], energy)}; "
-        f"1 in 20 above {_share(row['energy_error_kwh_q95'], energy)}",
-        _halves(tables),
-    )
-
-
 def _profile_period(tables: Tables, settings: Mapping) -> str:
     hours = tables.get("profile_hours")
     if hours is None or "profiles" not in settings:
@@ -209,35 +187,37 @@ def _profile_period(tables: Tables, settings: Mapping) -> str:
     return f"{profile_days(settings)}, {span_text(hours)}, {export_period(tables, settings)}"
 
 
-def _of_fidelity(tables: Tables, source: str) -> pd.Series | None:
+def _of_fidelity(tables: Tables, measure: str) -> dict[str, pd.Series]:
+    """Return the rows of a measure, by their source."""
     fidelity = tables.get("fidelity")
     if fidelity is None:
-        return None
-    rows = fidelity[(fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == source)]
-    return None if rows.empty else rows.iloc[0]
+        return {}
+    return {row["source"]: row for _, row in fidelity[fidelity["measure"] == measure].iterrows()}
 
 
-def _halves(tables: Tables) -> str:
-    real = _of_fidelity(tables, "real")
-    return MISSING if real is None else _percent(real["se"])
-
-
-def _synthetic(tables: Tables, settings: Mapping) -> Measured | None:
-    cost, sound = tables.get("cost"), _of_fidelity(tables, "sound")
-    if sound is None or cost is None or cost["mean_energy_kwh"].iloc[0] <= 0:
-        return None
-    hours = len(tables["profile_hours"]) if "profile_hours" in tables else 1
-    fit = _of_fidelity(tables, "fit")
-    return Measured(
-        sound["epsilon"],
-        "epsilon",
-        "mean use of synthetic profiles",
-        _profile_period(tables, settings),
-        f"{significant(hours * cost['mean_energy_kwh'].iloc[0])} kWh in {counted(hours, 'hour')}",
-        MISSING if fit is None else _more_or_less(fit),
-        _more_or_less(sound),
-        _halves(tables),
-    )
+def _synthetic(tables: Tables, settings: Mapping) -> Iterator[Measured]:
+    """Yield by how much synthetic profiles miss the energy of an hour, as the plan counts it, and of all hours."""
+    cost, period = tables.get("cost"), _profile_period(tables, settings)
+    if cost is None or cost["mean_energy_kwh"].iloc[0] <= 0:
+        return
+    energy = cost["mean_energy_kwh"].iloc[0]
+    if "sound" in (of := _of_fidelity(tables, "energy_hours_relative")):
+        without, protected, halves = (_percent(of[source]["value"]) for source in ("fit", "sound", "real"))
+        what = "mean energy of an hour, profiles"
+        hour = f"{significant(energy)} kWh"
+        yield Measured(of["sound"]["epsilon"], "epsilon", what, period, hour, without, protected, halves)
+    if "sound" in (of := _of_fidelity(tables, "energy_mean_relative")):
+        hours = len(tables["profile_hours"]) if "profile_hours" in tables else 1
+        yield Measured(
+            of["sound"]["epsilon"],
+            "epsilon",
+            "mean use of synthetic profiles",
+            period,
+            f"{significant(hours * energy)} kWh in {counted(hours, 'hour')}",
+            _more_or_less(of["fit"]),
+            _more_or_less(of["sound"]),
+            _percent(of["real"]["se"]),
+        )
 
 
 def _more_or_less(row: pd.Series) -> str:

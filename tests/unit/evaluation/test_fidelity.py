@@ -75,8 +75,10 @@ def test_a_shift_moves_every_slice_by_its_projection():
     assert fidelity.sliced_wasserstein_log_kwh(x + shift, x, directions) == pytest.approx(expected)
     measures = fidelity.sample_fidelity(x, x + 0.7, directions)
     np.testing.assert_allclose(measures["wasserstein_hour"], 0.7)
-    for measure in ("energy_mean_relative", "peak_q95_relative"):
+    for measure in ("energy_mean_relative", "energy_hours_relative", "peak_q95_relative"):
         assert measures[measure] == pytest.approx(np.exp(0.7) - 1)
+    some_less = fidelity.sample_fidelity(x, x + np.log([0.5, 1.0, 3.0]), directions)
+    assert some_less["energy_hours_relative"] == pytest.approx((0.5 + 0 + 2) / 3), "no matter which way"
     assert measures["correlation_rms"] == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(fidelity.load_factor(x + 0.7), fidelity.load_factor(x))
 

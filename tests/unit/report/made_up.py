@@ -129,9 +129,6 @@ def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
                     "heldout_gap_same_k_mean": gap + 0.4 if family == "sound" else gap,
                     "projected_share": min(1.0, kl / 40),
                     "mean_energy_kwh": 1.85,
-                    "energy_error_kwh_mean": 0.1234 * kl,
-                    "energy_error_kwh_q95": 0.3456 * kl,
-                    "energy_error_kwh_fit": 0.0815,
                 }
             )
     return pd.DataFrame(rows)
@@ -151,6 +148,7 @@ def fidelity(mechanisms=("kl_published", "sound")) -> pd.DataFrame:
         for measure in ("ks_mean", "sliced_wasserstein", "peak_wasserstein", "load_factor_ks", "density_tv"):
             rows.append((source, family, epsilon, measure, None, level, "1", 0.01, "made up"))
         rows.append((source, family, epsilon, "energy_mean_relative", None, level - 0.04, "1", 0.06, "made up"))
+        rows.append((source, family, epsilon, "energy_hours_relative", None, 2 * level, "1", 0.02, "made up"))
         rows.append((source, family, epsilon, "ks_hour", 0, level, "1", 0.01, "made up"))
         rows.append((source, family, epsilon, "prediction_r2", None, 0.6 - level, "1", 0.01, "made up"))
     columns = ["source", "family", "epsilon", "measure", "entry", "value", "unit", "se", "note"]
