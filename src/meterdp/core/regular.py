@@ -50,7 +50,8 @@ def check_file(path, label=None) -> Path:
 
 def check_access(path: Path, label) -> None:
     if not path.is_file():
-        raise InputError("does not exist or is not a file", file=label, hint="check the path")
+        begins = "" if path.is_absolute() else f", which begins at {Path.cwd()}"
+        raise InputError("does not exist or is not a file", file=label, hint=f"check the path{begins}")
     if not os.access(path, os.R_OK):
         raise InputError("may not be read by this user", file=label, hint="change its permissions")
 

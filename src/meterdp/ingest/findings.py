@@ -143,8 +143,8 @@ def _register(path) -> InputError:
         ONLY_RISES,
         file=path,
         field="export.energy_column",
-        hint="export the consumption per interval (interval data), or subtract each reading from the next and keep "
-        "the later stamp, at which the interval ends (export.stamp)",
+        hint="export the consumption per interval (interval data), or subtract each reading of a meter from its next "
+        "and keep the later stamp, at which the interval ends (docs/howto/export.md has the code)",
     )
 
 

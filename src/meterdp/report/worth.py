@@ -67,14 +67,15 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         for plan in plans
         for one in plan.expected
     ]
-    not_asked = [plan.what for plan in plans if plan.what not in settings["release"]["what"]]
-    other = [f"Not in release.what: {' and '.join(not_asked)}."] if not_asked else []
+    asked = settings["release"]["what"]
+    of_asked = [f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans if plan.what in asked]
+    other = (plan for plan in plans if plan.what not in asked)
     return Grid(
         f"Expected error of a release at ε = {plain(plans[0].epsilon)}, {period}, from public numbers alone",
         ("release", "quantity", "on average", "1 in 20 above", "public guess"),
         rows,
         words=2,
-        notes=[*(f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans), *other],
+        notes=of_asked + [f"{one.what.capitalize()} (not in release.what): {one.verdicts[0]}." for one in other],
     )
 
 

@@ -136,7 +136,7 @@ def test_a_column_per_meter_becomes_a_row_per_reading(code_of_exports, tmp_path)
 
 
 def test_rows_of_two_registers_become_net_load(code_of_exports, tmp_path):
-    _, code, _ = code_of_exports
+    _, code, *_ = code_of_exports
     rows = [f"007,2020-01-01 00:{at},{of}" for at, of in (("00", "IMP,1.5"), ("00", "EXP,0.25"), ("30", "EXP,2"))]
     rows += ["007,2020-01-01 00:30,IMP,0.1", "007,2020-01-01 01:00,IMP,4", "8,2020-01-01 00:00,IMP,3"]
 
@@ -154,6 +154,28 @@ def test_rows_of_two_registers_become_net_load(code_of_exports, tmp_path):
     ]
     rows.append(rows[0])
     assert "a reading comes twice" in done().stderr
+
+
+def test_registers_become_energy_but_for_gaps_and_exchanges(code_of_exports, tmp_path):
+    """One home repeats rows, lacks one and has its meter exchanged."""
+    *_, code, _ = code_of_exports
+    of_a = [("00:00", 7.0), ("00:15", 7.5), ("00:15", 7.5), ("00:30", 7.625), ("01:00", 9.0), ("01:15", 9.25)]
+    of_b = [("01:30", 0.0), ("01:45", 0.5), ("02:00", 0.25)]
+    # The hour from 1:00 comes twice.
+    autumn = [("00:45", 1.0), ("01:00", 2.0), ("01:15", 4.0), ("01:30", 7.0), ("01:45", 8.0)]
+    autumn += [("01:00", 9.0), ("01:15", 9.5)]
+    rows = [f"007,{of},2025-07-01 {at},{kwh}" for of, own in (("A", of_a), ("B", of_b)) for at, kwh in own]
+    rows += [f"08,C,2025-10-26 {at},{kwh}" for at, kwh in autumn]
+    (tmp_path / "registers.csv").write_text("\n".join(["meter_id,serial_no,read_at,register_kwh", *rows]))
+    subprocess.run([warm_python(), "-c", code], cwd=tmp_path, check=True)
+    expected = [("007", "07-01 00:15", 0.5), ("007", "07-01 00:30", 0.125), ("007", "07-01 01:15", 0.25)]
+    expected += [("007", "07-01 01:45", 0.5)]
+    steps = (("01:00", 1.0), ("01:15", 2.0), ("01:30", 3.0), ("01:45", 1.0), ("01:15", 0.5))
+    expected += [("08", f"10-26 {at}", kwh) for at, kwh in steps]
+    assert (tmp_path / "intervals.csv").read_text().splitlines() == [
+        "meter_id,read_at,kwh",
+        *(f"{meter},2025-{at},{kwh}" for meter, at, kwh in expected),
+    ]
 
 
 def test_accounts_of_meters_become_a_list_of_service_points(code_of_exports, tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import zipfile
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from meterdp.core.regular import check_file
 from meterdp.errors import InputError
 from meterdp.ingest.ingest import survey_export
 from meterdp.ingest.readers.interface import reader
@@ -199,8 +201,11 @@ def test_an_export_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, name, 
     assert sentence in refused(path, **options)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file(tmp_path, monkeypatch):
     assert refused(tmp_path / "none.csv") == (": does not exist or is not a file; check the path.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=re.escape(f"check the path, which begins at {tmp_path}")):
+        check_file("none.csv")
 
 
 def test_a_folder_without_data(tmp_path):

@@ -1520,6 +1520,28 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     assert found.settings["stamp"] == "end" and "probably ends" in " ".join(found.to_check)
 
 
+@pytest.mark.parametrize("start", [5_000, 37_000, 64_000, 237_000])
+@pytest.mark.parametrize("names", ["kwh", "מצב מונה"])
+@pytest.mark.parametrize("date", ["together", "apart"])
+def test_a_register_is_neither_a_date_nor_passed_over_for_the_number_of_the_meter(
+    tmp_path, capsys, start, names, date
+):
+    """Days since 1899 are numbers such as 45,678.25; a serial number is one as well, and hardly ever changes."""
+    frame = plain(readings())
+    frame["kwh"] = (frame.groupby("meter_id")["kwh"].cumsum() + start).round(3)
+    serial = 16_000_000 + frame["meter_id"].factorize()[0]
+    serial[(frame["meter_id"] == "M001") & (frame["interval_start"] > "2025-03-24")] += 5
+    frame.insert(1, "number", serial)
+    if date == "apart":
+        frame.insert(2, "time", frame["interval_start"].str[11:])
+        frame["interval_start"] = frame["interval_start"].str[:10]
+    frame.rename(columns={"kwh": names}).to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 1
+    said = capsys.readouterr().out
+    assert "holds values that only rise" in said and (names == "kwh" or f"energy_column: {names}\n" in said)
+    assert f"{METERS} meters" in said and "meter_column" not in said
+
+
 def months(folder, frame):
     """Write an export of three files; return its folder and the settings that read it."""
     folder.mkdir()

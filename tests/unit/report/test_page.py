@@ -271,7 +271,9 @@ def test_a_plan_is_a_row_for_each_quantity_under_its_period(report):
             assert (plan.what, one.of, *errors) in rows
     words = words_of(report)
     assert "Expected error of a release at ε = 1, 20 Oct to 16 Nov 2025, from public numbers alone" in words
-    assert "Not in release.what: feeders." in words, "households need eight weeks and are left out"
+    (feeders,) = plans({**settings(), "release": {**settings()["release"], "what": ["feeders"]}}, 1442, 12)
+    assert f"Feeders (not in release.what): {feeders.verdicts[0]}." in words
+    assert words.count("(not in release.what)") == 1, "households need eight weeks and are left out"
     assert not any(row[0] == "households" and len(row) == 5 for row in rows)
     assert all(f"{plan.what.capitalize()}: {plan.verdict}." in words for plan in found)
 

@@ -59,6 +59,8 @@ _JOINED = 500
 _CODE_OF_HOME = rf"(?:{POINT}|{METER_FIRST}|customer|household|home|account|premise)[\W_]*code"
 # Steps between readings of meters that tell whether these are registers.
 _FEWEST_STEPS = 19
+# Share of the rows of a meter with another entry than the row before, of a column that says what the meter is.
+_MOST_CHANGES = 0.01
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
@@ -345,7 +347,11 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
     if energy.name != "kwh":
         out.settings["energy_column"] = energy.name
     fed_in = [c for c in numbers if re.search(FEED_IN, c.name, re.IGNORECASE)]
-    others = [c for c in numbers if c not in (energy, *fed_in) and re.search(ENERGY, c.name, re.IGNORECASE)]
+    others = [c for c in numbers if c not in (energy, *fed_in)]
+    if _is_energy(energy):
+        others = [c for c in others if re.search(ENERGY, c.name, re.IGNORECASE)]
+    else:
+        others = [c for c in others if not _stays(c, meter)]
     others = [c for c in others if not re.search(NOT_ACTIVE, c.name, re.IGNORECASE)]
     out.to_check += odd_column(energy.name, None)
     if fed_in and energy not in fed_in:
@@ -510,12 +516,26 @@ def _refuse_dates(path, table: Table) -> None:
 def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     """Return the column of readings: by its name, and not one that only rises where there is another."""
     fitting = [c for c in numbers if not re.search(OTHER_NUMBER, c.name, re.IGNORECASE)]
+    fitting = [c for c in fitting if not _stays(c, meter)] or fitting
     if not fitting:
         return numbers[0] if len(numbers) == 1 else None
     named = [c for c in fitting if _is_energy(c)]
     if not named:
         return min(fitting, key=lambda c: (_counts_up(c, numbers, meter), -len(c.tokens)))
     return min(named, key=lambda c: _counts_up(c, numbers, meter))
+
+
+def _stays(column: Column, meter: Column | None) -> bool:
+    """Whether the entry of a meter hardly ever changes, as that of its serial number."""
+    if meter is None:
+        return False
+    last: dict[str, str] = {}
+    steps = changes = 0
+    for of, entry in zip(meter.entries, column.entries, strict=True):
+        if of in last:
+            steps, changes = steps + 1, changes + (last[of] != entry)
+        last[of] = entry
+    return steps > 0 and changes <= _MOST_CHANGES * steps
 
 
 def _is_energy(column: Column) -> bool:

@@ -13,7 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from pathlib import Path
@@ -149,6 +149,7 @@ class Column:
     name: str  # its header, or its number where there is none
     tokens: tuple[str, ...]  # distinct entries in order of appearance, missing ones left out
     entries: tuple[str, ...] = ()  # all in the order of the rows
+    beside_stamps: bool = False  # whether another column writes dates with times, so that numbers are none
 
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
@@ -161,7 +162,8 @@ class Column:
         found = formats_that_fit(tokens) if formats_that_fit(tokens[:3]) else []
         # Ids of ten digits look the same.
         ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
-        return () if ids else tuple(found)
+        # A register of some years looks like days since 1899.
+        return () if ids or (self.beside_stamps and found == [SPREADSHEET]) else tuple(found)
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
@@ -224,7 +226,9 @@ class Table:
         for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
             tokens = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
             found.append(Column(name, tuple(tokens), entries))
-        return found
+        written = any(c.is_stamp and c.time_formats != (SPREADSHEET,) for c in found)
+        written |= any(c.is_date for c in found) and any(c.is_time for c in found)
+        return [replace(c, beside_stamps=True) for c in found] if written else found
 
 
 def samples_of(path) -> Iterator[Table]:
