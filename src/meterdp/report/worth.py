@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from meterdp.errors import InputError
 from meterdp.evaluation.tables import COST, FIDELITY, MOST_HOUSEHOLDS
+from meterdp.households.columns import LEAST_DAYS_OF_SEASONS
 from meterdp.households.tables import HOUSEHOLD_SCORES, OWN, SIMULATED_YEAR
 from meterdp.ingest.meter_list import USABLE
 from meterdp.pages.numbers import MISSING, count, counted, differs, percent, plain, significant
@@ -68,7 +69,7 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         for one in plan.expected
     ]
     asked = settings["release"]["what"]
-    of_asked = [f"{plan.what.capitalize()}: {plan.verdict}." for plan in plans if plan.what in asked]
+    of_asked = [f"{plan.what.capitalize()}: {_spoken(plan.verdicts)}" for plan in plans if plan.what in asked]
     other = (plan for plan in plans if plan.what not in asked)
     return Grid(
         f"Expected error of a release at ε = {plain(plans[0].epsilon)}, {period}, from public numbers alone",
@@ -77,6 +78,11 @@ def _plan_grid(plans: Sequence[Plan], settings: Mapping, period: str) -> Grid:
         words=2,
         notes=of_asked + [f"{one.what.capitalize()} (not in release.what): {one.verdicts[0]}." for one in other],
     )
+
+
+def _spoken(verdicts: Sequence[str]) -> str:
+    first, *others = verdicts
+    return " ".join([f"{first}.", *(f"{words[:1].upper()}{words[1:]}." for words in others)])
 
 
 def usable_sentence(tables: Tables) -> str | None:
@@ -234,11 +240,12 @@ def _homes(tables: Tables, settings: Mapping) -> list[Measured]:
         return []
     epsilon = nearest(scores, settings.get("release", {}).get("household_epsilon"))["epsilon"].iloc[0]
     size, peaks = together(scores)
-    use = scores[scores["statistic"] == "energy, quantiles of homes"]
+    use, months = (scores[scores["statistic"] == of] for of in ("energy, quantiles of homes", "monthly energy"))
     wanted = {
         f"highest load of {counted(size, 'household')} together": peaks,
         "use of the median household": use[use["detail"] == "0.5"],
         "use that one household in ten exceeds": use[use["detail"] == "0.9"],
+        "mean power of a month": months[months["day_count"] >= LEAST_DAYS_OF_SEASONS],
     }
     return [_home(what, rows, epsilon, tables) for what, rows in wanted.items() if len(rows)]
 

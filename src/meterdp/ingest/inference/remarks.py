@@ -238,7 +238,7 @@ def nearly_all_zero(trial: Trial, most_zero: float, meter_list: MeterList | None
     return (
         f"{vacant:,} {meters} zero more than {most_zero:.0%} of the time on the days looked at: where that is so "
         f"over the whole period, a study leaves {them} out{in_release}. "
-        "Second homes are kept with quality.max_zero_share: 1"
+        "If you know of second homes or pumps, quality.max_zero_share: 1 keeps them"
     )
 
 
