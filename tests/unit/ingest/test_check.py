@@ -1694,6 +1694,10 @@ def test_days_that_only_unread_rows_of_files_can_have_are_not_missing(
     said = capsys.readouterr().out
     words = "no meter has a reading on 2 of 122 days: 2025-06-29 to 2025-06-30; is a file missing?"
     assert (words in said) == ("is a file missing" in said) == told and "(first rows only)" in said
+    export = {"time_zone": ZONE, "interval_minutes": 60, "first_day": "2025-04-01"}
+    for last_day, missing in (("2025-06-28", False), ("2025-06-30", True)):  # whose end is read as a whole
+        said = checked(tmp_path, capsys, tmp_path / "export", export={**export, "last_day": last_day})[1]
+        assert ("2025-06-29 to 2025-06-30; is a file missing?" in said) == ("is a file missing" in said) == missing
 
 
 @pytest.mark.parametrize(
