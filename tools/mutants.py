@@ -1163,6 +1163,13 @@ MUTANTS = (
         "tests/unit/core/test_job.py",
     ),
     Mutant(
+        "the same request for another weekend",
+        f"{RELEASE}/service.py",
+        'NO_PARAMETERS = ("path", "meters", "incremental")',
+        'NO_PARAMETERS = ("path", "meters", "incremental", "weekend")',
+        f"{RELEASE_TESTS}/test_gate.py",
+    ),
+    Mutant(
         "a leak: the digest of the list in the manifest of a release",
         f"{RELEASE}/service.py",
         "{k: v for k, v in parameters.items() if k not in DIGESTS}",
