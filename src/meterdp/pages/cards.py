@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -25,16 +25,35 @@ class Card:
     top: str  # energy at the upper edge
     values: Sequence[tuple[float, float, str]]  # left edge, width and text of every interval
     ticks: Sequence[tuple[float, str]]  # places and labels along the lower edge
+    others: Sequence[str] = ()  # points of further lines
+    key: Sequence[str] = ()  # of all lines, if they have names
 
 
 def card(name: str, words: str, profile_kwh: np.ndarray, hours_local: Sequence[int]) -> Card:
     """Return the card of a profile (d,) kWh of d hours of a day; its name may begin with a small letter."""
+    return _card(name, words, {"": profile_kwh}, *_hours(hours_local))
+
+
+def card_of_mean_days(name: str, words: str, mean_kw: Mapping[str, np.ndarray]) -> Card:
+    """Return the card of mean days (24,) kW, a line for each by name."""
+    return _card(name, words, mean_kw, *_hours(range(24)), unit="kW")
+
+
+def card_of_months(name: str, words: str, kwh: Mapping[str, np.ndarray], months: np.ndarray) -> Card:
+    """Return the card of energies (M,) kWh of ``months`` (M,) datetime64[M], a line for each by name."""
+    days = months.astype("datetime64[D]").tolist()
+    ticks = [(at + 0.5, f"{day:%b}") for at, day in enumerate(days)][:: math.ceil(len(days) / 12)]
+    return _card(name, words, kwh, [f"{day:%B %Y}" for day in days], ticks)
+
+
+def _hours(hours_local: Sequence[int]) -> tuple[list[str], list[tuple[float, str]]]:
+    """Return the texts of hours of a day, and labels at some of their starts and the end of the last."""
     hours = [f"{hour:02d}:00 to {hour + 1:02d}:00" for hour in hours_local]
     step, ends = 3 if len(hours) <= 12 else 6, [*hours_local, hours_local[-1] + 1]
     ticks = [(at, f"{ends[at]:02d}") for at in range(0, len(ends), step)]
     if ticks[-1][0] == len(hours):
         ticks[-1] = (len(hours), f"{ends[-1]:02d} h")
-    return _card(name, words, profile_kwh, hours, ticks)
+    return hours, ticks
 
 
 def card_of_days(name: str, words: str, energy_kwh: np.ndarray, minutes: float) -> Card:
@@ -48,7 +67,7 @@ def card_of_days(name: str, words: str, energy_kwh: np.ndarray, minutes: float) 
         ticks = [(per_day * hour / 24, f"{hour:02d}{' h' * (hour == 24)}") for hour in range(0, 25, 6)]
     else:
         ticks = [(0, _clock(0))]
-    return _card(name, words, energy_kwh, texts, ticks)
+    return _card(name, words, {"": energy_kwh}, texts, ticks)
 
 
 def card_of_dates(name: str, words: str, energy_kwh: np.ndarray, dates: np.ndarray) -> Card:
@@ -63,7 +82,7 @@ def card_of_dates(name: str, words: str, energy_kwh: np.ndarray, dates: np.ndarr
         f"{_day(day)}, {significant(least, 2)} to {significant(most, 2)} kWh, on average"
         for day, least, most in zip(days.tolist(), low, high, strict=True)
     ]
-    return _card(name, words, mean, texts, _ticks_of_dates(days.tolist()), (low, high))
+    return _card(name, words, {"": mean}, texts, _ticks_of_dates(days.tolist()), (low, high))
 
 
 def _ticks_of_dates(days: Sequence[date]) -> list[tuple[float, str]]:
@@ -85,34 +104,39 @@ def _clock(minutes: float) -> str:
 def _card(
     name: str,
     words: str,
-    energy_kwh: np.ndarray,
+    lines: Mapping[str, np.ndarray],
     texts: Sequence[str],
     ticks: Sequence[tuple[float, str]],
     spread: tuple[np.ndarray, np.ndarray] | None = None,
+    unit: str = "kWh",
 ) -> Card:
-    """Draw a line over its area, which reaches from zero or is the ``spread`` between two others."""
-    below, above = spread or (energy_kwh, energy_kwh)
+    """Draw one line over its area, from zero or the ``spread`` between two others, or several lines by name."""
+    first, *others = lines.values()
+    below, above = spread or (np.min([*lines.values()], axis=0), np.max([*lines.values()], axis=0))
     low, high = min(below.min(), 0.0), max(above.max(), 0.0)
-    width = WIDTH / len(energy_kwh)
-    x = width * (np.arange(len(energy_kwh)) + 0.5)
+    width = WIDTH / len(first)
+    x = width * (np.arange(len(first)) + 0.5)
 
     def points(kwh, at: np.ndarray = x) -> str:
         y = np.broadcast_to(HEIGHT * (1 - (kwh - low) / ((high - low) or 1.0)), at.shape)
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(at, y, strict=True))
 
     zero = points(0.0, x[[0, -1]]).split()
-    line = points(energy_kwh)
+    line = points(first)
     area = f"{points(above)} {points(below[::-1], x[::-1])}" if spread else f"{zero[0]} {line} {zero[1]}"
+    values = [
+        f"{text}: " + "; ".join(f"{of} {significant(one[n], 2)} {unit}".lstrip() for of, one in lines.items())
+        for n, text in enumerate(texts)
+    ]
 
     return Card(
         name[0].upper() + name[1:],
         words,
         line,
-        area,
-        f"{significant(high, 2)} kWh",
-        [
-            (n * width, width, f"{text}: {significant(kwh, 2)} kWh")
-            for n, (text, kwh) in enumerate(zip(texts, energy_kwh, strict=True))
-        ],
+        "" if others else area,
+        f"{significant(high, 2)} {unit}",
+        [(n * width, width, text) for n, text in enumerate(values)],
         [(width * at, label) for at, label in ticks],
+        [points(one) for one in others],
+        [*filter(None, lines)],
     )

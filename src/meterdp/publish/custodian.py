@@ -350,11 +350,30 @@ def _assessment(of: Signing) -> list[tuple]:
             f"electricity readings of the days {_to(manifest['period'])}{every}. They stay inside; names and "
             "addresses are not needed, so keep them off the list of meters.",
         ),
+        ("Whether the files are personal data, too", _anonymous(of)),
         ("Unit of protection", f"{of.privacy['unit']}. A household with several meters is protected less."),
         ("Recipients", RECIPIENTS),
         ("Necessity and proportionality: why this release, why this ε", BLANK),
         ("Views of the households or of those who speak for them", BLANK),
     ]
+
+
+def _anonymous(of: Signing) -> Markup:
+    """Say which test of the EU guidance each attack stands for; whether it is passed is for the officer to say."""
+    asked = (
+        "Recital 26 of the GDPR asks whether anybody can be identified by means reasonably likely to be used. "
+        "Opinion 05/2014 of the Article 29 Working Party tests three risks: singling out, linkability and inference."
+    )
+    bounded = (
+        "Among the attacks above, reconstruction and membership stand for singling out, membership for linkability "
+        "(do readings known from elsewhere belong to a meter in the files?), and attribute for inference. The "
+        "guarantee bounds what the files add, for any attacker, to what is known about one meter's readings; it does "
+        "not bound what is true of most households, or what other sources tell."
+        if of.hides_readings
+        else "The guarantee bounds only one kind of linkability: which household of a neighbourhood a forecast "
+        "belongs to. About singling out and inference it says nothing: there is a forecast for every household."
+    )
+    return Markup("{} {} Conclusion of the officer: {}").format(asked, bounded, BLANK)
 
 
 def _risks(of: Signing) -> dict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +19,22 @@ from markupsafe import Markup, escape
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.stamps import utc_offset_minutes
-from meterdp.pages.cards import Card, card, card_of_dates, card_of_days
+from meterdp.core.weekend import Weekend
+from meterdp.households.columns import LEAST_DAYS_OF_SEASONS
+from meterdp.pages.cards import Card, card, card_of_dates, card_of_days, card_of_mean_days, card_of_months
 from meterdp.pages.html import render
-from meterdp.pages.numbers import bound, count, percent, plain, significant
+from meterdp.pages.numbers import bound, count, counted, percent, plain, significant
 from meterdp.publish.kinds import README, holds_if, kind_of
 from meterdp.publish.loading import HOMEPAGE, code_of, columns_of
 from meterdp.publish.odds import Bounds
 
 TEMPLATE = Path(__file__).with_name("page.html")
-# Pictures of a kind.
+# Pictures of a kind, and lines in one.
 _SHOWN = 6
+# Homes whose weeks are drawn.
+_WEEKS = 3
+# From so many whole months on there is a picture of them.
+_FEWEST_MONTHS = 3
 # Of more days single intervals would be one blot.
 _DAYS_OF_INTERVALS = 14
 _IN, _PROTECTED, _LEARNT, _USE = (
@@ -170,23 +177,88 @@ def _mixture(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
 
 
 def _households(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
-    """Show a week of the first households whose readings are released."""
+    """Show what the households whose readings are released use on average, and a week of the first."""
     export = manifest["public_parameters"]["export"]
     per_day = 24 * 60 // export["interval_minutes"]
-    rows = pq.read_table(
-        pa.BufferReader(files["household_readings.parquet"]), filters=[("household", "<=", _SHOWN)]
-    ).to_pandas()
-    starts = np.unique(rows["interval_start_utc"].dt.tz_localize(None).to_numpy().astype("datetime64[m]"))
-    kwh = rows["energy_kwh"].to_numpy().reshape(-1, len(starts))
+    table = _table(files["household_readings.parquet"], "household", "interval_start_utc", "energy_kwh")
+    homes = int(table["household"][-1].as_py())
+    kwh = table["energy_kwh"].to_numpy().reshape(homes, -1)
+    starts = table["interval_start_utc"][: kwh.shape[1]].to_numpy().astype("datetime64[m]")
     local = starts + utc_offset_minutes(starts, export["time_zone"])
+    stratum = _table(files["household_vectors.parquet"], "stratum")["stratum"].to_numpy()[:homes]
     first = _first_week(local, per_day)
-    hourly = kwh[:, first : first + 7 * per_day].reshape(len(kwh), -1, max(per_day // 24, 1)).sum(axis=2)
+    week = kwh[:_WEEKS, first : first + 7 * per_day]
+    hourly = week.reshape(len(week), -1, max(per_day // 24, 1)).sum(axis=2)
     shown = [
         card_of_days(f"Synthetic household {n + 1}", f"{significant(one.sum(), 2)} kWh in the week", one, 60)
         for n, one in enumerate(hourly)
     ]
     day = local[first].astype("datetime64[D]").item()
-    return [(f"The first synthetic households in the week from {day:%A} {day.day} {day:%B %Y}, local time", shown)]
+    return [
+        (
+            f"The mean of the {counted(homes, 'synthetic household')} whose readings are in the folder, local time",
+            _means(kwh, local, stratum, manifest),
+        ),
+        (f"The first synthetic households in the week from {day:%A} {day.day} {day:%B %Y}, local time", shown),
+    ]
+
+
+def _means(kwh: np.ndarray, local: np.ndarray, stratum: np.ndarray, manifest: Mapping) -> list[Card]:
+    """Draw who uses how much and when: means of readings (H, T) by hour, kind of day and month.
+
+    ``local`` (T,) are local starts, ``stratum`` (H,) names. Of many strata those with the most homes are drawn.
+    """
+    public = manifest["public_parameters"]
+    minutes, weekend = public["export"]["interval_minutes"], Weekend.of(public["export"])
+    hour, dates = local.astype("datetime64[h]").astype(int) % 24, local.astype("datetime64[D]")
+    off = weekend.holds(dates.astype(int)) | np.isin(dates, np.array(public["days_off"], "datetime64[D]"))
+    names, of, homes = np.unique(stratum, return_inverse=True, return_counts=True)
+    largest = np.argsort(-homes, kind="stable")[:_SHOWN]
+    mean = {names[k]: kwh[of == k].mean(axis=0) for k in largest}
+    daily = [f"{significant(24 * 60 / minutes * one.mean(), 2)} kWh a day" for one in mean.values()]
+
+    def mean_kw(one: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        days = np.bincount(hour[chosen], minlength=24)
+        return np.bincount(hour[chosen], one[chosen], 24) / days * (60 / minutes)
+
+    if (strata := len(public["public"]["strata"])) == 1:
+        words = f"kW of a home; {daily[0]}, which may be a tenth off the model's, as homes are few"
+        mean, key = {"": kwh.mean(axis=0)}, ()
+    else:
+        # A mean of few homes says little of their stratum.
+        words = "kW of a home; means of few homes may be far off"
+        words += f"; {len(mean)} of {strata} strata are shown" * (strata > len(mean))
+        key = [f"{names[k]}: {counted(int(homes[k]), 'home')}, {kwh}" for k, kwh in zip(largest, daily, strict=True)]
+    every = np.full(len(hour), True)
+    kinds = {"working days": ~off, f"{weekend.plural}{', public holidays' * bool(public['days_off'])}": off}
+    cards = [
+        replace(
+            card_of_mean_days("The mean day", words, {name: mean_kw(one, every) for name, one in mean.items()}),
+            key=key,
+        ),
+        card_of_mean_days(
+            "Working days and days off",
+            f"kW of a home{', of all strata together' * (strata > 1)}",
+            {kind: mean_kw(kwh.mean(axis=0), days) for kind, days in kinds.items()},
+        ),
+    ]
+    months = _whole_months(dates)
+    if len(months) >= _FEWEST_MONTHS:
+        within = [dates.astype("datetime64[M]") == month for month in months]
+        days = [len(np.unique(dates[chosen])) for chosen in within]
+        of_month = {name: np.array([one[chosen].sum() for chosen in within]) / days for name, one in mean.items()}
+        without = "; the period is too short for a model with seasons" * (
+            public["public"]["days"] < LEAST_DAYS_OF_SEASONS
+        )
+        cards.append(card_of_months("The mean day of each month", f"kWh of a home{without}", of_month, months))
+    return cards
+
+
+def _whole_months(dates: np.ndarray) -> np.ndarray:
+    """Return the months, datetime64[M], of which all days are among ascending ``dates``."""
+    first, after = dates[0], dates[-1] + 1
+    months = np.arange(first.astype("datetime64[M]"), after.astype("datetime64[M]"))
+    return months[months.astype("datetime64[D]") >= first]
 
 
 def _first_week(local: np.ndarray, per_day: int) -> int:
@@ -250,8 +322,9 @@ def _feeders(files: Mapping[str, bytes], manifest: Mapping) -> Pictures:
     return [(ranges, days), ("The average day of the first feeders", hours)]
 
 
-def _table(data: bytes) -> pa.Table:
-    return pq.read_table(pa.BufferReader(data))
+def _table(data: bytes, *columns: str) -> pa.Table:
+    """Return a table, or some of its columns."""
+    return pq.read_table(pa.BufferReader(data), columns=[*columns] or None)
 
 
 LOOKS: Mapping[str, Callable[[Mapping[str, bytes], Mapping], Pictures]] = {

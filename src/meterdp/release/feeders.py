@@ -39,6 +39,7 @@ from meterdp.publish.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS, on_
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     HIDES,
+    LISTED,
     SEVERAL_METERS,
     Calibrated,
     ReleaseService,
@@ -57,7 +58,7 @@ PUBLIC = (
 )
 WH_PER_KWH = 1000
 DOES_NOT_HIDE = (
-    "who is on the public list of meters, and on which feeder",
+    LISTED,
     "what is true of the meters of a feeder together: how much they typically use, and when",
     SEVERAL_METERS,
 )

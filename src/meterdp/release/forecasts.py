@@ -53,6 +53,7 @@ from meterdp.publish.tables import RELEASED_FORECASTS, RELEASED_GROUP_FORECASTS,
 from meterdp.release.plan import NORMAL_95, Expected, Plan
 from meterdp.release.service import (
     HIDES,
+    LISTED,
     PLACES,
     SEVERAL_METERS,
     Calibrated,
@@ -72,7 +73,7 @@ WEEK_HOURS = 7 * HOURS
 ALONE = "what a single household uses in an hour is far less certain, whatever the epsilon: see the intervals"
 SHAPE_FILE = PurePath(RELEASED_SHAPE.file_name).name
 GROUP_DOES_NOT_HIDE = (
-    "who is on the public list of meters, and on which circuit where the groups are circuits",
+    LISTED,
     "what is true of the households of a group together: how much energy they typically use, and when",
     SEVERAL_METERS,
 )
@@ -83,7 +84,8 @@ LABEL_HIDES = (
 )
 LABEL_DOES_NOT_HIDE = (
     "anything about the readings themselves: nothing is claimed for replacing one household's readings",
-    "who is on the public list of meters, which neighbourhood a household is in, and the typical forecast there",
+    LISTED,
+    "which neighbourhood a forecast and its household are in, and the typical forecast there",
     "how far the forecasts of a neighbourhood lie apart",
 )
 

@@ -41,6 +41,7 @@ from meterdp.publish.tables import RELEASED_HOUSEHOLDS, RELEASED_READINGS
 from meterdp.release.plan import MOST_DEFAULT, Expected, Plan, mostly_default
 from meterdp.release.service import (
     HIDES,
+    LISTED,
     SEVERAL_METERS,
     Calibrated,
     ReleaseService,
@@ -61,7 +62,7 @@ EVERYBODY = "all"
 # Of a year, as the table of the plan is; a shorter period has fewer and is worth a little more.
 VECTOR_ENTRIES, _YEAR = 58, 365
 DOES_NOT_HIDE = (
-    "who is on the public list of meters, and what it says of them",
+    LISTED,
     "what is true of the population: how much households use, when, and how much they differ",
     SEVERAL_METERS,
 )

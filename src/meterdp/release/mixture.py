@@ -33,6 +33,7 @@ from meterdp.publish.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.plan import Expected, Plan, mostly_default
 from meterdp.release.service import (
     HIDES,
+    LISTED,
     SEVERAL_METERS,
     Calibrated,
     ReleaseService,
@@ -64,7 +65,7 @@ LEAST_TRIED_KWH = 0.25
 # A component with a smaller share is only counted on the page.
 SHOWN_SHARE = 0.01
 DOES_NOT_HIDE = (
-    "who is on the public list of meters",
+    LISTED,
     "what is true of the population: typical profiles, how common they are and how much they vary",
     SEVERAL_METERS,
 )

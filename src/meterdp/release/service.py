@@ -47,6 +47,10 @@ HIDES = (
     "what any one listed meter read in the period, and when it read nothing, to the extent that epsilon and delta "
     "state",
 )
+LISTED = (
+    "how many meters are listed, in all and in each group named here (which meters these are is not in this folder: "
+    "the list need not be published, but the guarantee does not protect it)"
+)
 SEVERAL_METERS = (
     "what several meters of one household reveal together: the guarantee is for one meter, and weaker for several"
 )

@@ -68,6 +68,20 @@ def test_fields_are_filled_from_the_manifest_and_blanks_are_left_for_the_custodi
         assert f"{one['of']} {100 * one['error']:.0f} %" in words
 
 
+def test_whether_the_files_are_anonymous_is_asked_by_the_tests_of_the_guidance_and_left_open(files):
+    words = words_of(files[CUSTODIAN]).split("Draft of a data-protection impact assessment")[1]
+    _, _, asked = words.partition("Whether the files are personal data, too Recital 26 of the GDPR")
+    asked, _, _ = asked.partition("Unit of protection")
+    assert "Opinion 05/2014" in asked and "singling out, linkability and inference" in asked
+    assert asked.strip().endswith("Conclusion of the officer: to be filled in")
+    hides = manifest_of(files)["privacy"]["adjacency"] == "replace_one"
+    assert ("membership for linkability" in asked, "About singling out and inference it says nothing" in asked) == (
+        hides,
+        not hides,
+    )
+    assert not re.search("(is|are) (not personal|anonymous)", asked)
+
+
 @pytest.mark.parametrize("prior_mixture", ["auto", None])
 def test_readers_and_signers_learn_of_a_prior_mixture_that_the_fit_started_from(tmp_path, prior_mixture):
     x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))

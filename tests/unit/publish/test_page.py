@@ -14,7 +14,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.pages.numbers import bound, percent
 from meterdp.publish.folder import described
-from meterdp.publish.kinds import DESCRIPTIONS, PAGE, README
+from meterdp.publish.kinds import CUSTODIAN, DESCRIPTIONS, PAGE, README
 from meterdp.publish.loading import code_of
 from meterdp.publish.page import LOOKS
 from meterdp.publish.received import verify
@@ -63,6 +63,16 @@ def test_it_says_what_the_readme_says(files):
             assert " ".join(line.removeprefix("- ").split()) in words, line
     for title in re.findall(r"^#+ (.*)$", readme, re.M):
         assert title in words or title in ("How far off it is", "How to use it")
+
+
+def test_what_can_be_learnt_is_how_many_are_listed_and_not_who(files):
+    """A data-protection officer once read that the list could be learnt from the folder, which does not hold it."""
+    assert "who is on the public list" not in files[README].decode().lower()
+    for words in (words_of(files[PAGE]).split("What can be learnt from it")[1], words_of(files[CUSTODIAN])):
+        assert (
+            "ow many meters are listed, in all and in each group named here (which meters these are is not" in words
+        )
+    assert json.loads(files["manifest.json"])["listed_meters"] == N
 
 
 def test_guarantee_worth_and_a_way_to_load_it_are_on_it(files):
@@ -197,6 +207,72 @@ def test_a_week_of_feeders_is_drawn_by_interval_and_a_year_by_day():
     assert [label for _, label in quarter.ticks][:2] == ["1 Jan", "15 Jan"] and len(quarter.ticks) < 8
     (_, (long,)), _ = feeder_cards("2023-01-01", "2025-12-31", 60)
     assert len(long.ticks) == 12
+
+
+def household_cards(last, strata, weekend=("saturday", "sunday"), minutes=30, zone="Asia/Muscat", days_off=()):
+    """Cards of made-up homes from 10 January 2025 on, one for each of ``strata``.
+
+    Home n uses 2 n kW on Fridays and 10 n kW on other days.
+    """
+    local = pd.date_range("2025-01-10", pd.Timestamp(last) + pd.Timedelta(days=1), freq=f"{minutes}min", tz=zone)[:-1]
+    kw = np.where(local.day_of_week == 4, 2, 10)
+    homes = np.arange(1, len(strata) + 1)
+    readings = pd.DataFrame(
+        {
+            "household": np.repeat(homes, len(local)),
+            "interval_start_utc": np.tile(local.tz_convert("UTC"), len(homes)),
+            "energy_kwh": np.outer(homes, kw * minutes / 60).ravel(),
+        }
+    )
+    # There are more vectors than readings.
+    vectors = pd.DataFrame({"household": [*homes, len(homes) + 1], "stratum": [*strata, "undrawn"]})
+    files = {"household_readings.parquet": readings, "household_vectors.parquet": vectors}
+    export = {"interval_minutes": minutes, "time_zone": zone, "weekend": list(weekend)}
+    public = {"days": len(np.unique(local.date)), "strata": dict.fromkeys(vectors["stratum"], 300)}
+    if set(strata) == {"all"}:
+        public["strata"] = {"all": 300}
+    manifest = {"public_parameters": {"export": export, "public": public, "days_off": list(days_off)}}
+    (_, means), (_, weeks) = LOOKS["households"]({name: one.to_parquet() for name, one in files.items()}, manifest)
+    return means, weeks
+
+
+def test_the_mean_home_is_drawn_by_hour_kind_of_day_and_month():
+    (day, kinds), weeks = household_cards("2025-03-30", ["all", "all"], ("friday", "saturday"))
+    assert len(weeks) == 2 and weeks[0].name == "Synthetic household 1"
+    assert not day.key and not day.others and day.area != ""
+    # Of 80 days 12 are Fridays; the mean of both homes is 3 kW on these and 15 kW on others.
+    mean = (12 * 3 + 68 * 15) / 80
+    assert f"{24 * mean:.0f} kWh a day, which may be a tenth off the model's" in day.words
+    assert [text.partition(": ")[2] for *_, text in day.values] == 24 * [f"{mean:.0f} kW"]
+    assert kinds.key == ["working days", "Fridays and Saturdays"] and kinds.words == "kW of a home"
+    assert {text.partition(": ")[2] for *_, text in kinds.values} == {
+        "working days 15 kW; Fridays and Saturdays 9.0 kW"
+    }
+    # Days off that are named count as the weekend does; of two whole months there is no picture.
+    (_, kinds), _ = household_cards("2025-03-31", ["all"], days_off=["2025-01-10", "2025-01-17"])
+    working, off = (10 * 2 + 45 * 10) / 55, (2 * 2 + 24 * 10) / 26
+    said = f"working days {working:.1f} kW; Saturdays and Sundays, public holidays {off:.1f} kW"
+    assert {text.partition(": ")[2] for *_, text in kinds.values} == {said}
+
+
+def test_whole_months_of_three_or_more_are_drawn_with_their_clock_changes():
+    (_, _, months), _ = household_cards("2025-04-30", ["all"], zone="Europe/Zurich")
+    assert [label for _, label in months.ticks] == ["Feb", "Mar", "Apr"]
+    # March has four Fridays, and with the clock change an hour less on a Sunday.
+    assert months.values[1][2] == f"March 2025: {(4 * 24 * 2 + 27 * 24 * 10 - 10) / 31:.0f} kWh"
+    assert "too short for a model with seasons" in months.words
+    (_, _, years), _ = household_cards("2027-03-31", ["all"], minutes=60)
+    assert len(years.values) == 26 and len(years.ticks) <= 12 and "seasons" not in years.words
+
+
+def test_strata_are_lines_of_one_picture_the_six_with_the_most_homes():
+    (day, kinds), _ = household_cards("2025-03-15", ["h", "g, <b>", "f", "e", "d", "c", "b", "b"])
+    assert day.key[0].startswith("b: 2 homes, ") and day.key[1].startswith("c: 1 home, ") and len(day.key) == 6
+    assert len(day.others) == 5 and day.area == "" and "6 of 8 strata are shown" in day.words
+    assert kinds.words == "kW of a home, of all strata together" and len(kinds.others) == 1
+    # All are on the scale of the largest.
+    lowest = [min(float(point.split(",")[1]) for point in line.split()) for line in (day.line, *day.others)]
+    assert min(lowest) == lowest[0] == 0.0 and lowest[1] == pytest.approx(84 * (1 - 6 / 7.5), abs=0.1)
 
 
 def test_a_mixture_of_homes_that_were_hardly_read_says_so_first(tmp_path, capsys, monkeypatch):

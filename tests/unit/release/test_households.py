@@ -22,6 +22,7 @@ from meterdp.households.marginal import USUAL_KWH_PER_HOUR
 from meterdp.households.mechanism import COMMON_SHARE, MEASURED, HouseholdRecords, directions_of
 from meterdp.households.released import FILE, ReleasedHouseholds
 from meterdp.households.vector import VectorSettings
+from meterdp.pages.numbers import significant
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
@@ -123,12 +124,44 @@ def test_the_page_draws_the_released_readings_and_its_lines_load_them(town, tmp_
     monkeypatch.chdir(tmp_path)
     page, found = files["index.html"].decode(), {}
     exec(unescape(re.search(r"<pre><code>(.*?)</code></pre>", page, re.S)[1]), found)
-    week = found["kwh"].tz_convert("Europe/Zurich").loc["2025-01-06":"2025-01-12", 1:6].sum()
+    week = found["kwh"].tz_convert("Europe/Zurich").loc["2025-01-06":"2025-01-12", 1:3].sum()
     assert "in the week from Monday 6 January 2025, local time" in page
     shown = re.findall(r"<h3>Synthetic household (\d)</h3>\s*<p>([\d,.]+) kWh in the week</p>", page)
-    assert [int(number) for number, _ in shown] == [1, 2, 3, 4, 5, 6]
+    assert [int(number) for number, _ in shown] == [1, 2, 3]
     assert [float(kwh.replace(",", "")) for _, kwh in shown] == pytest.approx(week.tolist(), rel=0.05)
     assert found["stratum"].isin(["flat", "house"]).all() and found["stratum"].index.tolist() == [*range(1, 41)]
+
+
+def test_the_page_says_who_uses_how_much_and_when(town):
+    """Oracle: means of the released readings by pandas, on local hours, kinds of day and months."""
+    files = released(town(household_strata=["dwelling"]))
+    readings = pd.read_parquet(io.BytesIO(files["household_readings.parquet"]))
+    vectors = pd.read_parquet(io.BytesIO(files["household_vectors.parquet"]))
+    dwelling = vectors.set_index("household")["stratum"].loc[1:40]
+    kwh = readings.pivot_table("energy_kwh", "interval_start_utc", "household")
+    kwh = kwh.tz_convert("Europe/Zurich").T.groupby(dwelling).mean().T
+    homes, local = dwelling.value_counts(), kwh.index
+    page = unescape(files["index.html"].decode())
+
+    assert "The mean of the 40 synthetic households whose readings are in the folder, local time" in page
+    for name in ("flat", "house"):
+        assert f"{name}: {homes[name]} homes, {significant(kwh[name].mean() * 24, 2)} kWh a day<" in page
+    hour = kwh.groupby(local.hour).mean().loc[19]
+    said = "; ".join(f"{name} {significant(hour[name], 2)} kW" for name in homes.index)
+    assert f"19:00 to 20:00: {said}" in page
+    months = kwh.groupby(local.month).sum().div([31, 28, 31], axis=0)
+    for number, month in enumerate(("January", "February", "March"), 1):
+        said = "; ".join(f"{name} {significant(months[name][number], 2)} kWh" for name in homes.index)
+        assert f"{month} 2025: {said}" in page
+    assert "the period is too short for a model with seasons" in page
+
+    # New Year is a day off on a Wednesday.
+    off = local.day_of_week.isin([5, 6]) | local.normalize().isin(
+        pd.to_datetime(json.loads(files["manifest.json"])["public_parameters"]["days_off"]).tz_localize(local.tz)
+    )
+    of_all = kwh @ (homes[kwh.columns] / 40)
+    kinds = [significant(of_all[chosen].groupby(local[chosen].hour).mean()[12], 2) for chosen in (~off, off)]
+    assert f"12:00 to 13:00: working days {kinds[0]} kW; Saturdays and Sundays, public holidays {kinds[1]} kW" in page
 
 
 def test_a_release_of_homes_that_were_hardly_read_says_so_first(town, monkeypatch):
