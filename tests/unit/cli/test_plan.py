@@ -67,7 +67,8 @@ def test_which_strata_a_list_makes_is_said_of_a_configuration(capsys, tmp_path):
         "release": {"what": ["households"], "household_strata": ["kategori"]},
     }
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))
-    out = said(capsys, "--config", tmp_path / "own.yaml")
+    out = said(capsys, "--config", tmp_path / "own.yaml", "--figure", tmp_path / "plan.svg")
+    assert "the smallest of 2 strata" in " ".join(re.findall("<!-- (.*?) -->", (tmp_path / "plan.svg").read_text()))
     assert "households: 430 listed meters in the smallest of 2 strata, epsilon 1\n" in out
     assert (
         "  release.household_strata makes 2 strata (groups of homes): 'Parcelhus, fjernvarme' of 430 meters; 'other' "
