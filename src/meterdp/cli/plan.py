@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ def _plan(arguments: argparse.Namespace) -> int:
             _refuse_without_feeders(config, *size)
             why, hint = _no_plan(size[0])
             raise InputError(why, field="meters", hint=hint)
-        print("\n".join([""] * (number > 0) + [*lines(planned), *_of_a_year(planned, config["release"]["delta"])]))
+        print("\n".join([""] * (number > 0) + [*lines(planned), *_costs(planned, config["release"]["delta"])]))
         if arguments.figure is not None and number == 0:
             from meterdp.report.plan import draw_plans
 
@@ -70,20 +70,24 @@ def _plan(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _of_a_year(planned: Sequence[Plan], delta: float) -> list[str]:
-    """Say what releasing all of it every month for a year costs."""
-    from meterdp.privacy.charge import epsilon_text
+def _costs(planned: Sequence[Plan], delta: float) -> Iterator[str]:
+    """Say what releasing all of it costs, once and every month for a year."""
+    from meterdp.privacy.charge import LESS_THAN_THE_SUM, epsilon_text
     from meterdp.privacy.gaussian import epsilon_for, mu_for
 
+    def cost(plans: Sequence[Plan], times: int) -> tuple[str, str]:
+        mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in plans))
+        *others, last = (plan.what for plan in plans)
+        what = f"{', '.join(others)} and {last}" if others else last
+        return what, epsilon_text(epsilon_for(math.sqrt(times) * mu, delta))
+
+    if len(planned) > 1:
+        what, epsilon = cost(planned, 1)
+        yield f"Releasing {what} about the same meters costs together epsilon {epsilon} ({LESS_THAN_THE_SUM})."
     # A release of households is of a longer period.
-    monthly = [plan for plan in planned if plan.what != "households"]
-    if not monthly:
-        return []
-    mu = math.hypot(*(mu_for(plan.epsilon, delta) for plan in monthly))
-    epsilon = epsilon_text(epsilon_for(math.sqrt(MONTHS) * mu, delta))
-    *others, last = (plan.what for plan in monthly)
-    what = f"{', '.join(others)} and {last}" if others else last
-    return [f"Releasing {what} about the same meters every month for a year costs epsilon {epsilon} in total."]
+    if monthly := [plan for plan in planned if plan.what != "households"]:
+        what, epsilon = cost(monthly, MONTHS)
+        yield f"Releasing {what} about the same meters every month for a year costs epsilon {epsilon} in total."
 
 
 def _no_plan(meters: int) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -113,7 +112,7 @@ def before_release(
         service = ReleaseService(config, list_of_meters(config, simulated), simulated)
         found, refused = asked(service)
         if refused:
-            return refused, [*planned, *_strata(refused, service)], {}
+            return refused, planned, {}
         folders = [(together, [service.request(mechanism) for mechanism in together]) for together in found]
         requests = [request for _, own in folders for request in own]
         with _ledger(service) as ledger:  # which refuses what its limits do not allow, or it has lost
@@ -129,19 +128,6 @@ def before_release(
     of_folders = zip(config["release"]["what"], folders, strict=True)
     files = {what: published(stored[own[-1].key]) for what, (_, own) in of_folders}
     return refused, [*planned, *([] if refused else _charges(folders, new, service))], files
-
-
-def _strata(refused: Sequence[InputError], service) -> list[str]:
-    """Say which strata there are, and what is joined, where households are refused for the smallest."""
-    from meterdp.release.households import ReleasedPopulation, mechanisms
-
-    if not any(error.field == ReleasedPopulation.setting for error in refused):
-        return []
-    config = {**service.config, "release": {**service.config["release"], "allow": ["poor"]}}
-    with suppress(InputError):
-        made = mechanisms(service.listed, replace(service, config=config))
-        return [one.remark for one in made if one.remark]
-    return []
 
 
 def refused_words(
@@ -255,7 +241,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
     ``folders`` are mechanisms and their requests; ``new`` what becomes of those that are not stored.
     """
     from meterdp.ingest.meter_list import METER_COLUMN
-    from meterdp.privacy.charge import NOTHING, epsilon_of, epsilon_text
+    from meterdp.privacy.charge import LESS_THAN_THE_SUM, NOTHING, epsilon_of, epsilon_text
     from meterdp.privacy.ledger import DUE, LOST
 
     delta, asked = service.limit.delta, [request for _, requests in folders for request in requests]
@@ -289,7 +275,7 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         begins = [*_begins(Path(service.config["release"]["ledger"]))]
         said += begins
         charge = sum((request.charge for request in due), NOTHING)
-        less = " (with Gaussian noise, several epsilons add up to less than their sum)" if len(due) > 1 else ""
+        less = f" ({LESS_THAN_THE_SUM})" if len(due) > 1 else ""
         with _ledger(service) as ledger:
             spent, left = ledger.after(asked, service.limit)
             known = "" if begins or not due else _known(*ledger.new_meters(asked[0].meters), asked[0].meters)

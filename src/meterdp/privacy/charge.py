@@ -12,6 +12,7 @@ from scipy.special import expit, ndtri
 from meterdp.privacy import gaussian
 
 _MOST_EPSILON = 100.0
+LESS_THAN_THE_SUM = "with Gaussian noise, several epsilons add up to less than their sum"
 
 
 @dataclass(frozen=True)

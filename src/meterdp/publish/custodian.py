@@ -125,7 +125,7 @@ def _facts(of: Signing) -> list[tuple]:
         ("What", manifest["what"]),
         *_started_from(manifest),
         ("Households", f"{manifest['population']}{listed}"),
-        *([("Strata", manifest["strata"])] if "strata" in manifest else []),
+        *([("Groups of homes (strata)", manifest["strata"])] if "strata" in manifest else []),
         ("Readings", _readings(manifest)),
         ("Files with data", ", ".join(sorted(manifest["sha256"]))),
         ("For whom", RECIPIENTS),

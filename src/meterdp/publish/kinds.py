@@ -43,8 +43,8 @@ def holds_if(usable_share: float, assumed: str = "") -> str:
     usable = f"at least {round(100 * usable_share)} % of the listed meters have usable readings"
     return (
         f"{usable}{assumed and f' and {assumed}'}; where some customers use many times the mean or at other hours "
-        "than most (businesses, pumps, night heating), errors may be several times as large, and means too low or "
-        "too high"
+        "than most (businesses, irrigation pumps, night heating), errors may be several times as large, and means "
+        "too low or too high"
     )
 
 

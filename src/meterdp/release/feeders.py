@@ -411,8 +411,9 @@ def _cut_off(made_by: ReleasedFeeders) -> str:
         f"A meter that used more than {largest:g} kWh a day counts as that much, and an hour of more than "
         f"{high:g} kWh as {high:g} kWh; if its hours differ much from those of most homes, only part of the "
         "difference counts. The standard errors include only a guess of what is cut off and may be several times too "
-        "small where businesses or pumps are among homes: large users make totals too low, and shops make nights too "
-        "high and middays too low, even for all feeders together; heaters, cars and pumps at night do the reverse. "
+        "small where businesses or irrigation pumps are among homes: large users make totals too low, and shops make "
+        "nights too high and middays too low, even for all feeders together; heaters, cars and pumps at night do the "
+        "reverse. "
         "Nor do they include what happens on one feeder alone, such as an outage, which hardly shows"
     )
 

@@ -161,7 +161,7 @@ def plan_of(public: PublicSettings) -> Plan:
         "hours_of_mixture": "mean energy of an hour, mixture",
         "hours": "mean energy of an hour, profiles",
         "energy": f"energy in {hours} hours, mean of profiles",
-        "quantiles": f"energy in {hours} hours, quantiles {low} to {high} %",
+        "quantiles": f"energy in {hours} hours that {low} to {high} % of homes stay below",
     }
     return Plan(
         what="mixture",

@@ -58,6 +58,7 @@ class Plan:
     assumed: str = ""  # what it takes beside usable readings, as a clause
     useless: tuple[str, ...] = ()  # why it is not useful, whatever its errors, and what to do
     warnings: tuple[str, ...] = ()  # of what no number says
+    strata: str = ""  # which the list makes, as a sentence
 
     @property
     def too_little(self) -> bool:
@@ -281,7 +282,7 @@ def lines(plans: Sequence[Plan]) -> list[str]:
     out = [line(HEADINGS)]
     for plan, rows in cells.items():
         out += [f"{plan.what}: {plan.size:,} {plan.sized}, epsilon {plan.epsilon:g}", *map(line, rows)]
-        out += [f"  {words}" for words in plan.verdicts]
+        out += [f"  {words}" for words in (plan.strata, *plan.verdicts) if words]
     ways = {
         found: ", ".join(plan.what for plan in plans if plan.found == found) for found in (p.found for p in plans)
     }

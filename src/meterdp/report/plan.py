@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 EPSILONS = {0.5: VERMILION, 1: ORANGE, 2: GREEN, 4: BLUE}
-# Meters of a list, and on a feeder.
+# Meters of a list, or of the smallest of its strata, and on a feeder.
 RANGES = {"listed meters": (50, 50_000), "meters per feeder": (10, 1000)}
 # A line of a title that does not reach into the next panel.
 TITLE_CHARACTERS = 22
@@ -33,7 +33,7 @@ def draw_plans(plans: Sequence[Plan], output) -> None:
 
 
 def _draw(axes: Axes, plan: Plan) -> None:
-    low, high = RANGES[plan.sized]
+    low, high = next(sizes for counted, sizes in RANGES.items() if plan.sized.startswith(counted))
     sizes = [size for size in SIZES[::10] if low <= size <= high]
     worst = max(range(len(plan.expected)), key=lambda i: plan.expected[i].error / plan.expected[i].guess)
     for epsilon, colour in EPSILONS.items():
@@ -47,7 +47,7 @@ def _draw(axes: Axes, plan: Plan) -> None:
     axes.set_yscale("log")
     plain_log_ticks(axes.xaxis, [tick for tick in _TICKS if low <= tick <= high])
     plain_log_ticks(axes.yaxis, (1, 3, 10, 30, 100, 300))
-    axes.set_xlabel(plan.sized)
+    axes.set_xlabel(textwrap.fill(plan.sized, TITLE_CHARACTERS))
     of = textwrap.fill(plan.expected[worst].of, TITLE_CHARACTERS)
     axes.set_title(f"{plan.what}:\n{of}", fontsize=9.5)
     if axes.get_subplotspec().is_first_col():

@@ -46,6 +46,36 @@ def test_what_a_year_of_months_comes_to_is_said(capsys):
     assert delta(float(both), np.sqrt(24) * mu) <= 1e-5 < delta(float(both) - 0.01, np.sqrt(24) * mu)
 
 
+def test_what_several_releases_cost_together_is_said_as_before_a_release(capsys, tmp_path):
+    release = {"what": ["mixture", "feeders"], "epsilon": 0.7, "feeder_epsilon": 1.1, "allow": ["poor"]}
+    release |= {"ledger": str(tmp_path / "ledger.sqlite")}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"simulate": {"households": 600}, "release": release}))
+    words = r"together epsilon ([\d.]+) \(with Gaussian noise, several epsilons add up to less than their sum\)"
+    (planned,) = re.findall(words, said(capsys, "--config", tmp_path / "own.yaml"))
+    assert main(["release", "check", "--config", str(tmp_path / "own.yaml")]) == 0
+    assert re.findall(words, capsys.readouterr().out) == [planned]
+    assert "together" not in said(capsys, "--config", tmp_path / "own.yaml", "--what", "mixture")
+
+
+def test_which_strata_a_list_makes_is_said_of_a_configuration(capsys, tmp_path):
+    kinds = {"Parcelhus, fjernvarme": 430, "heat pump": 190, "flat": 170, "summer house": 110}
+    rows = [kind for kind, meters in kinds.items() for _ in range(meters)]
+    listed = "".join(f'm{n},"{kind}"\n' for n, kind in enumerate(rows))
+    (tmp_path / "list.csv").write_text(f"meter_id,kategori\n{listed}")
+    config = {
+        "export": {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "time_zone": "Europe/Copenhagen"},
+        "release": {"what": ["households"], "household_strata": ["kategori"]},
+    }
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))
+    out = said(capsys, "--config", tmp_path / "own.yaml", "--figure", tmp_path / "plan.svg")
+    assert "the smallest of 2 strata" in " ".join(re.findall("<!-- (.*?) -->", (tmp_path / "plan.svg").read_text()))
+    assert "households: 430 listed meters in the smallest of 2 strata, epsilon 1\n" in out
+    assert (
+        "  release.household_strata makes 2 strata (groups of homes): 'Parcelhus, fjernvarme' of 430 meters; 'other' "
+        "of 470 meters; 'other' joins heat pump (190), flat (170) and summer house (110): a group needs 300 meters\n"
+    ) in out
+
+
 def test_a_list_brings_its_feeders_unless_others_are_named(capsys, tmp_path):
     rows = "".join(f"m{i},c{i % 4}\n" for i in range(200))
     (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{rows}")

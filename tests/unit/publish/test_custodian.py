@@ -226,10 +226,10 @@ def test_strata_and_what_totals_cut_off_are_on_the_page_of_who_signs():
         return words_of(custodian_page({README: b"# Totals: Town"}, manifest | more, ABOUT, DAY))
 
     said = "by heating: gas (576), other (384). 'other' joins heat pump (339) and stove (45)"
-    assert f"Strata {said}" in page(strata=said)
+    assert f"Groups of homes (strata) {said}" in page(strata=said)
     cut_off = "the total of a feeder with large users is too low"
     assert f"{cut_off}." in page(feeder_totals={"cut_off": cut_off})
-    assert "Strata" not in page()
+    assert "strata" not in page()
     assert "spent in other budget periods the numbers here are for this period alone" in page()
     assert "chosen without using what the readings, or a study of them, show" in page()
 

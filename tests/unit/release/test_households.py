@@ -32,6 +32,7 @@ from meterdp.publish.kinds import DESCRIPTIONS, KINDS
 from meterdp.publish.received import before_use
 from meterdp.publish.tables import RELEASED_HOUSEHOLDS
 from meterdp.release import households
+from meterdp.release.plan import lines
 from meterdp.release.worth import tried_households
 from tests.unit.release.charged import service, spent
 
@@ -307,12 +308,44 @@ def test_a_release_is_charged_once_and_strata_cost_no_more(town):
     assert [event["kind"] for event in events.events()].count(CHARGED) == 1
     files = released(town(household_strata=["dwelling"]))
     said = files["README.md"].decode()
-    assert f"one for each stratum (with its number of meters) by dwelling: flat ({N // 2}), house ({N // 2})" in said
+    named = f"by dwelling: flat ({N // 2}), house ({N // 2})"
+    assert f"one for each stratum (group of homes, with its number of meters) {named}" in said
+    assert ", of one group with `--stratum`" in said and "--stratum" not in first["README.md"].decode()
+    assert "quantile" not in re.sub("`[^`]*`", "", said) and "blended into the rest" not in said
     assert json.loads(files["manifest.json"])["strata"] == f"by dwelling: flat ({N // 2}), house ({N // 2})"
     assert "strata" not in json.loads(first["manifest.json"])
-    assert "strata larger than the smallest" not in said
-    assert "strata larger than the smallest (300 meters)" in households.plan_of(1, 1e-5, (300, 900)).sentence
+    assert "larger than the smallest" not in said
     assert spent(events, BUDGET).mu == pytest.approx(np.sqrt(2) * one, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "mixed", "larger"),
+    [
+        ({"house": 430, "pump": 190, "flat": 170, "hut": 110}, "'other'", False),  # once larger groups were promised
+        ({"house": 430, "pump": 310, "flat": 90}, "'other'", False),
+        ({"house": 430, "": 470}, "'all'", False),
+        ({"house": 430, "flat": 470}, None, True),
+        ({"house": 430, "flat": 430}, None, False),
+        ({"house": 430, "other": 470}, None, True),
+    ],
+)
+def test_a_group_of_several_kinds_of_homes_is_not_said_to_be_better_for_being_larger(town, kinds, mixed, larger):
+    """Nor that what is rare is kept, before the charge or in the folder."""
+    said = [kind for kind, meters in kinds.items() for _ in range(meters)]
+    meters = "meter_id,kind\n" + "".join(f"m{n:03d},{kind}\n" for n, kind in enumerate(said))
+    given = town(meters=meters, household_strata=["kind"])
+    (mechanism,) = households.mechanisms(given.listed, given)
+    planned = households.plan(given.config, len(said), 1, given.listed)
+    for words in (". ".join(mechanism.plan.points()), ". ".join(lines([planned]))):
+        assert ("those with heat pumps or those that stand empty for months, are blended" in words) == bool(mixed)
+        assert (f"a group of several kinds of homes ({mixed}) may be further off" in words) == bool(mixed)
+        assert ("groups larger than the smallest (430 meters) are off by less" in words) == larger
+    assert f"  {mechanism.strata.sentence}" in lines([planned])
+
+
+def test_without_strata_homes_that_differ_are_said_to_be_blended(town):
+    said = ". ".join(households.plan(town().config, N, 1).points())
+    assert "are blended into the rest" in said and "several kinds" not in said and "strata" not in said
 
 
 @pytest.mark.parametrize(
@@ -331,7 +364,8 @@ def test_of_less_than_nine_months_no_seasons_are_promised(town, last_day, season
     said = " ".join(households.plan(config, 1000, 0).warnings)
     signal = 1000 * gaussian.mu_for(1, 1e-5) * math.sqrt(1 - COMMON_SHARE) / households.VECTOR_ENTRIES
     error, bound, flat = (f"{100 * share:.0f} %" for share in tried_households(signal)["seasons"])
-    numbers = f"is off by {error} on average, more than {bound} in one release of 20 (a year without seasons: {flat})"
+    alike = "a guess that all months are alike"
+    numbers = f"is off by {error} on average, more than {bound} in one release of 20 ({alike}: {flat})"
     assert (numbers in said, "too short to tell seasons" in said) == (seasons, not seasons)
     period = released(town())["README.md"].decode()  # of eight weeks
     assert "too short to tell seasons" in period and "one day or week of a household" in period
@@ -346,10 +380,10 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
     ):
         given = town(meters=meters, household_strata=columns)
         (mechanism,) = households.mechanisms(given.listed, given)
-        assert mechanism.strata == named and mechanism.mechanism.public.sizes == (N // len(named),) * len(named)
-        assert all(f"'{name}' of {N // len(named)} meters" in mechanism.remark for name in named)
-        assert f"makes {len(named)} strata" in mechanism.remark
-    assert households.mechanisms(town().listed, town())[0].remark is None
+        assert mechanism.strata.names == named and mechanism.mechanism.public.sizes == (N // len(named),) * len(named)
+        assert all(f"'{name}' of {N // len(named)} meters" in mechanism.plan.strata for name in named)
+        assert f"makes {len(named)} strata" in mechanism.plan.strata
+    assert households.mechanisms(town().listed, town())[0].plan.strata == ""
 
 
 @pytest.mark.parametrize(
@@ -357,18 +391,18 @@ def test_circuits_and_feeders_of_the_list_are_strata_as_any_other_column_is(town
     [
         (
             {"pump": 320, "stove": 45},
-            "'other' joins pump (320) and stove (45): a stratum needs 300 meters, and the smaller groups have only "
+            "'other' joins pump (320) and stove (45): a group needs 300 meters, and the smaller groups have only "
             "45 together",
             "to keep pump separate, leave these 45 meters out of the list, or name another column",
         ),
         (
             {"stove": 210, "pump": 160},
-            "'other' joins stove (210) and pump (160): a stratum needs 300 meters",
+            "'other' joins stove (210) and pump (160): a group needs 300 meters",
             None,
         ),
         (
             {f"h{n}": 60 - n for n in range(8)},
-            "'other' joins h0 (60), h1 (59), h2 (58), h3 (57), h4 (56) and 3 more: a stratum needs 300 meters",
+            "'other' joins h0 (60), h1 (59), h2 (58), h3 (57), h4 (56) and 3 more: a group needs 300 meters",
             None,
         ),
         ({"other": 310}, None, None),
@@ -382,10 +416,10 @@ def test_what_is_joined_as_other_is_named_with_how_to_keep_a_large_group_apart(t
         town(meters=meters).listed, town(meters=meters, household_strata=["heating"])
     )
     others = len(said) - 330
-    expected = f"makes 2 strata: 'heat' of 330 meters; 'other' of {others} meters"
-    assert mechanism.remark.endswith("; ".join(filter(None, [expected, joined, apart])))
+    expected = f"makes 2 strata (groups of homes): 'heat' of 330 meters; 'other' of {others} meters"
+    assert mechanism.plan.strata.endswith("; ".join(filter(None, [expected, joined, apart])))
     words = f"by heating: heat (330), other ({others})" + (f". {joined}" if joined else "")
-    assert mechanism.strata_words == words
+    assert mechanism.strata.words == words
 
 
 def test_strata_that_cannot_be_made_are_refused(town):
