@@ -141,7 +141,7 @@ def test_the_page_says_who_uses_how_much_and_when(town):
     dwelling = vectors.set_index("household")["stratum"].loc[1:40]
     kwh = readings.pivot_table("energy_kwh", "interval_start_utc", "household")
     kwh = kwh.tz_convert("Europe/Zurich").T.groupby(dwelling).mean().T
-    homes, local = dwelling.value_counts(), kwh.index
+    homes, local = dwelling.value_counts().sort_index().sort_values(ascending=False, kind="stable"), kwh.index
     page = unescape(files["index.html"].decode())
 
     assert "The mean of the 40 synthetic households whose readings are in the folder, local time" in page
