@@ -42,7 +42,7 @@ def card_of_mean_days(name: str, words: str, mean_kw: Mapping[str, np.ndarray]) 
 def card_of_months(name: str, words: str, kwh: Mapping[str, np.ndarray], months: np.ndarray) -> Card:
     """Return the card of energies (M,) kWh of ``months`` (M,) datetime64[M], a line for each by name."""
     days = months.astype("datetime64[D]").tolist()
-    ticks = [(at + 0.5, f"{day:%b}") for at, day in enumerate(days)][:: math.ceil(len(days) / 12)]
+    ticks = [(at + 0.5, f"{day:%b}") for at, day in enumerate(days)][:: math.ceil(len(days) / 6)]
     return _card(name, words, kwh, [f"{day:%B %Y}" for day in days], ticks)
 
 
