@@ -89,6 +89,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             print("No export is named, so one will be simulated: a study can run.")
         return int(bool(problems))
     from meterdp.ingest.inference.look import Look, looked_at
+    from meterdp.ingest.inference.remarks import other_weekend
 
     export, look, odd, listed = config["export"], None, [], False
     proposed = any(_is_of_layout(problem, given["export"]) for problem in problems)
@@ -107,6 +108,8 @@ def _compare(arguments: argparse.Namespace) -> int:
         else:
             of_export = any(str(error.file) != export["meters"] for error in look.findings)
             problems, proposed, odd = [*problems, *look.findings], of_export, look.odd
+        if "weekend" not in given["export"]:
+            odd = [*odd, *other_weekend(export)]
     if problems:
         _print_refusals(problems)
     elif arguments.unless_read is None:

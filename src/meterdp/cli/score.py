@@ -7,6 +7,7 @@ from pathlib import Path
 
 from meterdp.cli import Command
 from meterdp.core.weekend import DAYS, SATURDAY_SUNDAY, Weekend
+from meterdp.errors import InputError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +33,15 @@ def _score(arguments: argparse.Namespace) -> int:
     asked, zone, said = arguments, arguments.time_zone, ""
     of_release, weekend, source = zone_of([asked.real, asked.synthetic]) or ("UTC", SATURDAY_SUNDAY, None)
     if asked.weekend is not None:
+        if len({*asked.weekend}) < 2:
+            raise InputError("names one day twice", field="--weekend", hint="name two days")
         weekend = Weekend.of({"weekend": asked.weekend})
     if zone is None:
         zone, why = of_release, f"of the release of {source}"
         why = why if source else "as neither file names a time zone (--time-zone)"
         said = f"Days and hours of the day are those of {zone}, {why}.\n"
+    if weekend != SATURDAY_SUNDAY:
+        said += f"The weekend is {weekend.words}.\n"
     rows = score_files(asked.real, asked.synthetic, zone, asked.holidays, asked.others, weekend)
     print(said, end="")
     print("\n".join(lines(rows)))

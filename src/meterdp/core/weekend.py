@@ -15,11 +15,18 @@ class Weekend:
 
     days: tuple[int, int] = (5, 6)
 
+    def __post_init__(self):
+        if len({*self.days}) != 2 or len(self.days) != 2:
+            raise ValueError("a weekend has two days")
+
     @classmethod
     def of(cls, export: Mapping) -> Weekend:
-        """Return that of a section ``export``; earlier versions knew Saturday and Sunday only and name none."""
+        """Return that of a section ``export``; earlier versions knew Saturday and Sunday only and name none.
+
+        Raises TypeError or ValueError if it does not name two days.
+        """
         named = export.get("weekend", SATURDAY_SUNDAY.setting)
-        return cls(tuple(sorted(DAYS.index(day.capitalize()) for day in named)))
+        return cls(tuple(sorted(DAYS.index(str(day).capitalize()) for day in named)))
 
     @property
     def setting(self) -> list[str]:

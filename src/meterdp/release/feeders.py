@@ -128,7 +128,7 @@ class ReleasedFeeders(Calibrated):
             self.mechanism.name,
             VERSION,
             public_fields(self.mechanism.public, *PUBLIC),
-            **self.service.records(profile_keys=("clip_kwh_per_hour",)),
+            **self.service.records(profile_keys=("clip_kwh_per_hour",), by_weekend=False),
             window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
         )
 

@@ -287,15 +287,17 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> HouseholdReco
 
 def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = None) -> Plan:
     """Of the strata of a list; of a number of meters alone, as one stratum."""
-    release = config["release"]
-    strata = Strata((), (EVERYBODY,) * meters) if listed is None else _strata(listed, release["household_strata"])
+    release, sizes, mixed, sentence = config["release"], (meters,), (EVERYBODY,), ""
+    if listed is not None:
+        strata = _strata(listed, release["household_strata"])
+        sizes, mixed, sentence = strata.sizes, strata.mixed, strata.sentence
     named = [config["export"][key] for key in ("first_day", "last_day")]
     days = [date.fromisoformat(day) for day in named if day is not None]
     count = (days[1] - days[0]).days + 1 if len(days) == 2 else _YEAR
     at, seasons = (release["household_epsilon"], release["delta"]), count >= LEAST_DAYS_OF_SEASONS
-    planned = plan_of(*at, strata.sizes, seasons, count, strata.mixed)
+    planned = plan_of(*at, sizes, seasons, count, mixed)
     of_a_year = "" if len(days) == 2 else " and the period is a year"
-    return replace(planned, assumed=_assumed(config) + of_a_year, strata=strata.sentence)
+    return replace(planned, assumed=_assumed(config) + of_a_year, strata=sentence)
 
 
 def _assumed(config: Mapping) -> str:

@@ -109,7 +109,10 @@ class ReleasedMixture(Calibrated):
             self.mechanism.name,
             VERSION if self.mechanism.public.sound.prior_mixture is None else PRIOR_VERSION,
             parameters_of(self.mechanism.public),
-            **self.service.records(profile_keys=[one.name for one in fields(VectorRules)]),
+            **self.service.records(
+                profile_keys=[one.name for one in fields(VectorRules)],
+                by_weekend=self.service.config["profiles"]["vector"] == "typical_day",
+            ),
             synthetic_profiles=self.service.config["release"]["synthetic_profiles"],
             **({} if self.shared is None else {"federation": self.shared.words}),
             **self.more,

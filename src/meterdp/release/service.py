@@ -167,16 +167,18 @@ class ReleaseService:
         """What every Parquet file says beside its guarantee."""
         return {"synthetic": "yes" if self.simulated else "no"}
 
-    def records(self, profile_keys: Iterable[str] | None = None) -> dict:
+    def records(self, profile_keys: Iterable[str] | None = None, by_weekend: bool = True) -> dict:
         """Return the request parameters of the records: all that shapes them, and who they are of.
 
-        Of the section profiles these are ``profile_keys``, all of them by default.
+        Of the section profiles these are ``profile_keys``, all of them by default. The weekend is among them where a
+        release tells working days apart (``by_weekend``).
         """
         quality, profiles = with_constants(self.config["quality"], self.config["profiles"])
         scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
-        export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
+        left_out = NO_PARAMETERS if by_weekend else (*NO_PARAMETERS, "weekend")
+        export = {key: value for key, value in self.config["export"].items() if key not in left_out}
         export |= _kept_rows(export.pop("keep_rows")) | {"weekend": Weekend.of(export).setting}
         # Earlier versions, which knew no such settings, took these for granted.
         granted = {"encoding": "utf-8", "shortest_interval_minutes": None, "weekend": SATURDAY_SUNDAY.setting}

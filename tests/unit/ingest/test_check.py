@@ -180,10 +180,39 @@ def test_the_weekend_of_the_homes_is_proposed_and_another_one_is_told(tmp_path, 
         ("Asia/Muscat", {}, "in the country of Asia/Muscat it is Friday and Saturday"),
         ("Asia/Muscat", {"weekend": ["friday", "saturday"]}, None),
         ("Asia/Muscat", {"weekend": ["thursday", "friday"]}, None),
+        ("Asia/Muscat", {"weekend": ["saturday", "sunday"]}, None),  # on purpose
         ("Asia/Dubai", {}, None),
     ):
         code, said = checked(tmp_path, capsys, path, export={"time_zone": zone, **own, **weekend})
         assert code == 0 and ("export.weekend" in said) == (odd is not None) and (odd or "") in said
+
+
+@pytest.mark.parametrize("weekend", [["friday"], "friday", None, ["fri", "sat"], [4, 5], ["friday", "friday"]])
+def test_a_weekend_that_is_none_is_refused_and_that_of_the_country_proposed(tmp_path, frame, capsys, weekend):
+    path, _ = written(tmp_path, frame, READ["decimal comma"])
+    code, said = checked(tmp_path, capsys, path, export={"time_zone": "Asia/Muscat", "weekend": weekend})
+    assert code == 1 and "'export.weekend" in said and "weekend:\n  - friday\n  - saturday\n" in said
+
+
+@pytest.mark.parametrize("beside", ["2019-03-01 00:00:00", "2025-02-01T00:00:00Z", "2019-03-01"])
+@pytest.mark.parametrize("zero", [False, True])
+def test_stamps_of_a_spreadsheet_are_read_beside_another_date(tmp_path, beside, zero):
+    """And the energy of a vacant home is not passed over for a number that changes."""
+    frame = plain(readings())
+    serial = pd.to_datetime(frame["interval_start"]) - pd.Timestamp("1899-12-30")
+    rows = pd.DataFrame(
+        {
+            "meter": frame["meter_id"],
+            "contract_start": beside,
+            "stamp": (serial / pd.Timedelta("1D")).map("{:.9f}".format),
+            "kwh": np.where(frame["meter_id"] == "M000", 0.0, frame["kwh"]) if zero else frame["kwh"],
+            "humidity": np.random.default_rng(1).integers(30, 90, len(frame)),
+        }
+    ).sort_values(["meter", "stamp"])
+    rows.to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    assert (found.settings["time_column"], found.settings["time_format"]) == ("stamp", "spreadsheet")
+    assert "energy_column" not in found.settings and found.findings == []
 
 
 @pytest.mark.parametrize(
@@ -1518,6 +1547,18 @@ def test_the_advice_for_a_counter_leads_to_readings_with_the_right_stamps(tmp_pa
     counter.dropna().to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
     assert found.settings["stamp"] == "end" and "probably ends" in " ".join(found.to_check)
+
+
+def test_the_energy_of_a_vacant_home_is_not_passed_over(tmp_path, monkeypatch):
+    """Where the rows that are looked at are those of one home which reads zero."""
+    frame = plain(readings(meters=3))
+    frame["kwh"] = np.where(frame["meter_id"] == "M000", 0.0, frame["kwh"])
+    frame["hour"] = frame["interval_start"].str[11:13].astype(int)
+    monkeypatch.setattr("meterdp.ingest.inference.table._LINES", 900)
+    for name in ("kwh", "value"):
+        rows = frame.rename(columns={"kwh": name}).sort_values(["meter_id", "interval_start"])
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        assert examine(tmp_path / f"{name}.csv", time_zone=ZONE).settings.get("energy_column", "kwh") == name
 
 
 @pytest.mark.parametrize("start", [5_000, 37_000, 64_000, 237_000])

@@ -20,6 +20,7 @@ from meterdp.profiles.tables import PROFILES
 from meterdp.publish.folder import is_published, replace_folder
 from meterdp.publish.kinds import MANIFEST
 from meterdp.release import feeders, forecasts, households, mixture
+from meterdp.release.asked import asked
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
@@ -330,6 +331,27 @@ def test_a_setting_that_earlier_versions_lacked_makes_another_request_unless_it_
     config = complete({"export": {"path": "e.csv", "time_zone": "Asia/Muscat"}}, schema)
     config["export"][key] = value
     assert ReleaseService(config, b"", simulated=True).records()["export"].get(key) == named
+
+
+@pytest.mark.parametrize(
+    ("what", "vector", "told"),
+    [
+        *(("feeders", "typical_day", False), ("mixture", "typical_day", True), ("mixture", "mean", False)),
+        *(("households", "mean", True), ("forecasts", "mean", True)),
+    ],
+)
+def test_the_weekend_is_part_of_requests_that_tell_working_days(tmp_path, what, vector, told):
+    path, listed = (
+        tmp_path / "meters.csv",
+        "meter_id,lv_feeder_id\n" + "".join(f"m{n},f{n % 2}\n" for n in range(1200)),
+    )
+    path.write_text(listed)
+    days = {"first_day": "2025-01-01", "last_day": "2025-03-31", "meters": str(path), "path": "e.csv"}
+    sections = {"export": {**days, "weekend": ["friday", "saturday"]}, "profiles": {"vector": vector}}
+    given = {"what": [what], "feeder_typical_daily_kwh": 10, "feeder_days": 28}
+    ((together,), _) = asked(service(tmp_path, meters=listed.encode(), sections=sections, simulated=False, **given))
+    for mechanism in together:
+        assert ("weekend" in mechanism.parameters["export"]) == told
 
 
 def test_a_page_says_which_rows_of_the_export_count():

@@ -137,7 +137,9 @@ def examine(
     if layout.zones and time_zone is None:
         to_check.append(_ONE_OF_SEVERAL.format(zone))
     given["time_zone"] = zone
-    weekend = Weekend.of(known) if "weekend" in (known or {}) else weekend_of_zone(zone)
+    weekend = weekend_of_zone(zone)
+    with suppress(TypeError, ValueError):  # the settings may not be in order
+        weekend = Weekend.of(known) if "weekend" in (known or {}) else weekend
     if weekend != SATURDAY_SUNDAY:
         given["weekend"] = weekend.setting
         to_check.append(f"the weekend is taken to be {weekend.words} (export.weekend)")

@@ -374,7 +374,7 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
 
 def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]]:
     """Return the column of stamps, put together where dates and times stand apart, and all columns of dates."""
-    parts = [c for c in table.columns if c.time_formats or c.is_time]
+    parts = [c for c in table.columns if c.is_stamp or c.is_date or c.is_time]
     parts = [c for c in parts if not c.counts_rows and not (c.is_number and re.search(METER, c.name, re.IGNORECASE))]
     _refuse_other_stamps(path, table)
     dates, times = ([c for c in parts if kind(c)] for kind in (lambda c: c.is_date, lambda c: c.is_time))
@@ -516,18 +516,18 @@ def _refuse_dates(path, table: Table) -> None:
 def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     """Return the column of readings: by its name, and not one that only rises where there is another."""
     fitting = [c for c in numbers if not re.search(OTHER_NUMBER, c.name, re.IGNORECASE)]
-    fitting = [c for c in fitting if not _stays(c, meter)] or fitting
     if not fitting:
         return numbers[0] if len(numbers) == 1 else None
     named = [c for c in fitting if _is_energy(c)]
     if not named:
+        fitting = [c for c in fitting if not _stays(c, meter)] or fitting
         return min(fitting, key=lambda c: (_counts_up(c, numbers, meter), -len(c.tokens)))
     return min(named, key=lambda c: _counts_up(c, numbers, meter))
 
 
 def _stays(column: Column, meter: Column | None) -> bool:
-    """Whether the entry of a meter hardly ever changes, as that of its serial number."""
-    if meter is None:
+    """Whether the entry of a meter hardly ever changes, as that of its serial number, unless all are zero."""
+    if meter is None or not any(re.search("[1-9]", word) for word in column.tokens):
         return False
     last: dict[str, str] = {}
     steps = changes = 0

@@ -38,7 +38,6 @@ from meterdp.ingest.inference.remarks import (
     many_contradict,
     many_zeros,
     nearly_all_zero,
-    other_weekend,
     remarks,
 )
 from meterdp.ingest.inference.stamps import evidence_against
@@ -109,7 +108,7 @@ def looked_at(
     plausible, not_plausible = implausible(trial, plausible_power_kw)
     of_meters = _Meters(path, trial, plausible, begun, meter_list, zone, last_days)
     odd += of_meters.remarks()
-    odd += [*remarks(trial, zone, begun), *other_weekend(export)]
+    odd += remarks(trial, zone, begun)
     against = [_wrong_offset(path, by_itself, settings)]
     if against[0] is None:
         odd += _other_stamps(by_itself, trial, zone)

@@ -13,7 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ from meterdp.ingest.lines import NO_UTF8, NO_UTF8_HINT, OLD_MAC, OLD_MAC_HINT
 from meterdp.ingest.members import ZIP_STARTS
 from meterdp.ingest.readers import green_button, nem12, parquet
 from meterdp.ingest.settings import ENCODINGS, ExportSettings, Notation, notations_that_fit
-from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
+from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit, serial_seconds
 from meterdp.ingest.streams import DAMAGE, files_of, open_bytes, open_text
 
 # Bytes of the start of a file that everything is guessed from; of how many more files, and so much of each, what
@@ -67,6 +67,8 @@ _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 # Share of distinct entries of a column that may be of another kind than the rest.
 _MOST_ODD = 0.1
+# The shortest interval there is.
+_STEP_SECONDS = 300
 # Numbers that no format of stamps reads.
 _PLAIN_NUMBER = re.compile(r"-?\d{0,4}(?:[.,]\d*)?", re.ASCII)
 _UNIX_NAME = r"unix|epoch|time|date|stamp|start|begin|from|zeit|\bts\b"
@@ -149,7 +151,6 @@ class Column:
     name: str  # its header, or its number where there is none
     tokens: tuple[str, ...]  # distinct entries in order of appearance, missing ones left out
     entries: tuple[str, ...] = ()  # all in the order of the rows
-    beside_stamps: bool = False  # whether another column writes dates with times, so that numbers are none
 
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
@@ -162,8 +163,8 @@ class Column:
         found = formats_that_fit(tokens) if formats_that_fit(tokens[:3]) else []
         # Ids of ten digits look the same.
         ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
-        # A register of some years looks like days since 1899.
-        return () if ids or (self.beside_stamps and found == [SPREADSHEET]) else tuple(found)
+        # A register of some years looks like days since 1899, of which few are on the clock.
+        return () if ids or (found == [SPREADSHEET] and not _on_the_clock(tokens)) else tuple(found)
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
@@ -204,6 +205,13 @@ class Column:
         return bool(self.notations)
 
 
+def _on_the_clock(tokens: Sequence[str]) -> bool:
+    """Whether serial numbers are nearly all within a tenth of the shortest interval of a full one."""
+    seconds, _ = serial_seconds(tokens)
+    off = (seconds + _STEP_SECONDS // 10) % _STEP_SECONDS <= 2 * (_STEP_SECONDS // 10)
+    return off.mean() > 1 - _MOST_ODD
+
+
 @dataclass(frozen=True)
 class Table:
     """The rows of the start of a CSV."""
@@ -226,9 +234,7 @@ class Table:
         for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
             tokens = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
             found.append(Column(name, tuple(tokens), entries))
-        written = any(c.is_stamp and c.time_formats != (SPREADSHEET,) for c in found)
-        written |= any(c.is_date for c in found) and any(c.is_time for c in found)
-        return [replace(c, beside_stamps=True) for c in found] if written else found
+        return found
 
 
 def samples_of(path) -> Iterator[Table]:
