@@ -44,6 +44,8 @@ def test_every_value_of_every_enumerated_key_can_be_planned(tmp_path):
         }
         for path, values, is_list in keys:
             put(config, path, values if is_list else values[number % len(values)])
+        days = config["export"]["weekend"]
+        config["export"]["weekend"] = [days[number % 7], days[(number + 1) % 7]]
         if config["profiles"]["log_scale"]["kind"] == "signed":
             config["profiles"]["clip_kwh_per_hour"] = [-15, 20]  # of no use without feed-in
         elif config["export"]["flow"] == "net":

@@ -16,7 +16,7 @@ from meterdp.groupforecast.records import ENTRIES, hourly, household_records, re
 from meterdp.groupforecast.tables import GROUP_RECORDS
 from meterdp.households.configured import calendar_of, period_of
 from meterdp.privacy.noise import GRID
-from meterdp.profiles.grid import Shard
+from meterdp.profiles.grid import LocalTime, Shard
 from meterdp.profiles.shard import recent_load
 from meterdp.profiles.tables import RECENT_LOAD
 from tests.unit.groupforecast.made_up import calibrate, config
@@ -30,7 +30,7 @@ def export():
     """The log load of homes, some without readings and one that is in no shard, and the configuration."""
     of = config()
     of["export"] |= PERIOD
-    calendar = calendar_of(*period_of(of["export"]), 60, "Europe/Berlin")
+    calendar = calendar_of(*period_of(of["export"]), LocalTime(60, "Europe/Berlin"))
     kwh = np.random.default_rng(5).gamma(0.8, 0.4, (HOMES, calendar.slot_count))
     kwh[3, 200:] = np.nan
     kwh[7] = 0.0
