@@ -127,7 +127,7 @@ class Measured:
 
 def measured_grids(tables: Tables, settings: Mapping) -> list[Grid]:
     """Return a table for every epsilon at which something was measured, that of the release where it was tried."""
-    rows = [row for row in (*_synthetic(tables, settings), *_homes(tables, settings)) if row]
+    rows = [*_synthetic(tables, settings), *_homes(tables, settings)]
     return [
         Grid(
             f"Error of a release at ε = {plain(epsilon)}, as measured in this study",
@@ -292,10 +292,6 @@ def attack_sentence(tables: Tables) -> str | None:
         f"{at}; for a "
         "guess they are 1 to 1."
     )
-
-
-def _share(error: float, energy: float) -> str:
-    return _percent(error / energy) if energy > 0 else f"{significant(error, 2)} kWh"
 
 
 def _percent(share: float) -> str:
