@@ -176,13 +176,17 @@ def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) ->
     numbers = rows["profile"].to_pylist()
     width = len(str(max(numbers)))
     rules, zone = public["profiles"], public["export"]["time_zone"]
-    dated = "was asked for with --date"
-    if day is None:
+    asked, dated = day is not None, "was asked for with --date"
+    if not asked:
         own = rules["date"] != "auto"
         day = date.fromisoformat(rules["date"] if own else period[0])
         dated = "is the one the release says they are of" if own else "is the first of the period of the release"
-        if rules.get("vector") == "typical_day":
-            day, dated = working_day(day, Weekend.of(public["export"]), public.get("days_off"))
+    if rules.get("vector") == "typical_day":
+        working, found = working_day(day, Weekend.of(public["export"]), public.get("days_off"))
+        if not asked:
+            day, dated = working, found
+        elif day != working:
+            dated += ", though it is not a working day and the profiles are of working days"
     energy_kwh = np.array(rows["energy_kwh"].to_pylist())
     return _profiles(
         tuple(f"profile_{number:0{width}d}" for number in numbers),

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 # Measure, title of its panel, label of its axis. Distances have a logarithmic axis.
 _DISTANCES = (
-    ("ks_mean", "Are single hours right?", "Kolmogorov-Smirnov, mean"),
-    ("sliced_wasserstein", "Are all hours jointly right?", "sliced Wasserstein (log kWh)"),
-    ("peak_hour_tv", "Is the peak hour right?", "total variation"),
-    ("peak_wasserstein", "Is the peak’s size right?", "Wasserstein (kWh)"),
-    ("energy_wasserstein", "Is the energy right?", "Wasserstein (kWh)"),
+    ("ks_mean", "Are single hours right?", "largest gap of distributions"),
+    ("sliced_wasserstein", "Are all hours jointly right?", "distance of distributions (log kWh)"),
+    ("peak_hour_tv", "Is the peak hour right?", "share of homes with another one"),
+    ("peak_wasserstein", "Is the peak’s size right?", "distance of distributions (kWh)"),
+    ("energy_wasserstein", "Is the energy right?", "distance of distributions (kWh)"),
 )
 # This one has a linear axis: below 0 for an R^2 worse than the mean.
 _SHARES = (("prediction_r2", "Can later hours be predicted?", "R² on real households"),)

@@ -321,6 +321,16 @@ def test_a_typical_working_day_is_stamped_with_no_holiday_that_is_known(released
     assert ("other public holidays are not known" in page) == (days_off is None)
 
 
+@pytest.mark.parametrize(("day", "works"), [("2025-06-07", False), ("2025-12-25", False), ("2025-06-09", True)])
+def test_a_day_off_asked_for_with_profiles_of_working_days_is_said(released, tmp_path, day, works):
+    out = tmp_path / "out"
+    asked = ["--date", day, "--as", "pandapower", "--to", str(out)]
+    assert main(["release", "convert", str(released / "mixture"), *asked]) == 0
+    page = " ".join((out / "README.md").read_text().split())
+    assert f"from {day}T00:00:00" in page and "was asked for with --date" in page
+    assert ("though it is not a working day and the profiles are of working days" in page) == (not works)
+
+
 def rewritten(source, folder, change):
     """Return a copy of a released folder whose manifest was changed."""
     shutil.copytree(source, folder)
