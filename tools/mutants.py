@@ -948,7 +948,7 @@ MUTANTS = (
     Mutant(
         "release: of homes that were hardly read nothing is said",
         "src/meterdp/release/households.py",
-        "if said := mostly_default(like.mean(), math.exp(settings.typical[0])):",
+        "if said := mostly_default(like.mean(), _default_home(settings)):",
         "if said := None:",
         f"{RELEASE_TESTS}/test_households.py",
     ),

@@ -271,6 +271,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        by_time = type(getattr(X, "index", None)).__name__ == "DatetimeIndex"
+        hint = "put households in rows, as X.T does, or give X.to_numpy() if each row is a record of its own"
+        require(not by_time, "X", "has a row per time stamp, but the guarantee is for single rows", hint)
         # No number of records is refused where it is private.
         x = self._validated(X, ensure_min_samples=int(self.adjacency == "replace_one"))
         box = self._box(x.shape[1])

@@ -58,8 +58,9 @@ def _plan(arguments: argparse.Namespace) -> int:
         sizes = [size]
     for number, size in enumerate(sizes):
         planned = plans(config, *size)
-        if not planned:
+        if arguments.what or arguments.config:
             _refuse_without_feeders(config, *size)
+        if not planned:
             why, hint = _no_plan(size[0])
             raise InputError(why, field="meters", hint=hint)
         print("\n".join([""] * (number > 0) + [*lines(planned), *_costs(planned, config["release"]["delta"])]))
@@ -101,11 +102,11 @@ def _no_plan(meters: int) -> tuple[str, str]:
 
 
 def _refuse_without_feeders(config: Mapping, meters: int, feeders: int, listed: MeterList | None) -> None:
-    """Say which column a list needs whose feeders alone are asked for."""
+    """Say which column a list needs whose feeders are asked for."""
     from meterdp.feeders.listed import Feeders
     from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 
-    if listed is not None and meters >= FEWEST_HOUSEHOLDS and config["release"]["what"] == ["feeders"]:
+    if listed is not None and meters >= FEWEST_HOUSEHOLDS and "feeders" in config["release"]["what"]:
         Feeders.of_meter_list(listed)
 
 

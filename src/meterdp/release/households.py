@@ -89,6 +89,10 @@ _NO_PEAKS = (
 # Share of a home's variance that homes do together in the mean of a day: simulated homes have 0.11, Swiss ones 0.35,
 # and 820 synthetic homes without heating lost it in one of two releases at epsilon 2.
 _LEAST_COMMON = 0.005
+_NET = (
+    "these numbers are of trials with homes that feed nothing in: net load comes out further off, in energy and hour "
+    "by hour, and with few meters much of what homes with panels feed in is lost"
+)
 _NO_SEASONS = (
     "the period is shorter than nine months, too short to tell seasons apart: what is drawn for other times of the "
     "year has none"
@@ -192,7 +196,8 @@ class ReleasedPopulation(Calibrated):
         """That of the smallest stratum."""
         public, strata = self.mechanism.public, self.strata
         seasons = self.settings.columns.seasons
-        planned = plan_of(public.epsilon, public.delta, strata.sizes, seasons, public.days, strata.mixed)
+        how = (seasons, public.days, strata.mixed, self.settings.feed_in)
+        planned = plan_of(public.epsilon, public.delta, strata.sizes, *how)
         return replace(planned, assumed=_assumed(self.service.config), strata=strata.sentence)
 
     @property
@@ -295,7 +300,7 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
     days = [date.fromisoformat(day) for day in named if day is not None]
     count = (days[1] - days[0]).days + 1 if len(days) == 2 else _YEAR
     at, seasons = (release["household_epsilon"], release["delta"]), count >= LEAST_DAYS_OF_SEASONS
-    planned = plan_of(*at, sizes, seasons, count, mixed)
+    planned = plan_of(*at, sizes, seasons, count, mixed, _feeds_in(config))
     of_a_year = "" if len(days) == 2 else " and the period is a year"
     return replace(planned, assumed=_assumed(config) + of_a_year, strata=sentence)
 
@@ -303,8 +308,12 @@ def plan(config: Mapping, meters: int, feeders: int, listed: MeterList | None = 
 def _assumed(config: Mapping) -> str:
     """Say between which daily energies of a home the plan holds."""
     low, high = (f"{24 * bound:.3g}" for bound in mean_bounds_kw(config))
-    size = "a home uses" if config["profiles"]["clip_kwh_per_hour"][0] >= 0 else "the mean size of a home's load is"
+    size = "the mean size of a home's load is" if _feeds_in(config) else "a home uses"
     return f"{size} {low} to {high} kWh a day"
+
+
+def _feeds_in(config: Mapping) -> bool:
+    return config["profiles"]["clip_kwh_per_hour"][0] < 0
 
 
 def plan_of(
@@ -314,9 +323,10 @@ def plan_of(
     seasons: bool = True,
     days: int = _YEAR,
     mixed: Sequence[str] = (EVERYBODY,),
+    net: bool = False,
 ) -> Plan:
     """Return what the smallest of strata of so many meters is expected to be worth, over so many days; ``seasons`` if
-    they are enough to tell them, ``mixed`` are those that may have several kinds of homes.
+    they are enough to tell them, ``mixed`` are those that may have several kinds of homes, ``net`` if homes feed in.
     """
     meters = min(sizes)
     peaks = _PEAKS + ", and lower with several groups of homes" * (len(sizes) > 1)
@@ -333,7 +343,7 @@ def plan_of(
     alike = "a guess that all months are alike"
     months = f"use in a month, compared with the mean of all months, {off('seasons', alike)}"
     year = f"{months}; on average seasons come out weaker than they are" if seasons else _NO_SEASONS
-    warnings, of_smallest = [peaks, year, weekends], ""
+    warnings, of_smallest = [*[_NET] * net, peaks, year, weekends], ""
     if mixed:
         # Of 900 homes by kind, months of the joined 470 were off by 13 to 20 %, those of the other 430 by 2 to 8 %.
         named = " and ".join(f"'{name}'" for name in mixed)
@@ -360,7 +370,7 @@ def plan_of(
         sized="listed meters" if len(sizes) == 1 else f"listed meters in the smallest of {len(sizes)} strata",
         expected=tuple(Expected(words, *found[name]) for name, words in said.items()),
         found=TRIED + of_smallest,
-        again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes), seasons, days, mixed),
+        again=lambda epsilon, meters: plan_of(epsilon, delta, (meters,) * len(sizes), seasons, days, mixed, net),
         warnings=tuple(warnings),
         absurd=found["absurd"][0],
         absurd_of="energy or largest reading",
@@ -374,7 +384,7 @@ def _contradicted(vectors: np.ndarray, settings: VectorSettings) -> str | None:
     differs = settings.in_half_widths(vectors) - settings.in_half_widths(settings.typical[None])
     like = np.sqrt((differs**2).mean(axis=1)) < _LIKE_THE_DEFAULT
     least_kw = settings.mean_kw[0]
-    if said := mostly_default(like.mean(), math.exp(settings.typical[0])):
+    if said := mostly_default(like.mean(), _default_home(settings)):
         return said
     if (share := (vectors[:, 0] < math.log(_NEAR_THE_LEAST * least_kw)).mean()) <= MOST_DEFAULT:
         return None
@@ -383,6 +393,11 @@ def _contradicted(vectors: np.ndarray, settings: VectorSettings) -> str | None:
         f"day, where {24 * least_kw:.2g} is the least that this release can show: real ones probably use less, so "
         "the errors stated here do not hold"
     )
+
+
+def _default_home(settings: VectorSettings) -> str:
+    """Say what a home without usable readings counts as."""
+    return "no net load" if settings.feed_in else f"{24 * math.exp(settings.typical[0]):.3g} kWh a day"
 
 
 def _files(
@@ -440,7 +455,7 @@ def _files(
         f"This folder describes how households used electricity from {first} to {last}: how much, when, how evenly, "
         f"and how much one {spans} of a household resembles the next. {days_off}. It holds no real "
         f"household's readings. It is about {public.records:,} meters; one without usable readings counts as a home "
-        f"of {24 * np.exp(settings.typical[0]):.2g} kWh a day.",
+        f"of {_default_home(settings)}.",
         (
             f"`{FILE}`: a mixture of the {len(settings.names)} numbers that describe a household{of_strata}, for "
             "`meterdp households draw`: sampled without its reweighting it gives other homes",

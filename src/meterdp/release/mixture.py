@@ -225,7 +225,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     profiles = sample_reweighted(beside.reference, beside.exponents, n, FreshNumbers())
     energy_kwh = scale.clipped_kwh(profiles)
     differs = np.sqrt(((profiles - rules.default_record) ** 2).mean(axis=1))
-    wrong = mostly_default(np.mean(differs < _LIKE_THE_DEFAULT), rules.default_kwh_per_hour)
+    wrong = mostly_default(np.mean(differs < _LIKE_THE_DEFAULT), f"{24 * rules.default_kwh_per_hour:.3g} kWh a day")
     wrong = wrong or _contradicted(energy_kwh, mechanism.public)
     files = {
         "mixture.parquet": table_bytes(

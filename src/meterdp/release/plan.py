@@ -253,15 +253,15 @@ class Plan:
         return at
 
 
-def mostly_default(share: float, kwh_per_hour: float) -> str | None:
+def mostly_default(share: float, default: str) -> str | None:
     """Say that many meters had no usable readings, if so large a share of the synthetic households of a release is
-    the public default. This follows from what is released, so it costs nothing.
+    the public default, such as 12 kWh a day. This follows from what is released, so it costs nothing.
     """
     if share <= MOST_DEFAULT:
         return None
     return (
         f"{_percent(share)} of the synthetic households are the public default for a meter without usable readings "
-        f"({24 * kwh_per_hour:.3g} kWh a day): about the same share of the real ones probably had none, so the "
+        f"({default}): about the same share of the real ones probably had none, so the "
         "errors stated here do not hold"
     )
 

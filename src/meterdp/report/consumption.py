@@ -651,7 +651,7 @@ def _total(tables: Tables) -> str:
     hours = np.diff(np.unique(data["interval_start_utc"])).min() / np.timedelta64(1, "h") if len(data) > 1 else 0.0
     read_mwh = (known["mean_kw"] * known["household_count"]).sum() * hours / 1000
     return (
-        f"The load of {count(known['household_count'].max())} households together peaked on {day:%A}, {day.day} "
+        f"The load of {count(top['household_count'])} households together peaked on {day:%A}, {day.day} "
         f"{day:%B} {day.year}, at "
         f"{_clock(top['minute_of_day_local'] / 60)}, with {significant(top['mean_kw'])} kW per household "
         f"({significant(top['mean_kw'] * top['household_count'])} kW together), {times} times the mean. "

@@ -342,6 +342,13 @@ def test_a_query_that_has_not_run_is_no_table():
         study().fit(Lazy())
 
 
+def test_rows_of_time_stamps_are_no_households():
+    table = pd.DataFrame(X, index=pd.date_range("2025-01-01", periods=len(X), freq="h"))
+    with pytest.raises(ValueError, match=r"^field 'X': has a row per time stamp, but the guarantee is for single"):
+        study().fit(table)
+    assert study().fit(table.to_numpy()).n_features_in_ == 2
+
+
 def test_texts_are_no_features_even_where_they_spell_numbers():
     """An account number, as a table has it after reset_index, was cast and clipped, and spent budget."""
     table = pd.DataFrame(X, columns=["night", "evening"])

@@ -84,6 +84,19 @@ def test_a_list_brings_its_feeders_unless_others_are_named(capsys, tmp_path):
     assert "feeders: 20 meters per feeder" in said(capsys, *words, "--feeders", 10)
 
 
+def test_feeders_that_are_asked_for_are_not_left_out_of_the_plan_of_a_list_without_them(capsys, tmp_path):
+    """The sum of several releases would be that of fewer."""
+    (tmp_path / "list.csv").write_text("meter_id,kind\n" + "".join(f"m{i},a\n" for i in range(600)))
+    export = {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "time_zone": "Europe/Rome"}
+    for what, code in ((["mixture", "feeders"], 1), (["mixture"], 0)):
+        (tmp_path / "own.yaml").write_text(yaml.safe_dump({"export": export, "release": {"what": what}}))
+        assert main(["plan", "--config", str(tmp_path / "own.yaml")]) == code
+        found = capsys.readouterr()
+        assert ("lv_feeder_id" in found.err) == bool(code) and ("mixture: 600" in found.out) != bool(code)
+    assert main(["plan", str(tmp_path / "list.csv")]) == 0
+    assert "feeders" not in capsys.readouterr().out
+
+
 def test_a_configuration_says_what_of_whom_and_at_which_epsilon(capsys, tmp_path):
     config = {"simulate": {"households": 300}, "release": {"what": ["mixture"], "epsilon": 3}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))

@@ -4,6 +4,7 @@ import gzip
 import re
 import zipfile
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -539,6 +540,9 @@ def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, f
         ("Consumo (kW)", "kWh", "by its name, the column 'Consumo (kW)' is in kW, but export.unit is kWh"),
         ("Consumo (kW)", "kW", None),
         ("Consumo", "kW", None),
+        ("power_w", "kWh", "by its name, the column 'power_w' is in W, but export.unit is kWh"),
+        ("avg_kilowatts", "kWh", "by its name, the column 'avg_kilowatts' is in kW, but export.unit is kWh"),
+        ("kilowatt_hours", "kWh", None),
         ("Injeção (kWh)", "kWh", "readings are taken from 'Injeção (kWh)', which looks like energy fed in"),
         ("Block energy kVAh", "kWh", "'Block energy kVAh', which looks like apparent or reactive energy, not kWh"),
         ("Import VAh", "kWh", "readings are taken from 'Import VAh', which looks like apparent or reactive energy"),
@@ -552,6 +556,29 @@ def test_the_name_of_the_column_is_held_against_the_settings(tmp_path, frame, ca
     export = {"time_zone": ZONE, "interval_minutes": 30, "energy_column": column, "unit": unit}
     code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
     assert code == 0 and ("To be checked" in said) == (told is not None) and (told or "") in said
+
+
+@pytest.mark.parametrize("broken", [20, 600])
+def test_broken_rows_of_a_file_behind_the_period_are_weighed_with_all_of_its_rows(tmp_path, capsys, broken):
+    frame = plain(readings()).sort_values("interval_start", kind="stable")
+    (tmp_path / "export").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 2)):
+        lines = frame.iloc[rows].to_csv(index=False).splitlines()
+        if number:
+            lines[1 : 1 + broken] = [line + ",1" for line in lines[1 : 1 + broken]]
+        (tmp_path / "export" / f"{number}.csv").write_text("\n".join([*lines[: 1 + 1000], ""]))
+    export = {"time_zone": ZONE, "interval_minutes": 30, "first_day": "2025-03-10", "last_day": "2025-03-12"}
+    _, said = checked_with(tmp_path, capsys, tmp_path / "export", export | {"bad_rows": "missing"}, listed=False)
+    assert ("1 of 2 files begins with rows that mostly cannot be used" in " ".join(said.split())) == (broken == 600)
+
+
+@pytest.mark.parametrize("kept", ["A-", "1-1:2.8.0*255", "Immissione", "A+", "1.8.0", "Prelievo"])
+def test_a_register_of_feed_in_that_is_kept_is_told(tmp_path, frame, capsys, kept):
+    plain(frame).assign(Tipo=kept).to_csv(tmp_path / "e.csv", index=False)
+    export = {"time_zone": ZONE, "interval_minutes": 30, "keep_rows": {"Tipo": [kept]}}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=export)
+    told = f"rows with '{kept}' in 'Tipo' look like energy fed in, but report and releases call readings energy used"
+    assert code == 0 and (told in said) == (kept in ("A-", "1-1:2.8.0*255", "Immissione"))
 
 
 @pytest.mark.parametrize("registers", [False, True])
@@ -1206,6 +1233,44 @@ def test_days_of_23_hours_tell_how_columns_are_numbered(tmp_path, monkeypatch, n
         assert ("no column is for the hour that the clock repeats" in to_check) == (named is given is None)
     table = ingested(tmp_path / "e.csv", found.settings).energy_kwh
     assert table.index.tz_convert("UTC").equals(utc) and (table.to_numpy().T == kwh).all()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_intervals_named_by_both_their_times_are_read_by_one(tmp_path, ends):
+    edges = [f"{hour:02d}:00" for hour in range(25)]
+    names = [f"{a}-{b}" for a, b in pairwise(edges)]
+    days = pd.date_range("2025-05-05", periods=10).strftime("%d/%m/%Y")
+    kwh = np.random.default_rng(5).gamma(2, 0.3, (30, 24)).round(3)
+    key = {"POD": np.repeat(["M0", "M1", "M2"], 10), "Giorno": np.tile(days, 3)}
+    pd.concat([pd.DataFrame(key), pd.DataFrame(kwh, columns=names)], axis=1).to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone="Europe/Rome")
+    assert found.findings == [] and found.settings["wide_layout"] == "days"
+    settings = found.settings | {"stamp": "end" if ends else "start"}
+    table = ingested(tmp_path / "e.csv", settings).energy_kwh
+    assert (table.to_numpy().T == kwh.reshape(3, 240)).all()
+    assert table.index[0] == pd.Timestamp("2025-05-05", tz="Europe/Rome")
+
+
+def test_columns_named_by_times_that_count_from_midnight_are_told(tmp_path, capsys):
+    """On the day of 23 hours the last four quarters are empty; that of 25 hours has four values more."""
+    days = pd.date_range("2025-03-24", periods=14)
+    kwh = np.random.default_rng(5).gamma(2, 0.1, (42, 96)).round(3).astype(object)
+    date = np.tile(days, 3)
+    kwh[date == np.datetime64("2025-03-30"), 92:] = ""
+    names = [f"{n // 4:02d}:{n % 4 * 15:02d}" for n in range(96)]
+    key = {"POD": np.repeat(["M0", "M1", "M2"], 14), "Giorno": pd.Series(date).dt.strftime("%d/%m/%Y")}
+    path = tmp_path / "e.csv"
+    pd.concat([pd.DataFrame(key), pd.DataFrame(kwh, columns=names)], axis=1).to_csv(path, index=False)
+    export = {"format": "wide_csv", "wide_layout": "days", "meter_column": "POD", "date_column": "Giorno"}
+    export |= {"time_format": "%d/%m/%Y", "interval_minutes": 15, "time_zone": "Europe/Rome"}
+    said = " ".join(checked(tmp_path, capsys, path, export=export)[1].split())
+    assert "unless they only fill a gap, columns count from midnight (number them from 1 on and set" in said
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:9], lines[9] + ",1,1,1,1", *lines[10:], ""]))
+    code, said = checked(tmp_path, capsys, path, export=export)
+    said = " ".join(said.split())
+    assert code == 1 and "row 10: has more or fewer fields than the header" in said
+    assert "if it is a day of 25 hours, write a header as long as that row" in said
 
 
 @pytest.mark.parametrize("columns", ["clock", "counted"])

@@ -251,6 +251,17 @@ def test_homes_that_use_little_have_lower_bounds(town, default, low, bounds):
     assert households.plan(given.config, N, 1).assumed == f"{said} and the period is a year"
 
 
+def test_a_plan_of_net_load_says_that_it_was_not_tried(town):
+    for low, net in ((0.0, False), (-5.0, True)):
+        given = town()
+        given.config["profiles"] |= {"clip_kwh_per_hour": [low, 20.0]}
+        (released,) = households.mechanisms(given.listed, given)
+        for plan in (released.plan, households.plan(given.config, N, 1), released.plan.again(1.0, N)):
+            assert ("trials with homes that feed nothing in" in " ".join(plan.warnings)) == net
+        said = households._default_home(settings_of(given.config))
+        assert said == ("no net load" if net else "12 kWh a day")
+
+
 def test_homes_below_the_least_that_a_release_tells_contradict_it(town):
     given = town()
     settings, x = settings_of(given.config), vectors(given)

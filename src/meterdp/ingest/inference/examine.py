@@ -365,7 +365,7 @@ def _parquet(path, given: Mapping) -> Layout:
         raise InputError(
             "is a Parquet file with a column per meter or interval",
             file=path,
-            hint="write a row per reading: meter, time stamp and energy",
+            hint="write a row per reading: meter, time stamp and energy, such as DataFrame.stack makes",
         )
     out.settings["format"] = "parquet"
     schema = parquet.first_records(path, 1).schema

@@ -27,6 +27,8 @@ MOST_READINGS = 2_000_000
 # Of many files so many, spread over all of them, and so much of each.
 _MOST_FILES, _BEGIN_BYTES = 200, 1 << 16
 _NO_LINK = {"meter_missing", "reading_type_missing"}
+# Of such a row nobody can tell whether its day is asked for.
+_OF_NO_DAY = {"row_malformed", "stamp_unreadable", "stamp_missing"}
 _NOT_ASKED_FOR = {"meter_not_listed", "other_register", "stamp_outside_period", "header_repeated"}
 
 
@@ -167,9 +169,12 @@ def _mostly_unusable(
     usable = starts_us[starts_us > LAST_MARK]
     anchor_us = clock.grid_anchor_us(usable[0]) if usable.size else 0
     count_reasons(starts_us, meter, batch.energy, batch.marks, anchor_us, settings.step_us, counts)
-    rows = {reason: n for reason, n in zip(REASONS, counts.tolist(), strict=True) if reason not in _NOT_ASKED_FOR}
+    every = dict(zip(REASONS, counts.tolist(), strict=True))
+    rows = {reason: n for reason, n in every.items() if reason not in _NOT_ASKED_FOR}
     bad = {reason: n for reason, n in rows.items() if reason not in INNOCENT | passed_over}
-    return max(bad, key=bad.get) if 2 * sum(bad.values()) > sum(rows.values()) else None
+    worst = max(bad, key=bad.get)
+    among = every if worst in _OF_NO_DAY else rows
+    return worst if 2 * sum(bad.values()) > sum(among.values()) else None
 
 
 def _limit(settings: ExportSettings) -> Limit:

@@ -28,7 +28,7 @@ from meterdp.ingest.inference.listed import (
     worth,
     written_otherwise,
 )
-from meterdp.ingest.inference.quantities import columns_not_read
+from meterdp.ingest.inference.quantities import columns_not_read, kept_feed_in
 from meterdp.ingest.inference.remarks import (
     contradicting_rows,
     feed_in_lost,
@@ -87,7 +87,7 @@ def looked_at(
         raise begun.unread[0]
     by_itself = _by_itself(path, settings)
     odd = by_itself.kept.remarks if isinstance(by_itself, Layout) else []
-    odd += columns_not_read(path, settings)
+    odd += [*columns_not_read(path, settings), *kept_feed_in(settings.keep_rows)]
     if settings.format in ("long_csv", "parquet"):
         odd += odd_column(settings.energy_column, None if settings.unit_column else settings.unit)
     try:

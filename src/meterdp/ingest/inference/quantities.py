@@ -39,6 +39,12 @@ _IN_A_TARIFF = re.compile(
     r"|tag|jour|nuit|hoog|laag|high|low|(?:off)?[ -]?peak|h[pct]|nt|giorno|notte|punta|llano|valle|piek|dal)",
     re.IGNORECASE,
 )
+# An entry of a column that says which register a row is of; "solar" may say whose home it is.
+_FED_IN = re.compile(
+    r"(?:\d-\d+:)?2\.(?:8|9|29)\.\d(?:\*255)?|a-|b1|exp"
+    r"|.*(?:export|fee?d.?in|inje|inye|imm[ei]ss|einspeis|teruglever|invoed|inn?mat|oddan).*",
+    re.IGNORECASE,
+)
 # A phase or a tariff in the name of a column.
 _PART = re.compile(r"(?<![^\W_])(?:phase|ph|line|tariff|[lt])?[ _-]?[abc1-4rst](?![^\W_])", re.IGNORECASE)
 # Of a column whose numbers readings are multiplied by.
@@ -278,6 +284,17 @@ def _has_units(column: Column) -> bool:
         return False
     # "W" may as well be a flag, for winter or for a true value ("wahr").
     return re.search(UNIT, column.name, re.IGNORECASE) is not None or any(len(w) > 1 for w in known)
+
+
+def kept_feed_in(keep_rows: Mapping | None) -> Iterator[str]:
+    """Say which entries that rows are kept for look like energy that homes feed in."""
+    for column, entries in _wanted(keep_rows or {}).items():
+        for entry in entries:
+            if _FED_IN.fullmatch(entry):
+                yield (
+                    f"rows with '{entry}' in '{column}' look like energy fed in, but report and releases call "
+                    "readings energy used (export.keep_rows)"
+                )
 
 
 def not_read(path, settings: ExportSettings) -> Iterator[InputError]:

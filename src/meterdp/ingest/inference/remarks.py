@@ -305,9 +305,12 @@ def _skipped_hours(trial: Trial, begun: Beginnings) -> Iterator[str]:
     settings, skipped = trial.settings, int(trial.counts[NONEXISTENT_LOCAL_TIME])
     zone = settings.time_zone
     if skipped and not settings.counts_intervals:
+        of_days = settings.format == "wide_csv" and settings.wide_layout == "days"
+        columns = "columns count from midnight (number them from 1 on and set export.wide_columns to numbers), "
         yield (
-            f"{skipped:,} readings name an hour that the clock of {zone} skips: unless they only fill a gap, stamps "
-            "are in UTC or standard time (export.stamp_time_zone), or homes are in another zone (export.time_zone)"
+            f"{skipped:,} readings name an hour that the clock of {zone} skips: unless they only fill a gap, "
+            f"{columns * of_days}stamps are in UTC or standard time (export.stamp_time_zone), or homes are in "
+            "another zone (export.time_zone)"
         )
     elif go_by_clock(trial):
         yield (

@@ -47,6 +47,10 @@ _HEADER_WITHIN = 20  # rows, where it is not in that of the settings
 # Of a header: a reading, a date, or what an id may be.
 _LIKE_DATA = re.compile(r"\d{4}|^-?\d+[.,]\d+$")
 _RAGGED = "has more or fewer fields than the header"
+_OF_25_HOURS = (
+    "; if it is a day of 25 hours, write a header as long as that row, its intervals numbered from 1 on, and set "
+    "export.wide_columns to numbers"
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class CsvRows:
         self.header_row = settings.skip_rows + 1
         # A column per meter makes a long header, and is nobody's own.
         wide = settings.format == "wide_csv" and settings.wide_layout == "meters"
+        self._of_days = settings.format == "wide_csv" and not wide
         longest = None if wide or self._refuse_bad_rows else LONGEST_HEADER_BYTES
         line = b""
         if names is None or self._refuse_bad_rows:
@@ -197,7 +202,8 @@ class CsvRows:
         left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
         if left_out and self._refuse_bad_rows:
             row, problem = left_out[0]
-            hint = NO_UTF8_HINT if problem == NO_UTF8 else "correct the row, or check export.delimiter"
+            hint = "correct the row, or check export.delimiter" + _OF_25_HOURS * self._of_days
+            hint = NO_UTF8_HINT if problem == NO_UTF8 else hint
             raise InputError(problem, file=file, row=row, hint=hint)
         if len(columns[0]) + len(left_out) != block.row_count:
             raise InputError(

@@ -36,7 +36,9 @@ from meterdp.ingest.fields import (
 from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.settings import ExportSettings
 
-_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?"
+# A time, or where an interval is named by both, 00:00-00:15, its start and its end.
+_TIME_OF_DAY = re.compile(rf"{_CLOCK}(?:\s*[-–]\s*{_CLOCK})?")
 _NUMBERED = re.compile(r"(.*?)(\d{1,4})")
 # What a repeated hour is called: the name of the hour and a mark.
 _MARKED = re.compile(rf"(.*?)(\d{{1,4}}){REPEATED}")
@@ -183,14 +185,16 @@ def times_not_read(header: list[str], times: Collection[int]) -> list[str]:
 def times_of_day_us(header: list[str], *, ends: bool) -> dict[int, int]:
     """Return position and microseconds since midnight of every column that is named by a time of day.
 
-    24:00 is the end of the day. If columns name the ends of intervals, so is a 00:00 that does not stand first.
+    24:00 is the end of the day. If columns name the ends of intervals, so is a 00:00 that does not stand first. A
+    column named by start and end, 00:00-00:15, counts as named by the one that ``ends`` says.
     """
     times: dict[int, int] = {}
     for position, name in enumerate(header):
         match = _TIME_OF_DAY.fullmatch(name)
         if match is None:
             continue
-        hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        begin, end = match.groups()[:3], match.groups()[3:]
+        hours, minutes, seconds = (int(part or 0) for part in (end if ends and end[0] else begin))
         time_us = (hours * 3600 + minutes * 60 + seconds) * _SECOND_US
         if hours > 24 or minutes > 59 or seconds > 59 or time_us > DAY_US:
             continue
