@@ -31,6 +31,7 @@ from meterdp.ingest.inference.table import decoded
 from meterdp.ingest.inference.trial import try_out
 from meterdp.ingest.inference.zone import best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
+from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
 from meterdp.ingest.settings import ExportSettings
 from tests.unit.ingest.made_up import ingested
 from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, against, plain, readings
@@ -541,8 +542,9 @@ def test_of_files_that_contradict_each_other_it_is_said_which_counts(tmp_path, f
         ("Consumo (kW)", "kW", None),
         ("Consumo", "kW", None),
         ("power_w", "kWh", "by its name, the column 'power_w' is in W, but export.unit is kWh"),
-        ("avg_kilowatts", "kWh", "by its name, the column 'avg_kilowatts' is in kW, but export.unit is kWh"),
         ("kilowatt_hours", "kWh", None),
+        ("kilowatt_hrs", "kWh", None),
+        ("energy_w", "kWh", None),
         ("Injeção (kWh)", "kWh", "readings are taken from 'Injeção (kWh)', which looks like energy fed in"),
         ("Block energy kVAh", "kWh", "'Block energy kVAh', which looks like apparent or reactive energy, not kWh"),
         ("Import VAh", "kWh", "readings are taken from 'Import VAh', which looks like apparent or reactive energy"),
@@ -572,7 +574,7 @@ def test_broken_rows_of_a_file_behind_the_period_are_weighed_with_all_of_its_row
     assert ("1 of 2 files begins with rows that mostly cannot be used" in " ".join(said.split())) == (broken == 600)
 
 
-@pytest.mark.parametrize("kept", ["A-", "1-1:2.8.0*255", "Immissione", "A+", "1.8.0", "Prelievo"])
+@pytest.mark.parametrize("kept", ["A-", "1-1:2.8.0*255", "Immissione", "A+", "1.8.0", "B1", "exported"])
 def test_a_register_of_feed_in_that_is_kept_is_told(tmp_path, frame, capsys, kept):
     plain(frame).assign(Tipo=kept).to_csv(tmp_path / "e.csv", index=False)
     export = {"time_zone": ZONE, "interval_minutes": 30, "keep_rows": {"Tipo": [kept]}}
@@ -1270,7 +1272,38 @@ def test_columns_named_by_times_that_count_from_midnight_are_told(tmp_path, caps
     code, said = checked(tmp_path, capsys, path, export=export)
     said = " ".join(said.split())
     assert code == 1 and "row 10: has more or fewer fields than the header" in said
-    assert "if it is a day of 25 hours, write a header as long as that row" in said
+    assert "if days of 25 hours have more values, number the intervals of such a day in the header" in said
+
+
+def test_sums_of_parts_of_the_day_beside_its_intervals_are_not_read(tmp_path):
+    """Of another length than the intervals, or beside columns that are named by one time."""
+    hours, quarters = ([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1441, step)] for step in (60, 15))
+    kwh = np.random.default_rng(5).gamma(2, 0.1, (30, 96)).round(3)
+    by_hour = kwh.reshape(30, 24, 4).sum(axis=2).round(3)
+    of_hours, of_quarters = ([f"{a}-{b}" for a, b in pairwise(edges)] for edges in (hours, quarters))
+    sums = np.stack([by_hour[:, 7:23].sum(axis=1), by_hour.sum(axis=1)], axis=1).round(3)
+    key = {"meter": np.repeat(["M0", "M1", "M2"], 10)}
+    key["date"] = np.tile(pd.date_range("2025-05-05", periods=10).strftime("%Y-%m-%d"), 3)
+    for names, read, minutes, others, beside in (
+        (hours[:-1], by_hour, 60, ["07:00-23:00", "00:00-24:00"], sums),
+        (of_hours, by_hour, 60, ["07:00-23:00", "00:00-24:00"], sums),
+        (of_quarters, kwh, 15, of_hours, by_hour),
+        (hours[:-1], by_hour, 60, of_quarters, kwh),
+    ):
+        frame = pd.concat([pd.DataFrame(a, columns=b) for a, b in ((beside, others), (read, names))], axis=1)
+        frame = pd.concat([pd.DataFrame(key), frame], axis=1)
+        frame.to_csv(tmp_path / "e.csv", index=False)
+        export = {"format": "wide_csv", "wide_layout": "days", "meter_column": "meter", "date_column": "date"}
+        export |= {"time_format": "%Y-%m-%d", "interval_minutes": minutes, "time_zone": "Europe/Rome"}
+        if beside is sums:  # so few may be for the hour that the clock repeats
+            with pytest.raises(InputError, match="field '07:00-23:00': looks like one more interval and is not read"):
+                ingested(tmp_path / "e.csv", export)
+            continue
+        table = ingested(tmp_path / "e.csv", export).energy_kwh
+        assert (table.to_numpy().T == read.reshape(3, -1)).all()
+    twelve = [f"{a}:00-{b}:00" for a, b in pairwise([12, *range(1, 13), *range(1, 13)])]
+    assert times_of_day_us(twelve, ends=False) == {}
+    assert len(times_not_read([*of_hours, "02:00-03:00X"], range(24))) == 1
 
 
 @pytest.mark.parametrize("columns", ["clock", "counted"])

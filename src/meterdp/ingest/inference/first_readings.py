@@ -173,8 +173,8 @@ def _mostly_unusable(
     rows = {reason: n for reason, n in every.items() if reason not in _NOT_ASKED_FOR}
     bad = {reason: n for reason, n in rows.items() if reason not in INNOCENT | passed_over}
     worst = max(bad, key=bad.get)
-    among = every if worst in _OF_NO_DAY else rows
-    return worst if 2 * sum(bad.values()) > sum(among.values()) else None
+    elsewhere = every["stamp_outside_period"] if worst in _OF_NO_DAY else 0
+    return worst if 2 * sum(bad.values()) > sum(rows.values()) + elsewhere else None
 
 
 def _limit(settings: ExportSettings) -> Limit:

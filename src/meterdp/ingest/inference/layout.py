@@ -67,10 +67,10 @@ _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
 _PER_DAY = (24, 48, 72, 96, 144, 288)
 _MOST_INTERVALS = 300  # of a day of 25 hours
 
-_UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W|(?<=_)w$))(?![A-Za-z])")
-# Written out, as in kilowatt_hours; power has no hours.
+_UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
+# Written out, as in kilowatt_hours.
 _WATT_HOURS = re.compile(r"(?<![A-Za-z])(kilo|mega|)[\W_]*watt[\W_]*hours?(?![A-Za-z])", re.IGNORECASE)
-_WATTS = re.compile(r"(?<![A-Za-z])(kilo|)[\W_]*watts?(?![A-Za-z]|[\W_]*hours?)", re.IGNORECASE)
+_IN_WATTS = re.compile(r"(?:power|load|leistung|potenza|potencia|puissance)_w$", re.IGNORECASE)
 # How a sentence about the unit begins.
 UNIT_SAID = "the unit is"
 # How one ends that says that a column has numbers of intervals.
@@ -764,5 +764,5 @@ def units_in(texts: list[str]) -> set[str]:
         for energy, power in _UNIT_WORD.findall(text):
             found.add(UNIT_NAMED.get((energy or power).lower()))
         found |= {UNIT_NAMED.get(f"{prefix[:1]}wh".lower()) for prefix in _WATT_HOURS.findall(text)}
-        found |= {UNIT_NAMED.get(f"{prefix[:1]}w".lower()) for prefix in _WATTS.findall(text)}
+        found |= {"W"} if _IN_WATTS.search(text) else set()
     return found - {None}

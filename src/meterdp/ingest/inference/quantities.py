@@ -39,10 +39,10 @@ _IN_A_TARIFF = re.compile(
     r"|tag|jour|nuit|hoog|laag|high|low|(?:off)?[ -]?peak|h[pct]|nt|giorno|notte|punta|llano|valle|piek|dal)",
     re.IGNORECASE,
 )
-# An entry of a column that says which register a row is of; "solar" may say whose home it is.
+# An entry that names a register of feed-in and cannot be much else: "solar" may say whose home it is.
 _FED_IN = re.compile(
-    r"(?:\d-\d+:)?2\.(?:8|9|29)\.\d(?:\*255)?|a-|b1|exp"
-    r"|.*(?:export|fee?d.?in|inje|inye|imm[ei]ss|einspeis|teruglever|invoed|inn?mat|oddan).*",
+    r"(?:\d-\d+:)?2\.(?:8|9|29)\.\d(?:\*255)?|a-|exp|(?:energy |grid )?export|fee?d.?in|injection|injeção|inyección"
+    r"|immissione|immessa|(?:netz)?einspeisung|rücklieferung|rückspeisung|teruglevering|invoeding|inmatning|innmating",
     re.IGNORECASE,
 )
 # A phase or a tariff in the name of a column.

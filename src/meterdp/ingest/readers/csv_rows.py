@@ -48,8 +48,8 @@ _HEADER_WITHIN = 20  # rows, where it is not in that of the settings
 _LIKE_DATA = re.compile(r"\d{4}|^-?\d+[.,]\d+$")
 _RAGGED = "has more or fewer fields than the header"
 _OF_25_HOURS = (
-    "; if it is a day of 25 hours, write a header as long as that row, its intervals numbered from 1 on, and set "
-    "export.wide_columns to numbers"
+    "; if days of 25 hours have more values, number the intervals of such a day in the header from 1 on "
+    "(export.wide_columns: numbers) and fill up all other rows with empty fields"
 )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,12 +37,11 @@ from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
 from meterdp.ingest.settings import ExportSettings
 
 _CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?"
-# A time, or where an interval is named by both, 00:00-00:15, its start and its end.
-_TIME_OF_DAY = re.compile(rf"{_CLOCK}(?:\s*[-–]\s*{_CLOCK})?")
+_TIME_OF_DAY, _FROM_TO = re.compile(_CLOCK), re.compile(rf"{_CLOCK}\s*[-–]\s*{_CLOCK}")
 _NUMBERED = re.compile(r"(.*?)(\d{1,4})")
 # What a repeated hour is called: the name of the hour and a mark.
 _MARKED = re.compile(rf"(.*?)(\d{{1,4}}){REPEATED}")
-_LIKE_A_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?.{0,6}")
+_LIKE_A_TIME = re.compile(rf"{_CLOCK}(?:\s*[-–]\s*{_CLOCK})?.{{0,6}}")
 # No clock change is longer.
 _LONGEST_CHANGE_HOURS = 2
 _SECOND_US = 1_000_000
@@ -185,21 +184,39 @@ def times_not_read(header: list[str], times: Collection[int]) -> list[str]:
 def times_of_day_us(header: list[str], *, ends: bool) -> dict[int, int]:
     """Return position and microseconds since midnight of every column that is named by a time of day.
 
-    24:00 is the end of the day. If columns name the ends of intervals, so is a 00:00 that does not stand first. A
-    column named by start and end, 00:00-00:15, counts as named by the one that ``ends`` says.
+    24:00 is the end of the day. If columns name the ends of intervals, so is a 00:00 that does not stand first. If
+    there are none, columns named by both, 00:00-00:15, count as named by the one that ``ends`` says.
     """
+    named = {p: _time_us(match.groups()) for p, name in enumerate(header) if (match := _TIME_OF_DAY.fullmatch(name))}
+    named = {p: time_us for p, time_us in named.items() if time_us is not None}
+    named = named or {position: span[ends] for position, span in _from_to_us(header).items()}
     times: dict[int, int] = {}
-    for position, name in enumerate(header):
-        match = _TIME_OF_DAY.fullmatch(name)
-        if match is None:
-            continue
-        begin, end = match.groups()[:3], match.groups()[3:]
-        hours, minutes, seconds = (int(part or 0) for part in (end if ends and end[0] else begin))
-        time_us = (hours * 3600 + minutes * 60 + seconds) * _SECOND_US
-        if hours > 24 or minutes > 59 or seconds > 59 or time_us > DAY_US:
-            continue
+    for position, time_us in named.items():
         times[position] = DAY_US if ends and time_us == 0 and times else time_us
     return times
+
+
+def _from_to_us(header: list[str]) -> dict[int, tuple[int, int]]:
+    """Return position, start and end of the columns named by both, as long as most of them are: others are sums of
+    parts of the day. None if a start comes twice, as on a clock of twelve hours.
+    """
+    found = {}
+    for position, name in enumerate(header):
+        match = _FROM_TO.fullmatch(name)
+        if match is not None:
+            begin, end = _time_us(match.groups()[:3]), _time_us(match.groups()[3:])
+            if begin is not None and end is not None:
+                found[position] = begin, end
+    length = Counter((end - begin) % DAY_US for begin, end in found.values()).most_common(1)
+    found = {p: (begin, end) for p, (begin, end) in found.items() if (end - begin) % DAY_US == length[0][0]}
+    return found if len({begin for begin, _ in found.values()}) == len(found) else {}
+
+
+def _time_us(parts: Sequence[str | None]) -> int | None:
+    """Return microseconds since midnight of hours, minutes and perhaps seconds, None of no time of day."""
+    hours, minutes, seconds = (int(part or 0) for part in parts)
+    time_us = (hours * 3600 + minutes * 60 + seconds) * _SECOND_US
+    return None if minutes > 59 or seconds > 59 or time_us > DAY_US else time_us
 
 
 def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, batch_bytes: int) -> Iterator[Batch]:
