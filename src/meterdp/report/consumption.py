@@ -122,7 +122,7 @@ def _reaching(high_kw: float, tables: Tables) -> str:
     PEAK_HOURS,
     category=CONSUMPTION,
     may_be_empty=True,
-    look_for="If the mean is far above the median, a few large households raise it: plan with the distribution.",
+    look_for="If mean and median are far apart, a few households move the mean: plan with the distribution.",
     alternative="Histograms over households of daily energy and of the largest reading, and the hours of both peaks.",
 )
 def use_per_household(quantiles: pd.DataFrame, hours: pd.DataFrame, output) -> None:

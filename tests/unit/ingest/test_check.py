@@ -2479,3 +2479,15 @@ def test_an_export_of_headers_alone_is_said_to_have_no_readings(tmp_path, capsys
     code, said = main(["check", "--config", str(tmp_path / "my.yaml")]), "".join(capsys.readouterr())
     assert code == int(not (listed and last_day)), said
     assert re.search("no reading|no usable|no row|none of", said), said
+
+
+@pytest.mark.parametrize(("register", "said_of_it"), [("B1", True), ("E2", False)])
+def test_registers_that_are_left_out_are_told_with_what_subtracts_feed_in(tmp_path, capsys, register, said_of_it):
+    values = ",".join(f"{0.1 + 0.01 * (n % 48):.2f}" for n in range(48))
+    rows = ["100,NEM12,202504120954,MDP,RETAILER"]
+    for suffix in ("E1", register):
+        rows.append(f"200,NMI0000001,E1{register},,{suffix},N1,SERIAL,kWh,30,")
+        rows += [f"300,202504{day:02d},{values},A,,,20250501000000," for day in range(1, 29)]
+    (tmp_path / "e.csv").write_text("\n".join([*rows, "900"]) + "\n")
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    assert ("set export.flow to net" in "".join(capsys.readouterr())) == said_of_it

@@ -177,6 +177,8 @@ def examine(
             "hours are assumed to count from midnight, to 23 or 25 when clocks change; if they follow the clock (an "
             f"hour 3A, or 24 but no hour 3), {hours_hint(trial.settings)}"
         )
+    if trial.settings.format in ("nem12", "green_button") and trial.counts[list(REASONS).index("other_register")]:
+        to_check.append("some registers are left out: if homes feed in and you want net load, set export.flow to net")
     said += short_days(trial)
     if not clock_changes_in(trial).any():
         to_check += hours_without_column(trial, begun)
@@ -531,9 +533,9 @@ def finding_words(path, found: Finding) -> str:
 def _numbers(trial: Trial, zone: str) -> list[str]:
     settings, slots = trial.settings, trial.starts_us
     first, last = (text[:10] for text in local_text(slots[[0, -1]].astype("datetime64[us]"), zone))
-    part = "" if trial.whole else " (first rows only)"
+    part, meters = "" if trial.whole else " (first rows only)", len(trial.energy_kwh)
     return [
-        f"  {len(trial.energy_kwh):,} meters, {int(trial.counts[USED]):,} usable readings{part}",
+        f"  {meters:,} {'meter' if meters == 1 else 'meters'}, {int(trial.counts[USED]):,} usable readings{part}",
         f"  intervals of {settings.interval_minutes} minutes, {first} to {last} ({_days_of(trial)} days)",
         f"  in {settings.unit}{typical_use(trial)}",
     ]
