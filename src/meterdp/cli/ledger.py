@@ -102,7 +102,8 @@ def _raise(arguments: argparse.Namespace) -> int:
     Ledger(release["ledger"]).raise_limit(budget, meters, touched_periods(config), limit)
     print(
         f"{len(meters)} meters may spend epsilon {limit.epsilon:g} at delta {limit.delta:g} in '{budget.period}'; "
-        "a lower limit in a configuration (release.cap_epsilon) still applies to its releases."
+        "a lower limit in a configuration (release.cap_epsilon) still applies to its releases. Folders released "
+        "before state the limit of their day: tell whoever relies on it."
     )
     return 0
 

@@ -87,8 +87,8 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             f"would spend more on its meters in '{new.budget.period}' than the limit of epsilon {limit.epsilon:g} at "
             f"delta {limit.delta:g}; "
             + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
-            "use a smaller epsilon, wait for the next budget period, or have the limit raised (meterdp ledger "
-            "raise, and release.cap_epsilon)",
+            "use a smaller epsilon, release readings of a later budget period, or have the limit raised (meterdp "
+            "ledger raise, and release.cap_epsilon)",
         )
 
 

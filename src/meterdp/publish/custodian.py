@@ -36,7 +36,7 @@ REVIEW = timedelta(days=365)
 # the guess by less.
 CHANCE = 0.77
 # Of measured shares above their bound, whose limits reach below it.
-ABOVE_BOUND = " Where a measured share is above its bound, that is chance: its lower limit is below the bound."
+ABOVE_BOUND = " Where a measured share is above its bound, that may be chance: its lower limit is below the bound."
 # What the attacks of the table are asked, by attack; the choices there are, all equally likely.
 _ASKED = {
     "membership": ("Are these the readings of the meter, or another household's?", 2),
@@ -75,6 +75,15 @@ class Signing:
     @property
     def exact(self) -> Bounds | None:
         return Bounds.exact(self.privacy)
+
+    @property
+    def so_far(self) -> Bounds | None:
+        """Of all releases from readings of the period; None if not known, or if this was the first."""
+        budget = self.manifest.get("budget", {})
+        epsilon = budget.get("spent_epsilon", 0.0)
+        if not self.hides_readings or epsilon <= 1.001 * self.privacy["epsilon"]:  # the ledger rounds up
+            return None
+        return Bounds.stated({"epsilon": epsilon, "delta": budget["limit_delta"]})
 
     @property
     def tried(self) -> Tried | None:
@@ -253,26 +262,36 @@ def _spoken(of: Signing) -> list[str]:
             f"at most {bound(stated.naming(2))} of the time; tossing a coin is right 50 % of the time.",
         ]
     promised, nearer = bound(stated.naming(2)), bound(sharp.naming(2))
-    several = Bounds.exact(of.privacy, SEVERAL) or stated.of_meters(SEVERAL)
+    several = Bounds.exact(of.privacy, SEVERAL)
     by_noise = "" if of.exact is None else f", and by the exact noise at most {nearer}"
-    sharper = f" The {nearer} also holds for any attacker, and is closer to what can happen." if by_noise else ""
+    by_noise_several = "" if several is None else f", and by the exact noise {bound(several.naming(2))}"
+    sharper = f" The {nearer} does, too, and is closer to what can happen." if by_noise else ""
     tried = " The second table says how well the attackers that were tried did." if of.tried else ""
     return [
         "An attacker knows everything about every other meter, has this whole folder, and must say which of two "
         "equally likely sets of readings one meter had. The attacker is right at most "
         f"{promised} of the time{by_noise}; without the release, 50 % of the time.",
         f"For the board: {promised}. It follows from ε and δ, which are what is promised, limited and charged, so it "
-        f"can be compared with the limit and with other releases, and holds for any attacker.{sharper}{tried}",
-        "A yes-or-no question about one household, such as whether somebody is at home at noon, can be answered "
-        "no better than that. What is true of most households can be learnt from the release, whether or not any one "
-        "of them is in it.",
+        "can be compared with the limit and with other releases, and holds however clever the attacker is."
+        f"{sharper}{tried}{_all_so_far(of)}",
+        "A yes-or-no question about one household that is a toss-up to this attacker, such as whether somebody was "
+        "at home at noon, can be answered no better than that. But the files show what is true of most households: a "
+        "question that has the same answer for 90 % of them is answered rightly for 90 %, whether or not they are "
+        "in the release.",
         "Readings that could be guessed once in 1,000 times without the release are guessed at most "
         f"{_in_thousand(stated.hitting(RARE))} times in 1,000 with it"
         + ("." if of.exact is None else f", and by the exact noise {_in_thousand(sharp.hitting(RARE))} times."),
         f"A customer with {SEVERAL} meters on the list is protected less: the attacker names the right readings of "
-        f"all three at most {bound(several.naming(2))} of the time; for one meter it is {nearer}, "
-        f"both by {'ε and δ' if of.exact is None else 'the exact noise'}.",
+        f"all three at most {bound(stated.of_meters(SEVERAL).naming(2))} of the time{by_noise_several}.",
     ]
+
+
+def _all_so_far(of: Signing) -> str:
+    """Say how often an attacker is right who has all releases from readings of the period, if this is not all."""
+    spent = of.so_far
+    if spent is None:
+        return ""
+    return f" With all that was released from readings of the period so far: {bound(spent.naming(2))}."
 
 
 # --- the motivated intruder -----------------------------------------------------------------------------------------
@@ -296,7 +315,8 @@ def _intruder(of: Signing) -> dict:
         "Ask three questions: is this household among those released, does it have a certain property, and which "
         "readings are its own? Write down every answer before you look at the solution.",
         "Compare with guessing. The test is passed if no share of right answers is more than three standard errors "
-        "above guessing, or above the bound of the guarantee.",
+        "above guessing. Choose 200 targets or more: of 20, that would allow 83 % where a coin is right in half of "
+        "the cases.",
         "Repeat the test before each release with different settings, and when new public sources appear.",
     ]
     return {"steps": steps, "result": _intruder_result(of, found)}
@@ -338,7 +358,7 @@ def _assessment(of: Signing) -> list[tuple]:
     every = f", every {minutes} minutes" if minutes else ""
     return [
         ("Controller", about.publisher or BLANK),
-        ("Data protection officer consulted, on", BLANK),
+        ("Data protection officer consulted, on, and the advice", BLANK),
         ("Purpose of the controller", BLANK),
         ("What the files can be used for", product_of(manifest).use),
         ("Nature of the processing", f"what is released ({manifest['what']}) {made}"),
@@ -355,6 +375,9 @@ def _assessment(of: Signing) -> list[tuple]:
         ("Recipients", RECIPIENTS),
         ("Necessity and proportionality: why this release, why this ε", BLANK),
         ("Views of the households or of those who speak for them", BLANK),
+        ("How households are informed, and can object", BLANK),
+        ("Whether the supervisory authority has to be consulted (Article 36)", BLANK),
+        ("Decision: publish, publish on conditions, or do not publish", BLANK),
     ]
 
 
@@ -362,13 +385,15 @@ def _anonymous(of: Signing) -> Markup:
     """Say which test of the EU guidance each attack stands for; whether it is passed is for the officer to say."""
     asked = (
         "Recital 26 of the GDPR asks whether anybody can be identified by means reasonably likely to be used. "
-        "Opinion 05/2014 of the Article 29 Working Party tests three risks: singling out, linkability and inference."
+        "Opinion 05/2014 of the Article 29 Working Party tests three risks: singling out, linkability and inference. "
+        "It also says of differential privacy that results count as personal data while the controller keeps the "
+        "readings (section 3.1.3); since then the Court of Justice has asked by whose means (C-582/14, C-413/23 P)."
     )
     bounded = (
-        "Among the attacks above, reconstruction and membership stand for singling out, membership for linkability "
-        "(do readings known from elsewhere belong to a meter in the files?), and attribute for inference. The "
-        "guarantee bounds what the files add, for any attacker, to what is known about one meter's readings; it does "
-        "not bound what is true of most households, or what other sources tell."
+        "By our reading, among the attacks above, reconstruction and membership stand for singling out, membership "
+        "for linkability (do readings known from elsewhere belong to a meter in the files?), and attribute for "
+        "inference. The guarantee bounds what the files add, for any attacker, to what is known about one meter's "
+        "readings; it does not bound what is true of most households, or what other sources tell."
         if of.hides_readings
         else "The guarantee bounds only one kind of linkability: which household of a neighbourhood a forecast "
         "belongs to. About singling out and inference it says nothing: there is a forecast for every household."
@@ -386,7 +411,7 @@ def _risks(of: Signing) -> dict:
         noise = "noise in proportion to what one meter can change, from the operating system's entropy, with a proof"
         rows += [
             ("Somebody finds out that a household's readings were used", noise, two),
-            ("Somebody infers a property of one household", "the same", two),
+            ("Somebody infers a property of one household from its own readings", "the same", two),
             (
                 "Somebody reconstructs readings of one household",
                 "the same; no row of readings is released",
@@ -396,11 +421,12 @@ def _risks(of: Signing) -> dict:
     else:
         rows.append(("Somebody recognises a household's forecast", "none: the release hides only whose it is", BLANK))
     limit = _limit(of)
+    so_far = "" if of.so_far is None else f"with all so far at most {bound(of.so_far.naming(2))}; "
     rows += [
         (
             "Several releases about the same meters add up",
             "a ledger that charges every listed meter and refuses whatever exceeds the limit",
-            f"at the limit, an attacker is right at most {bound(limit.naming(2))} of the time",
+            f"{so_far}at the limit, an attacker is right at most {bound(limit.naming(2))} of the time",
         ),
         (
             "Something that is true of most households is used against one",

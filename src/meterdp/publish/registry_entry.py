@@ -213,7 +213,8 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
         "release_type": "Many releases" if product.repeated else "One release",
         "release_type_details": "Every release about these households is charged to a ledger before noise is drawn. "
         f"In the budget period '{manifest['budget_period']}' all of them together cost at most epsilon "
-        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}; a new budget covers other days only.",
+        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}, by the limit when this was drawn; a new budget "
+        "covers other days only.",
         "data_source_type": "Dynamic" if product.repeated else "Static",
         "access_type": "Non-interactive",
     }

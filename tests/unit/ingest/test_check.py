@@ -1532,6 +1532,10 @@ def test_a_column_of_energy_fed_in_is_none_to_read_instead(tmp_path, capsys, nam
     said = capsys.readouterr().out
     assert f"'{name}' looks like energy fed in, which is not read: for net load subtract it" in said
     assert "is possible, too" not in said and "energy_column: Energia pobrana [kWh]\n" in said
+    frame.assign(**{name: np.nan}).to_csv(tmp_path / "e.csv", index=False)
+    assert main(["check", str(tmp_path / "e.csv")]) == 0
+    of_energy = re.search("kwh|energ", name, re.IGNORECASE) is not None
+    assert ("which is not read" in capsys.readouterr().out) == of_energy
     frame.drop(columns="Energia pobrana [kWh]").to_csv(tmp_path / "e.csv", index=False)
     main(["check", str(tmp_path / "e.csv")])
     assert f"readings are taken from '{name}', which looks like energy fed in\n" in capsys.readouterr().out

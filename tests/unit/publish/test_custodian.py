@@ -105,7 +105,11 @@ def test_odds_are_those_of_the_guarantee_and_of_the_nearest_attacks(files):
     sharp = Bounds.exact(privacy).naming(2)
     assert 0.5 < sharp < right and bound(sharp) in words
     assert f"For the board: {bound(right)}. It follows from ε and δ" in words
-    assert f"The {bound(sharp)} also holds for any attacker" in words
+    assert f"The {bound(sharp)} does, too, and is closer" in words
+    of_three = Bounds.stated(privacy).of_meters(3).naming(2), Bounds.exact(privacy, 3).naming(2)
+    assert "all three at most {} of the time, and by the exact noise {}.".format(*map(bound, of_three)) in words
+    assert of_three[0] > right, "less than one meter"
+    assert "so far" not in words.split("Retention")[0], "the first release of these meters"
     guessed = map(float, re.findall(r"([0-9.]+) times(?: in 1,000 with it|\.)", words))
     for said, bounds in zip(guessed, (Bounds.stated(privacy), Bounds.exact(privacy)), strict=True):
         assert 0 <= said - 1000 * bounds.hitting(0.001) < 0.1, "rounded up"
@@ -161,7 +165,7 @@ def test_measured_shares_stand_beside_the_bound_of_their_own_epsilon(tmp_path, e
         share > found.bounds.naming(10 if attack == "reconstruction" else 2)
         for (_, attack), (share, _, _) in found.right.items()
     )
-    assert ("is chance" in words) == above
+    assert ("may be chance" in words) == above
 
 
 def test_the_calendar_says_what_the_ledger_has_and_when_a_new_budget_begins(files):
@@ -191,6 +195,17 @@ def test_the_budget_counts_stored_releases_once_and_no_lost_attempt(tmp_path):
     assert [one.mu for one in spent] == pytest.approx([mu])
     assert manifest["budget"]["left_epsilon"] == left > ledger.after([request], limit)[1]
     assert first["budget"]["spent_epsilon"] < manifest["budget"]["spent_epsilon"] < 4
+
+
+def test_signers_learn_what_all_releases_together_let_an_attacker_find_out(tmp_path):
+    """Oracle: (epsilon, delta) and two sets of readings; Gaussian losses add up by their squares."""
+    x = np.random.default_rng(1).normal(-1.0, 0.7, (N, 24))
+    made = [release_mixture(x, service(tmp_path, epsilon=epsilon)) for epsilon in (1, 2)]
+    mu = np.hypot(*(manifest_of(files)["privacy"]["loss"]["mu"] for files in made))
+    epsilon = float(epsilon_text(epsilon_of(Charge(mu), 1e-5)))
+    words, right = words_of(made[1][CUSTODIAN]), bound((np.exp(epsilon) + 1e-5) / (np.exp(epsilon) + 1))
+    assert f"With all that was released from readings of the period so far: {right}." in words
+    assert f"with all so far at most {right}; at the limit" in words
 
 
 def test_what_other_budget_periods_spent_is_on_the_page(tmp_path):

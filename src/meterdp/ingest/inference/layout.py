@@ -347,7 +347,9 @@ def _long(path, table: Table, out: Layout, several_files: bool, given: Mapping) 
         )
     if energy.name != "kwh":
         out.settings["energy_column"] = energy.name
-    fed_in = [c for c in numbers if re.search(FEED_IN, c.name, re.IGNORECASE)]
+    # Of homes without panels it may be empty, and of the first rows as a whole.
+    empty = [c for c in rest if c is not meter and not c.tokens and re.search(ENERGY, c.name, re.IGNORECASE)]
+    fed_in = [c for c in (*numbers, *empty) if re.search(FEED_IN, c.name, re.IGNORECASE)]
     others = [c for c in numbers if c not in (energy, *fed_in)]
     if _is_energy(energy):
         others = [c for c in others if re.search(ENERGY, c.name, re.IGNORECASE)]
