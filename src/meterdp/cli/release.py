@@ -378,7 +378,18 @@ def _respelt(due: Sequence, service) -> Iterator[InputError]:
         )
     with _ledger(service) as ledger:
         new, respelt = ledger.new_meters(due[0].meters)
-    if 2 * respelt > new:
+        budget = due[0].budget
+        all_are_new = new == of and ledger.names(budget)
+    if all_are_new and not respelt:
+        yield InputError(
+            f"has none of the meters that were charged before for '{budget.population}' in '{budget.period}': under "
+            "another id, such as a shorter one, a meter has a budget of its own",
+            file=service.config["export"]["meters"],
+            field="export.meters",
+            hint="write ids as on the lists of earlier releases or, if these are other meters, name them otherwise "
+            "(release.population) or add 'ids' to release.allow",
+        )
+    elif 2 * respelt > new:
         yield InputError(
             f"has {new:,} meters that are new to the ledger, which knows {respelt:,} of them under ids "
             "that are shorter, have no signs, or have more zeros in front: under another id a meter has a budget of "

@@ -299,6 +299,12 @@ class Ledger:
             known = iter(file.knows([name for names in other for name in names]))
             return len(new), sum(any([next(known) for _ in names]) for names in other)
 
+    def names(self, budget: PrivacyBudget) -> bool:
+        """Whether something was charged under the names of the population and the period of a budget."""
+        with self._opened() as file:
+            budgets = [entry.budget for entry in file.entries.entries()]
+        return (budget.population, budget.period) in {(one.population, one.period) for one in budgets}
+
     def left(self) -> dict[str, tuple[float, Limit]]:
         """Return by budget period the largest epsilon, in hundredths, that one more release about all meters could
         have, and the lowest limit that holds for one of them.

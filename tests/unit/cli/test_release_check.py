@@ -484,6 +484,9 @@ def test_a_repeat_is_refused_unless_allowed(homes, check):
     assert check(homes | {"export": homes["export"] | {"last_day": "2025-03-09"}})[0] == 0, "new days are no repeat"
     Path(homes["export"]["meters"]).write_text("meter_id\n" + "".join(f"N{n}\n" for n in range(1000)))
     code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 1 and "has none of the meters that were charged before for" in said
+    assert check(changed(homes, allow=["repeat"]))[0] == 1 and check(changed(homes, population="Mad River"))[0] == 0
+    code, said = check(changed(homes, allow=["ids"]))
     assert code == 0 and "none of the listed meters was on a list of this ledger before" in said, "no repeat"
 
 
