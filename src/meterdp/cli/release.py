@@ -277,17 +277,17 @@ def _charges(folders: Sequence, new: Mapping[str, str], service) -> list[str]:
         charge = sum((request.charge for request in due), NOTHING)
         less = f" ({LESS_THAN_THE_SUM})" if len(due) > 1 else ""
         with _ledger(service) as ledger:
-            spent, left = ledger.after(asked, service.limit)
+            spent, (left, limit) = ledger.after(asked, service.limit)
             known = "" if begins or not due else _known(*ledger.new_meters(asked[0].meters), asked[0].meters)
-        most = epsilon_text(max(epsilon_of(charge, delta) for charge in spent))
+        earlier = f", stated earlier and lower than {service.limit.epsilon:g}" if limit != service.limit else ""
+        most = epsilon_text(max(epsilon_of(charge, limit.delta) for charge in spent))
         total = (
             f"together epsilon {epsilon_text(epsilon_of(charge, delta))}{less}" if due else "nothing more is charged"
         )
         said += [
             *([known] if known else []),
             f"  {total}; with everything charged before{period.removeprefix(',')}, a meter will have spent up to "
-            f"epsilon {most}, within its limit of epsilon {service.limit.epsilon:g} (or a lower one stated "
-            f"earlier). {_fits(left, charge, delta)}",
+            f"epsilon {most}, within its limit of epsilon {limit.epsilon:g}{earlier}. {_fits(left, charge, delta)}",
         ]
     return said
 

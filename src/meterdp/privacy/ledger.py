@@ -43,7 +43,6 @@ from meterdp.privacy.spent import (
     check_budget,
     check_periods,
     most_spent,
-    remaining,
     room,
     spent_of,
 )
@@ -235,9 +234,9 @@ class Ledger:
                 left = {name: digests for name, digests in left.items() if not stored.issuperset(digests)}
         return [*left]
 
-    def after(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float]:
-        """Return what meters will have spent once all requests are charged, the charges that no other exceeds, and
-        the largest epsilon, in hundredths, that one more release about them could have.
+    def after(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], tuple[float, Limit]]:
+        """Return what meters will have spent once all requests are charged, the charges that no other exceeds; and
+        the largest epsilon, in hundredths, that one more release about them could have, with the lowest limit of one.
 
         All requests are about the same meters and days; what is stored already is not charged again.
         """
@@ -246,13 +245,15 @@ class Ledger:
             digest = file.add_list(requests[0].meters, requests[0].former_lists)[0] if requests[0].meters else None
             one = Entry(requests[0].budget, digest, requests[0].periods, NOTHING, limit)
             entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
-            return spent_of(entries, one, file.lists), remaining(entries, one, file.lists)
+            return spent_of(entries, one, file.lists), room(entries, one, file.lists)
 
-    def reported(self, requests: Sequence[Request], limit: Limit) -> tuple[list[Charge], float, list[Charge]]:
+    def reported(
+        self, requests: Sequence[Request], limit: Limit
+    ) -> tuple[list[Charge], tuple[float, Limit], list[Charge]]:
         """Return what a released folder may say of the budget of its meters: what they have spent by releases that
-        were stored and by all ``requests``, the charges that no other exceeds, the largest epsilon one more could
-        have, and what they have spent in all budget periods together. It is the same whichever of the requests is
-        stored first; all are about the same meters and days.
+        were stored and by all ``requests``, the charges that no other exceeds; the largest epsilon one more could
+        have, with the lowest limit of one of them; and what they have spent in all budget periods together. It is
+        the same whichever of the requests is stored first; all are about the same meters and days.
 
         Lost attempts, which come on top, are left out: whether a run died is internal, never released.
         """
@@ -265,7 +266,7 @@ class Ledger:
             entries, ever = file.entries.reported(asked), replace(one, periods=None)
             return (
                 spent_of(entries, one, file.lists),
-                remaining(entries, one, file.lists),
+                room(entries, one, file.lists),
                 spent_of(entries, ever, file.lists),
             )
 

@@ -92,13 +92,10 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
         )
 
 
-def remaining(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> float:
-    """Return the largest epsilon that one more release like ``new`` could have, in hundredths; 0 if none fits."""
-    return room(entries, new, lists)[0]
-
-
 def room(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> tuple[float, Limit]:
-    """Return what :func:`remaining` does, and the lowest limit that holds for a meter of ``new``."""
+    """Return the largest epsilon that one more release like ``new`` could have, in hundredths, 0 if none fits; and
+    the lowest limit that holds for one of its meters.
+    """
     left, limits = math.inf, [new.limit]
     for period in new.periods or (None,):
         spent = list(_most_spent([entry for entry in entries if entry.counts_in(period)], new, lists))

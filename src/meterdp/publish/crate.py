@@ -28,8 +28,6 @@ class About:
     publisher_kind: str  # Government, Industry or Nonprofit
     region: str | None  # where the households live
     licence: str | None  # its address
-    cap_epsilon: float  # with cap_delta, what all releases about the same households may cost together
-    cap_delta: float
 
     @classmethod
     def from_config(cls, release: Mapping) -> About:

@@ -79,11 +79,17 @@ class Signing:
     @property
     def so_far(self) -> Bounds | None:
         """Of all releases from readings of the period; None if not known, or if this was the first."""
-        budget = self.manifest.get("budget", {})
+        budget = self.manifest["budget"]
         epsilon = budget.get("spent_epsilon", 0.0)
         if not self.hides_readings or epsilon <= 1.001 * self.privacy["epsilon"]:  # the ledger rounds up
             return None
         return Bounds.stated({"epsilon": epsilon, "delta": budget["limit_delta"]})
+
+    @property
+    def limit(self) -> Bounds:
+        """Of all releases from readings of the period that the ledger allowed when this one was drawn."""
+        budget = self.manifest["budget"]
+        return Bounds.stated({"epsilon": budget["limit_epsilon"], "delta": budget["limit_delta"]})
 
     @property
     def tried(self) -> Tried | None:
@@ -420,13 +426,12 @@ def _risks(of: Signing) -> dict:
         ]
     else:
         rows.append(("Somebody recognises a household's forecast", "none: the release hides only whose it is", BLANK))
-    limit = _limit(of)
     so_far = "" if of.so_far is None else f"with all so far at most {bound(of.so_far.naming(2))}; "
     rows += [
         (
             "Several releases about the same meters add up",
             "a ledger that charges every listed meter and refuses whatever exceeds the limit",
-            f"{so_far}at the limit, an attacker is right at most {bound(limit.naming(2))} of the time",
+            f"{so_far}at the limit, an attacker is right at most {bound(of.limit.naming(2))} of the time",
         ),
         (
             "Something that is true of most households is used against one",
@@ -444,17 +449,11 @@ def _risks(of: Signing) -> dict:
     return {"caption": "", "header": ("risk", "measure", "remaining risk"), "rows": rows, "words": 3, "notes": notes}
 
 
-def _limit(of: Signing) -> Bounds:
-    return Bounds.stated({"epsilon": of.about.cap_epsilon, "delta": of.about.cap_delta})
-
-
 # --- the calendar ---------------------------------------------------------------------------------------------------
 
 
 def _calendar(of: Signing) -> list[tuple]:
-    manifest, about = of.manifest, of.about
-    budget = manifest.get("budget", {})
-    most = budget.get("limit_epsilon", about.cap_epsilon)
+    manifest, budget = of.manifest, of.manifest["budget"]
     keep = "keep the ledger with its key and its folder of files, and a backup elsewhere: without them nobody knows "
     named = manifest["budget_period"] and not manifest["simulated_data"]
     return [
@@ -462,7 +461,7 @@ def _calendar(of: Signing) -> list[tuple]:
         *([("budget period", manifest["budget_period"])] if named else []),
         (
             f"limit for all releases about a meter{' from readings of this budget period' * named}",
-            f"ε = {plain(most)} at δ = {plain(about.cap_delta)}",
+            f"ε = {plain(budget['limit_epsilon'])} at δ = {plain(budget['limit_delta'])}",
         ),
         ("spent so far", _spent(budget, of.day)),
         *([("spent in other budget periods", _elsewhere(budget))] if named else []),

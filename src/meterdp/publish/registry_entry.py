@@ -139,7 +139,7 @@ def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
         },
         "dp_variant": _variant(manifest),
         "privacy_loss": _loss(manifest),
-        "deployment_model": _model(manifest, product, about),
+        "deployment_model": _model(manifest, product),
         "implementation": _implementation(manifest, product, about),
         "administrative": {
             "status": "Draft",
@@ -203,8 +203,8 @@ def _loss(manifest: Mapping) -> dict:
     }
 
 
-def _model(manifest: Mapping, product: Product, about: About) -> dict:
-    privacy = manifest["privacy"]
+def _model(manifest: Mapping, product: Product) -> dict:
+    privacy, budget = manifest["privacy"], manifest["budget"]
     holders = privacy.get("nodes")
     trust = "Whoever holds the readings is trusted with them and with drawing the noise; nobody else is trusted."
     return {
@@ -213,8 +213,8 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
         "release_type": "Many releases" if product.repeated else "One release",
         "release_type_details": "Every release about these households is charged to a ledger before noise is drawn. "
         f"In the budget period '{manifest['budget_period']}' all of them together cost at most epsilon "
-        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}, by the limit when this was drawn; a new budget "
-        "covers other days only.",
+        f"{budget['limit_epsilon']:g} at delta {budget['limit_delta']:g}, by the limit when this was "
+        "drawn; a new budget covers other days only.",
         "data_source_type": "Dynamic" if product.repeated else "Static",
         "access_type": "Non-interactive",
     }

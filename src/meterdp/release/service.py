@@ -274,17 +274,22 @@ class ReleaseService:
         The numbers are those of stored releases, as their manifests are public, and of all that the configuration
         asks for, so that none depends on which of it is made first.
         """
-        stated = {"limit_epsilon": self.limit.epsilon, "limit_delta": self.limit.delta}
         ledger = Ledger(self.config["release"]["ledger"])
         if not ledger.path.exists():  # whoever drew this keeps another, or none
-            return stated
+            return {"limit_epsilon": self.limit.epsilon, "limit_delta": self.limit.delta}
         requests = {request.key: request for request in (*self._together, self.request(mechanism))}
-        spent, left, ever = ledger.reported([*requests.values()], self.limit)
+        spent, (left, limit), ever = ledger.reported([*requests.values()], self.limit)
         epsilon, in_all = (
-            float(epsilon_text(max((epsilon_of(one, self.limit.delta) for one in charges), default=0.0)))
+            float(epsilon_text(max((epsilon_of(one, limit.delta) for one in charges), default=0.0)))
             for charges in (spent, ever)
         )
-        return stated | {"spent_epsilon": epsilon, "left_epsilon": left, "spent_in_all_periods_epsilon": in_all}
+        return {
+            "limit_epsilon": limit.epsilon,
+            "limit_delta": limit.delta,
+            "spent_epsilon": epsilon,
+            "left_epsilon": left,
+            "spent_in_all_periods_epsilon": in_all,
+        }
 
     def _replaced(self, mechanism: Releasable) -> list[dict]:
         """Return which releases of the same kind, days and meters this one takes the place of, oldest first."""

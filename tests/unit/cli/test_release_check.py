@@ -237,11 +237,11 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
         and f"together epsilon {epsilon_text(total)} (with" in said
     )
     assert "forecasts for 120 households, the same for all" in said
-    assert f"a meter will have spent up to epsilon {epsilon_text(total)}, within its limit of epsilon 4 " in said
+    assert f"a meter will have spent up to epsilon {epsilon_text(total)}, within its limit of epsilon 4. " in said
     both = sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0))
     fit = next(n for n in range(9) if epsilon_of(sum([both] * (n + 2), Charge(0.0)), 1e-5) > 4)
     like = rf", or {fit} more like this one," if fit else ""
-    assert re.search(rf"lower one stated earlier\)\. One more release of epsilon [\d.]+{like} would fit", said)
+    assert re.search(rf"epsilon 4\. One more release of epsilon [\d.]+{like} would fit", said)
 
 
 def test_a_release_of_a_round_epsilon_is_said_to_cost_it(homes, check):
@@ -410,6 +410,8 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
         in said
     )
     assert ledger.events() == before
+    homes["release"]["cap_epsilon"] = 8
+    assert "within its limit of epsilon 4, stated earlier and lower than 8. One more" in check(homes)[1]
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
 

@@ -29,7 +29,7 @@ from meterdp.ingest.inference.listed import have
 from meterdp.ingest.inference.quantities import parts_of
 from meterdp.ingest.inference.table import decoded
 from meterdp.ingest.inference.trial import try_out
-from meterdp.ingest.inference.zone import best_period, clock_evidence
+from meterdp.ingest.inference.zone import CLOCKS, best_period, clock_evidence
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list, read_meter_list
 from meterdp.ingest.readers.wide_csv import times_not_read, times_of_day_us
 from meterdp.ingest.settings import ExportSettings
@@ -1235,6 +1235,33 @@ def test_days_of_23_hours_tell_how_columns_are_numbered(tmp_path, monkeypatch, n
         assert ("no column is for the hour that the clock repeats" in to_check) == (named is given is None)
     table = ingested(tmp_path / "e.csv", found.settings).energy_kwh
     assert table.index.tz_convert("UTC").equals(utc) and (table.to_numpy().T == kwh).all()
+
+
+@pytest.mark.parametrize("start", ["2024-03-01", "2024-10-01"])
+@pytest.mark.parametrize(
+    ("zone", "by_new_clock", "by_old_clock"),
+    [
+        ("Europe/Rome", ["Central European", "British and Irish"], ["Central European", "Eastern European"]),
+        ("Europe/Athens", ["Central European", "Eastern European"], ["Eastern European"]),
+        ("America/Denver", ["North American"], ["North American"]),
+    ],
+)
+def test_ends_of_hours_fit_rules_by_the_old_clock_and_by_the_new(tmp_path, start, zone, by_new_clock, by_old_clock):
+    begin = pd.Timestamp(start, tz=zone)
+    utc = pd.date_range(begin, begin + pd.DateOffset(days=61), freq="h", inclusive="left").tz_convert("UTC")
+    hour, kwh = pd.Timedelta(hours=1), np.random.default_rng(5).gamma(2, 0.3, (4, len(utc))).round(3)
+    for end, rules in [
+        ((utc + hour).tz_convert(zone).tz_localize(None), by_new_clock),
+        (utc.tz_convert(zone).tz_localize(None) + hour, by_old_clock),
+    ]:
+        stamps = end.strftime("%Y-%m-%d %H:%M")
+        rows = pd.concat(pd.DataFrame({"meter": f"M{m}", "ora": stamps, "kwh": kwh[m]}) for m in range(4))
+        rows.to_csv(tmp_path / "e.csv", index=False)
+        found = examine(tmp_path / "e.csv")
+        assert found.findings == [] and [CLOCKS[zone] for zone in found.clock.zones] == rules
+        assert found.settings["time_zone"] == found.clock.zones[0] and found.settings["stamp"] == "end"
+        of_homes = ingested(tmp_path / "e.csv", found.settings | {"time_zone": zone}).energy_kwh
+        assert of_homes.index.tz_convert("UTC").equals(utc) and (of_homes.to_numpy().T == kwh).all()
 
 
 @pytest.mark.parametrize("ends", [False, True])

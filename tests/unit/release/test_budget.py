@@ -266,7 +266,7 @@ def test_a_higher_limit_allows_no_less(lists, town, room):
         limit = Limit(epsilon, 1e-5)
         first = Entry(BUDGET, town, YEAR, Charge(0.1, room), limit, room)
         more = Charge(0.0, max(room, 2e-13))  # of the largest release of 100,000 meters
-        left.append(spent.remaining([first], Entry(BUDGET, town, YEAR, more, limit), lists))
+        left.append(spent.room([first], Entry(BUDGET, town, YEAR, more, limit), lists)[0])
     assert left == sorted(left) and left[0] > 0.5
 
 

@@ -385,13 +385,14 @@ def test_what_remains_is_the_largest_release_that_still_fits(ledger, before):
     if before:
         released(ledger, listed("b", "c", name="earlier", epsilon=before), LIMIT)
     asked = listed("a", "b", epsilon=0.1)
-    spent, left = ledger.after([asked], LIMIT)
+    spent, (left, limit) = ledger.after([asked], LIMIT)
     assert max(one.mu for one in spent) == pytest.approx(
         np.hypot(gaussian.mu_for(before, 1e-5) if before else 0, asked.charge.mu)
     )
-    assert ledger.after([asked], LIMIT) == (spent, left) and "mixture" not in str(ledger.events())
+    assert limit == LIMIT
+    assert ledger.after([asked], LIMIT) == (spent, (left, limit)) and "mixture" not in str(ledger.events())
     released(ledger, asked, LIMIT)
-    assert ledger.after([asked], LIMIT) == (spent, left), "as announced"
+    assert ledger.after([asked], LIMIT) == (spent, (left, limit)), "as announced"
     if left:
         ledger.check([listed("a", "b", name="fits", epsilon=left)], LIMIT)
     with pytest.raises(InputError, match="would spend more"):

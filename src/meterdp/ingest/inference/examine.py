@@ -47,7 +47,7 @@ from meterdp.ingest.inference.remarks import (
 from meterdp.ingest.inference.stamps import first_and_last_us, stamp_evidence
 from meterdp.ingest.inference.table import HEAD_BYTES, kind_of, read_table, sample_of, samples_of, some_rows
 from meterdp.ingest.inference.trial import Trial, coverage, first_refusal, goes_on, try_out
-from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence, zones_of_empty_columns
+from meterdp.ingest.inference.zone import CLOCKS, ClockEvidence, best_period, clock_evidence, zones_of_empty_columns
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -65,6 +65,8 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _ONE_OF_SEVERAL = "{} is one of several zones with the same clock changes: write the zone of the homes"
+# Ends that fit two rules are likelier to be those of more homes.
+_CLOCKS_OF_ENDS = ("Europe/Zurich", *CLOCKS)
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
 # Settings that a reason why rows cannot be used is about.
@@ -131,7 +133,8 @@ def examine(
     batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     clock = None if first_settings.counts_intervals or layout.by_clock else clock_evidence(batches)
-    zone = time_zone or proposed or _zone(clock, to_check)
+    zone_guessed = not (time_zone or proposed)
+    zone = _zone(clock) if zone_guessed else time_zone or proposed
     if time_zone is not None:
         to_check[:] = [sentence for sentence in to_check if "(export.time_zone)" not in sentence]
     if layout.zones and time_zone is None:
@@ -153,6 +156,16 @@ def examine(
         _set_interval(path, given, batches, to_check)
     if names_times(first_settings):
         _set_stamp(given, batches, said, to_check)
+        ends_of_hours = given.get("stamp") == "end" and given["interval_minutes"] == 60
+        if ends_of_hours and zone_guessed and clock is not None and not clock.carries_offset:
+            # They may be written by the clock before the change, an hour beyond the hour that changes.
+            fitting = {*clock.zones, *clock_evidence(batches, HOUR_US).zones}
+            if fitting:
+                zones = tuple(z for z in dict.fromkeys(_CLOCKS_OF_ENDS) if z in fitting)
+                clock = replace(clock, changes=True, zones=zones)
+                given["time_zone"] = zone = _zone(clock)
+    if zone_guessed:
+        to_check.append(_of_zone(clock, zone))
     trial = try_out(path, _settings(given, zone), batches, first.whole, first.cut)
     if rows is None and (contradicting := contradicting_rows(trial)):
         try:
@@ -376,18 +389,17 @@ def _parquet(path, given: Mapping) -> Layout:
     return out
 
 
-def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
+def _zone(clock: ClockEvidence | None) -> str:
+    return clock.zones[0] if clock is not None and clock.changes else "UTC"
+
+
+def _of_zone(clock: ClockEvidence | None, zone: str) -> str:
+    """Say what to do about a guessed zone."""
     if clock is not None and clock.changes:
-        zone = clock.zones[0]
-        to_check.append(_ONE_OF_SEVERAL.format(zone))
-        return zone
+        return _ONE_OF_SEVERAL.format(zone)
     if clock is not None and clock.carries_offset:
-        to_check.append(
-            "stamps are in UTC or carry offsets: replace UTC with the zone of the homes (export.time_zone)"
-        )
-    else:
-        to_check.append("the time zone is unknown: replace UTC with the zone of the homes (export.time_zone)")
-    return "UTC"
+        return "stamps are in UTC or carry offsets: replace UTC with the zone of the homes (export.time_zone)"
+    return "the time zone is unknown: replace UTC with the zone of the homes (export.time_zone)"
 
 
 def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> None:
@@ -517,8 +529,11 @@ def finding_words(path, found: Finding) -> str:
     trial = found.trial
     lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
     middle_us = int(trial.starts_us[len(trial.starts_us) // 2])
-    of_clock = found.clock.sentences(trial.whole, found.settings["time_zone"], middle_us) if found.clock else []
-    lines += [f"  {sentence}" for sentence in [*found.said, *of_clock]]
+    said, zone = list(found.said), found.settings["time_zone"]
+    if found.clock:
+        self_described = found.settings.get("format") in SELF_DESCRIBED
+        said += found.clock.sentences(trial.whole, zone, middle_us, self_described=self_described)
+    lines += [f"  {sentence}" for sentence in said]
     lines += _period(found)
     lines += _rows(trial)
     if to_check := [*found.to_check, *found.odd]:

@@ -122,13 +122,13 @@ class ClockEvidence:
             f": if stamps are local time, set export.time_zone to the zone of the homes, such as {self.zones[0]}"
         )
 
-    def sentences(self, whole: bool, time_zone: str, at_us: int) -> list[str]:
+    def sentences(self, whole: bool, time_zone: str, at_us: int, *, self_described: bool) -> list[str]:
         """Say what they tell, of all rows of the export or of its first, of homes in a zone; ``at_us`` is an instant
-        among them, for its offset.
+        among them, for its offset. The format may describe the clock itself.
         """
         said = []
         if self.carries_offset:
-            said.append("stamps carry an offset from UTC, so no change of clocks is lost")
+            said += ["stamps carry an offset from UTC, so no change of clocks is lost"] * (not self_described)
         elif self.changes:
             names = " or ".join(CLOCKS[zone] for zone in self.zones)
             said.append(f"hours are skipped in spring or repeated in autumn by the {names} rule: a local clock")
